@@ -34,10 +34,6 @@ pub(crate) struct Decoded {
 
 impl Decoded {
     /// What [`keep`] kept.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names a file that is missing or damaged.
     pub(crate) fn of(
         folder: &RunFolder,
         source: &Source,

@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use lab::checkpoint::Checkpoint;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{floats_of_bytes, floats_to_bytes};
 use model::generator::{Dcgan, ImageGenerator};
 use model::latent::ImageShape;
@@ -68,7 +68,6 @@ impl Code {
 /// What a generator is fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// Its code.
     pub code: Code,
     /// Classes, as a one-hot vector behind the code; 0 for none.
     pub classes: usize,
@@ -160,7 +159,7 @@ impl Generator {
         Ok(Self {
             network: network.map_err(refuse)?,
             optimizer: ModuleAdam::default(),
-            ema: ema.map(Ema::new).transpose().map_err(Failure::failed)?,
+            ema: ema.map(Ema::new).transpose().or_failed()?,
             size,
             device: device.clone(),
         })
@@ -230,7 +229,7 @@ impl Generator {
     fn averaged(&self) -> Result<Network, Failure> {
         let network = self.network.valid();
         match &self.ema {
-            Some(ema) => ema.apply(network).map_err(Failure::failed),
+            Some(ema) => ema.apply(network).or_failed(),
             None => Ok(network),
         }
     }
@@ -256,7 +255,7 @@ impl Generator {
         beside: &impl Serialize,
     ) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let mut files = kept(&self.network, &self.optimizer);
-        let beside = serde_json::to_vec(beside).map_err(Failure::failed)?;
+        let beside = serde_json::to_vec(beside).or_failed()?;
         files.insert(STATE.to_string(), beside);
         if let Some(ema) = &self.ema {
             files.insert(AVERAGE.to_string(), ema.to_bytes());

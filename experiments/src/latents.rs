@@ -24,10 +24,6 @@ pub(crate) struct Latents {
 
 impl Latents {
     /// Keeps them in a run's folder.
-    ///
-    /// # Errors
-    ///
-    /// As [`RunFolder::write`].
     pub(crate) fn keep(&self, folder: &RunFolder) -> Result<(), Failure> {
         if let Some(labels) = &self.labels {
             let bytes: Vec<u8> = labels.iter().map(|&l| l as u8).collect();
@@ -43,10 +39,6 @@ impl Latents {
     }
 
     /// What [`Latents::keep`] kept.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names a file that is missing or damaged.
     pub(crate) fn read(folder: &RunFolder, dim: usize, labelled: bool) -> Result<Self, Failure> {
         let rows = floats_of_bytes(&export::bytes(folder, ROWS)?);
         let count = rows.len() / dim;
@@ -66,7 +58,6 @@ impl Latents {
         })
     }
 
-    /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.rows.len() / self.dim
     }

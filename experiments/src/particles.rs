@@ -1,6 +1,6 @@
 //! Particles on their way to targets that were released once: post-processing.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use rand::Rng;
 use rand::seq::index::sample;
 use swd::flow::StepSize;
@@ -12,7 +12,6 @@ pub(crate) type Target = Box<dyn FlowTarget>;
 /// The steps of particles.
 #[derive(Debug, Clone, Copy)]
 pub struct StepSchedule {
-    /// How many there are.
     pub steps: u64,
     /// Slices of a step, out of those of the target; none for all.
     pub slices: Option<usize>,
@@ -51,8 +50,7 @@ impl StepSchedule {
                 Some(some) if some < all => sample(rng, all, some).into_vec(),
                 _ => (0..all).collect(),
             };
-            let squared = particles.step(target, &chosen, size, rng);
-            let squared = squared.map_err(Failure::failed)?;
+            let squared = particles.step(target, &chosen, size, rng).or_failed()?;
             squares += squared * particles.count() as f64 / total as f64;
         }
         Ok(squares)

@@ -32,22 +32,33 @@ pub(crate) fn grid(images: &[f32], shape: ImageShape, columns: usize) -> Result<
     Ok(grid.draw()?.bytes)
 }
 
-/// The first of some samples, each of a group: a row a class, or a square of them without classes.
+/// The first of some samples: a row a class, or a square of them without classes.
 pub(crate) fn samples(
     images: &[f32],
-    groups: &[usize],
-    classes: usize,
+    labels: Option<&[usize]>,
     shape: ImageShape,
 ) -> Result<Picture, Failure> {
-    let (each, caption) = match classes {
-        0 => (COLUMNS * COLUMNS, "Samples"),
-        _ => (COLUMNS, "Samples, a row a class"),
+    let (size, all) = (shape.values(), 0..images.len() / shape.values());
+    let (chosen, caption): (Vec<usize>, _) = match labels {
+        Some(labels) => {
+            let classes = labels.iter().max().map_or(0, |&most| most + 1);
+            let of = |class| {
+                all.clone()
+                    .filter(move |&i| labels[i] == class)
+                    .take(COLUMNS)
+            };
+            (
+                (0..classes).flat_map(of).collect(),
+                "Samples, a row a class",
+            )
+        }
+        None => (all.take(COLUMNS * COLUMNS).collect(), "100 samples"),
     };
-    let (mut first, size) = (Vec::new(), shape.values());
-    for group in 0..classes.max(1) {
-        let of_group = (0..groups.len()).filter(|&i| groups[i] == group).take(each);
-        first.extend(of_group.flat_map(|i| &images[i * size..][..size]));
-    }
+    let first: Vec<f32> = chosen
+        .iter()
+        .flat_map(|i| &images[i * size..][..size])
+        .copied()
+        .collect();
     let picture = grid(&first, shape, COLUMNS)?;
     Ok(("samples.png", caption.into(), picture))
 }

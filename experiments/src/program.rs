@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
-use lab::diagnostic::{self, Failure};
+use lab::diagnostic::{self, Failure, OrFailed};
 use lab::session::{self, Experiment};
 
 use crate::{adapt, audit, circle, cost, devices, distance, export, fair, flow, generator, ldp};
@@ -242,7 +242,7 @@ fn tools() -> Vec<Subcommand> {
 
 /// The cells are run by this very program.
 fn sweep(arguments: &tools::sweep::Arguments) -> Result<(), Failure> {
-    let program = std::env::current_exe().map_err(Failure::failed)?;
+    let program = std::env::current_exe().or_failed()?;
     let experiments = experiments();
     let key = |e: &Subcommand| e.kinds.as_ref().map(|(key, _)| *key);
     let names: Vec<_> = experiments

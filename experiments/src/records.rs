@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use data::split::{Records as _, Use};
 use data::{Dataset, DatasetKind, ImageFolder, LabelledImages, LoadOptions, Shapes};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::Used;
 use model::latent::ImageShape;
 use rayon::prelude::*;
@@ -126,7 +126,6 @@ impl Records {
         }
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.indices.len()
     }
@@ -166,7 +165,7 @@ impl Records {
         let indices: Vec<usize> = places.iter().map(|&p| self.indices[p]).collect();
         match &self.source {
             Source::Labelled(images) => Ok(images.gather(&indices).unwrap_or_default()),
-            Source::Folder(folder) => folder.gather(&indices).map_err(Failure::failed),
+            Source::Folder(folder) => folder.gather(&indices).or_failed(),
             Source::Shapes(shapes) => {
                 let images = indices.par_iter().map(|&index| shapes.image(index as u64));
                 let bytes: Vec<Vec<u8>> = images.collect();
@@ -179,10 +178,7 @@ impl Records {
     /// These records as a labelled data set of their own; none for photographs and shapes.
     pub(crate) fn labelled(&self) -> Result<Option<LabelledImages>, Failure> {
         match &self.source {
-            Source::Labelled(images) => images
-                .select(&self.indices)
-                .map(Some)
-                .map_err(Failure::failed),
+            Source::Labelled(images) => images.select(&self.indices).map(Some).or_failed(),
             Source::Folder(_) | Source::Shapes(_) => Ok(None),
         }
     }
@@ -204,7 +200,7 @@ impl Records {
                 }
             }
             Source::Folder(folder) => {
-                let sum = folder.sha256_of(&self.indices).map_err(Failure::failed)?;
+                let sum = folder.sha256_of(&self.indices).or_failed()?;
                 bytes.extend(sum.bytes());
                 let shape = self.shape().side as u64;
                 bytes.extend(shape.to_le_bytes());

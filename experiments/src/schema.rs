@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use data::{DataError, OpenSchema, Schema};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 
 /// Draft the schema of a table from its records, for a person to confirm column by column as public.
 #[derive(Debug, Parser)]
 #[command(name = "schema")]
 pub struct Arguments {
-    /// The table: a Parquet file, or a CSV file with commas, semicolons, tabs or bars between fields; a folder of Parquet
-    /// files, or a pattern of files such as "part-*.csv". PRIVATE, and so is the draft.
+    /// The table: a CSV or Parquet file, a folder of Parquet files, or a pattern of files. PRIVATE, and so is the draft.
     #[arg(long, required = true)]
     input: PathBuf,
     /// The column that is to be predicted from the others.
@@ -28,11 +27,6 @@ pub struct Arguments {
 }
 
 /// Does what the flags say.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a table that is refused, and where the file to write is there already; [`Failure::Failed`] for
-/// what cannot be written.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments {
         input,
@@ -88,5 +82,5 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
         };
         Failure::input(format!("{}: {error}", path.display()), hint)
     });
-    file?.write_all(text.as_bytes()).map_err(Failure::failed)
+    file?.write_all(text.as_bytes()).or_failed()
 }

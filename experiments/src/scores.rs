@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use data::LabelledImages;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::classifier::{Classifier, Settings};
 use lab::evaluate::downstream::Accuracy;
 use lab::evaluate::field::{self, Accuracies};
@@ -18,14 +18,15 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
 
+use crate::records::Records;
+
 /// How the names of scores begin that are outside of the guarantee.
 pub(crate) const READS_PRIVATE: &str = "Reads private records";
 
 /// Which features the Frechet distance compares, and on how many images.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ScoreFlags {
-    /// Features of the Frechet distance: of a small classifier that is trained on the public test
-    /// images, or of Inception, whose weights you supply.
+    /// Features of the Frechet distance.
     #[arg(long, value_enum, default_value_t = Features::Lenet)]
     pub features: Features,
     /// Inception's weights: a PyTorch state dictionary (.pt, .pth) or a safetensors file.
@@ -37,12 +38,10 @@ pub struct ScoreFlags {
     /// Samples that are scored, at most (default: 10000; 60000 by the field's protocol).
     #[arg(long, value_parser = clap::value_parser!(u64).range(100..))]
     pub scored: Option<u64>,
-    /// Train the classifiers of the field's protocol on the private training images too, as a ceiling: the answer
-    /// is NOT covered by the guarantee, and the report says so.
+    /// Train the field's classifiers on private training images too: NOT covered by the guarantee.
     #[arg(long)]
     pub ceilings: bool,
-    /// Test whether samples repeat private training images, by the nearest of each among training and test images: the
-    /// answer is NOT covered by the guarantee, and the report says so.
+    /// Test whether samples repeat private training images: NOT covered by the guarantee.
     #[arg(long)]
     pub memorisation: bool,
     /// Let a convolutional network learn from the samples too, which takes minutes.
@@ -233,40 +232,51 @@ fn inception(
     for (features, images) in both.iter_mut().zip([real, made]) {
         for part in images.chunks(20 * size) {
             session.interrupt.check("samples were scored")?;
-            let found = network.features(part, channels, side);
-            features.extend(found.map_err(Failure::failed)?);
+            features.extend(network.features(part, channels, side).or_failed()?);
             (0..part.len() / size).for_each(|_| progress.step());
         }
     }
     progress.finish();
-    frechet_distance(&both[0], &both[1], Inception::FEATURES).map_err(Failure::failed)
+    frechet_distance(&both[0], &both[1], Inception::FEATURES).or_failed()
 }
 
-/// Scores photographs, `[n, channels, side, side]` in rows, against public ones: they have no classes,
-/// so no classifier learns from them, and features are Inception's or none.
-pub(crate) fn score_photographs(
-    [real, made]: [&[f32]; 2],
-    (channels, side): (usize, usize),
+/// Scores `images` of a run against its public test records. `private` records are read as [`score`] says. Photographs have no
+/// classes: no classifier learns from them, and features are Inception's or none.
+pub(crate) fn score_records(
+    [test, private]: [&Records; 2],
+    images: &[f32],
+    labels: Option<&[usize]>,
     flags: &ScoreFlags,
     session: &Session,
 ) -> Result<Scored, Failure> {
-    let size = channels * side * side;
-    let options = ImageOptions::default();
+    if let (Some(test), Some(private)) = (test.labelled()?, private.labelled()?) {
+        return score(&test, images, labels, &private, flags, session);
+    }
+    let (shape, first) = (test.shape(), 0..test.len().min(flags.count()));
+    let real = test.gather(&first.collect::<Vec<_>>())?;
+    let (size, options) = (shape.values(), ImageOptions::default());
     let mut rng = ChaCha20Rng::seed_from_u64(options.seed);
-    let slices = Slices::iid(size, options.slices, &mut rng).map_err(Failure::failed)?;
+    let slices = Slices::iid(size, options.slices, &mut rng).or_failed()?;
     let frechet = (flags.features == Features::Inception)
-        .then(|| inception([real, made], (channels, side), flags, session))
+        .then(|| {
+            inception(
+                [&real, images],
+                (shape.channels, shape.side),
+                flags,
+                session,
+            )
+        })
         .transpose()?;
     Ok(Scored {
         features: "Inception",
         images: ImageScores {
-            generated_records: made.len() / size,
+            generated_records: images.len() / size,
             test_records: real.len() / size,
             frechet,
             downstream_mlp: None,
             downstream_logistic: None,
             downstream_convolutional: None,
-            sliced_w2_squared: sliced_w2_squared(made, real, &slices).map_err(Failure::failed)?,
+            sliced_w2_squared: sliced_w2_squared(images, &real, &slices).or_failed()?,
             exact_w2_squared: None,
             exact_points: 0,
             memorisation: None,

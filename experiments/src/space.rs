@@ -5,7 +5,7 @@ use std::path::Path;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::progress::Progress;
 use lab::session::Session;
 use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training};
@@ -75,50 +75,36 @@ pub(crate) enum Space {
     Dcgan(Box<DcganAutoencoder>),
 }
 
+impl Space {
+    fn form(&self) -> &dyn LatentSpace {
+        match self {
+            Self::Cosines(space) => space,
+            Self::Refined(space) => &**space,
+            Self::Small(space) => &**space,
+            Self::Dcgan(space) => &**space,
+        }
+    }
+}
+
 impl LatentSpace for Space {
     fn shape(&self) -> ImageShape {
-        match self {
-            Self::Cosines(space) => space.shape(),
-            Self::Refined(space) => space.shape(),
-            Self::Small(space) => space.shape(),
-            Self::Dcgan(space) => space.shape(),
-        }
+        self.form().shape()
     }
 
     fn latent(&self) -> usize {
-        match self {
-            Self::Cosines(space) => space.latent(),
-            Self::Refined(space) => space.latent(),
-            Self::Small(space) => space.latent(),
-            Self::Dcgan(space) => space.latent(),
-        }
+        self.form().latent()
     }
 
     fn features(&self, images: Tensor<4>) -> Tensor<2> {
-        match self {
-            Self::Cosines(space) => space.features(images),
-            Self::Refined(space) => space.features(images),
-            Self::Small(space) => space.features(images),
-            Self::Dcgan(space) => space.features(images),
-        }
+        self.form().features(images)
     }
 
     fn logits(&self, latents: Tensor<2>) -> Tensor<4> {
-        match self {
-            Self::Cosines(space) => space.logits(latents),
-            Self::Refined(space) => space.logits(latents),
-            Self::Small(space) => space.logits(latents),
-            Self::Dcgan(space) => space.logits(latents),
-        }
+        self.form().logits(latents)
     }
 
     fn decode(&self, latents: Tensor<2>) -> Tensor<4> {
-        match self {
-            Self::Cosines(space) => space.decode(latents),
-            Self::Refined(space) => space.decode(latents),
-            Self::Small(space) => space.decode(latents),
-            Self::Dcgan(space) => space.decode(latents),
-        }
+        self.form().decode(latents)
     }
 }
 
@@ -201,7 +187,7 @@ impl SpaceForm {
     ) -> Result<Space, Failure> {
         let mut rng = stream(SEED, 3);
         let autodiff = session.chosen.device.clone().autodiff();
-        let fresh = self.fresh(&mut rng, &autodiff).map_err(Failure::failed)?;
+        let fresh = self.fresh(&mut rng, &autodiff).or_failed()?;
         if let Space::Cosines(_) = fresh {
             return Ok(fresh);
         }
@@ -229,30 +215,13 @@ impl SpaceForm {
             SpaceKind::Refined => "a decoder of cosines",
             _ => "an autoencoder",
         };
-        let training = (training, CachePath::of(cache, &key, name));
+        let place = CachePath::of(cache, &key, name);
+        let how = (training, place, training_images, session);
         Ok(match fresh {
             cosines @ Space::Cosines(_) => cosines,
-            Space::Refined(fresh) => Space::Refined(Box::new(learn(
-                *fresh,
-                training,
-                training_images,
-                rng,
-                session,
-            )?)),
-            Space::Dcgan(fresh) => Space::Dcgan(Box::new(learn(
-                *fresh,
-                training,
-                training_images,
-                rng,
-                session,
-            )?)),
-            Space::Small(fresh) => Space::Small(Box::new(learn(
-                *fresh,
-                training,
-                training_images,
-                rng,
-                session,
-            )?)),
+            Space::Refined(fresh) => Space::Refined(Box::new(learn(*fresh, how, rng)?)),
+            Space::Dcgan(fresh) => Space::Dcgan(Box::new(learn(*fresh, how, rng)?)),
+            Space::Small(fresh) => Space::Small(Box::new(learn(*fresh, how, rng)?)),
         })
     }
 
@@ -279,10 +248,13 @@ impl SpaceForm {
 
 fn learn<M: LatentSpace + Module>(
     fresh: M,
-    (training, place): (Training, CachePath),
-    training_images: &TrainingImages<'_>,
+    (training, place, training_images, session): (
+        Training,
+        CachePath,
+        &TrainingImages<'_>,
+        &Session,
+    ),
     mut rng: ChaCha20Rng,
-    session: &Session,
 ) -> Result<M, Failure> {
     if let Some(weights) = place.whole()? {
         return from_host(fresh.valid(), &weights).map_err(|e| damaged(place.path(), &e));

@@ -71,9 +71,6 @@ impl Variation {
         }
     }
 
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the amount that is out of its bounds.
     pub fn check(self) -> Result<(), Failure> {
         within("vary-pose", self.pose, 0.0, 3.0, Ends::BOTH)?;
         within("vary-texture", self.texture, 0.0, 3.0, Ends::BOTH)?;

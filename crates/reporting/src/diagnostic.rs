@@ -85,6 +85,22 @@ impl Diagnostic for Failure {
     }
 }
 
+/// Results whose errors are no mistake of the person who asked.
+pub trait OrFailed<T> {
+    /// The value, or [`Failure::failed`].
+    ///
+    /// # Errors
+    ///
+    /// Any error is a failed run.
+    fn or_failed(self) -> Result<T, Failure>;
+}
+
+impl<T, E: Display> OrFailed<T> for Result<T, E> {
+    fn or_failed(self) -> Result<T, Failure> {
+        self.map_err(Failure::failed)
+    }
+}
+
 impl Failure {
     /// Bad input, with advice.
     pub fn input(message: impl Into<String>, help: impl Into<String>) -> Self {

@@ -5,7 +5,7 @@
 
 use burn::optim::GradientsParams;
 use dp_core::ledger::Ledger;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{next_step, positive};
 use private_training::{Loss, Objective};
 
@@ -51,8 +51,7 @@ impl Method for Dann {
         let indices = step.groups().concat();
         let rows = run.domains.target.gather(&indices);
         let batch = of_domain(rows, indices.len(), TARGET).batch(&device)?;
-        let released = step.gradient(&adversary, &batch, ledger);
-        Ok(released.map_err(Failure::failed)?.0)
+        Ok(step.gradient(&adversary, &batch, ledger).or_failed()?.0)
     }
 
     /// One update, by the released gradient and public ones of the source.

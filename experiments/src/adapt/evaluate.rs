@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 use dp_core::per_sample::nn::Chain;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{host, tensor};
 use private_training::Engine;
 use rayon::prelude::*;
@@ -20,9 +20,9 @@ pub(crate) fn outputs(
     width: usize,
     device: &Device,
 ) -> Result<Vec<f32>, Failure> {
-    let stack = chain.build().map_err(Failure::failed)?;
+    let stack = chain.build().or_failed()?;
     if let Engine::Host { .. } = Engine::for_device(device) {
-        let host = stack.host().map_err(Failure::failed)?;
+        let host = stack.host().or_failed()?;
         let parts = rows.par_chunks(CHUNK[0] * width).map(|part| {
             let saved = host.forward(part.len() / width, part);
             saved.output().to_vec()

@@ -1,6 +1,6 @@
 //! The warp under which public images have the sliced marginals that were released: post-processing.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use nalgebra::{DMatrix, DVector};
 use private_queries::marginals::SlicedMarginals;
 use rand::Rng;
@@ -183,7 +183,7 @@ impl Fit<'_> {
         let projected = self
             .region
             .project(&warped, self.released.slices())
-            .map_err(Failure::failed)?;
+            .or_failed()?;
         let n = normals.len();
         let slices = projected.par_chunks(n).zip(self.edges);
         Ok(slices

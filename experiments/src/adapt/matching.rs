@@ -9,7 +9,7 @@
 use burn::optim::GradientsParams;
 use dp_core::ledger::Ledger;
 use dp_core::sampling::{BatchSampler, GroupSampler};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{batch, bounded, next_step, positive};
 use private_training::{Clipping, Objective, Penalty};
 
@@ -56,7 +56,7 @@ impl Method for Sliced {
         let [target, source] = sides;
         let sides = vec![(0..target).collect(), (target..target + source).collect()];
         let sampler = GroupSampler::new(sides, &[size.min(target), size.min(source)]);
-        sampler.map(Into::into).map_err(Failure::failed)
+        sampler.map(Into::into).or_failed()
     }
 
     fn released(run: &mut Adapt<Self>, ledger: &mut Ledger) -> Result<GradientsParams, Failure> {
@@ -77,8 +77,7 @@ impl Method for Sliced {
         .concat();
         let sizes = [target.len(), source.len()];
         let both = batch(rows, vec![0.0; sizes.iter().sum()], &sizes, &device)?;
-        let released = step.gradient(&extractor, &both, ledger);
-        Ok(released.map_err(Failure::failed)?.0)
+        Ok(step.gradient(&extractor, &both, ledger).or_failed()?.0)
     }
 
     /// One update, by the released gradient of the distance and a public one of the classification.

@@ -5,7 +5,7 @@ use std::path::Path as FilePath;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::progress::Progress;
 use lab::session::{Session, batch};
 use private_training::adam::ModuleAdam;
@@ -29,7 +29,6 @@ use super::settings::Shared;
 pub(crate) struct Sampled {
     /// `[n, width]` in rows.
     pub rows: Vec<f32>,
-    /// One for each.
     pub labels: Vec<usize>,
 }
 
@@ -87,7 +86,7 @@ pub(crate) fn public_gradient(
     let gradient = step.and_then(|step| {
         step.gradient_without_privacy(network, batch, Engine::for_device(device), device)
     });
-    let (gradient, _) = gradient.map_err(Failure::failed)?;
+    let (gradient, _) = gradient.or_failed()?;
     Ok(gradient.into_params_without_privacy())
 }
 

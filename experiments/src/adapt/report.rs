@@ -1,7 +1,7 @@
 //! What is shown of a run. Pictures show test records, which are public.
 
 use burn::tensor::Device;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::figures::{Grid, Latents};
 use lab::report::Better;
 use lab::session::{Picture, Report, Scores, Session};
@@ -26,7 +26,7 @@ impl<M: Method> Adapt<M> {
     /// Scores and pictures of a run that is done.
     pub(super) fn report_of(&self, session: &Session) -> Result<Report, Failure> {
         let device = &session.chosen.device;
-        let scored = self.training.averaged().map_err(Failure::failed)?;
+        let scored = self.training.averaged().or_failed()?;
         let after = scored.classifier();
         let before = self.before.as_ref().unwrap_or(&after);
         let (target, classes) = (&self.domains.target_test, self.domains.classes);

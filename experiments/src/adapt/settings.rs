@@ -6,7 +6,7 @@ use std::path::Path;
 use burn::optim::GradientsParams;
 use dp_core::ledger::Ledger;
 use dp_core::sampling::{BatchSampler, FixedSizeSampler};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{
     self, Arguments, Basics, Ends, Part, Session, bounded, budget_name, positive, within,
 };
@@ -64,8 +64,7 @@ lab::settings! {
         source_records: usize,
     }
     switches {
-        /// Where values that no flag gives come from: `assets/adapt`, `digits.toml` or `features.toml`, or `paper.toml`
-        /// (Rakotomamonjy and Ralaivola 2021, section 8.5 and table 4).
+        /// Preset in `assets/adapt`; `paper` is Rakotomamonjy and Ralaivola 2021, section 8.5 and table 4.
         #[arg(long, value_enum, default_value = "tuned")]
         preset: Preset,
     }
@@ -136,7 +135,7 @@ pub(crate) trait Method: Part {
     /// What samples a step's records, of the target's and the source's numbers: of the target alone unless said.
     fn sampler([target, _]: [usize; 2], size: usize) -> Result<BatchSampler, Failure> {
         let sampler = FixedSizeSampler::new(target, size);
-        sampler.map(Into::into).map_err(Failure::failed)
+        sampler.map(Into::into).or_failed()
     }
 
     /// What comes before the first step, once the source is learned.
@@ -218,7 +217,7 @@ impl<M: Method> session::Settings for Settings<M> {
             }
             Preset::Tuned => include_str!("../../../assets/adapt/digits.toml"),
         };
-        let mut preset: toml::Table = toml::from_str(preset).map_err(Failure::failed)?;
+        let mut preset: toml::Table = toml::from_str(preset).or_failed()?;
         for name in ["private", "steps", "warp", "sliced", "dann"] {
             let has = match name {
                 "private" => TypeId::of::<M::Private>() != TypeId::of::<()>(),

@@ -6,7 +6,7 @@ use burn::optim::GradientsParams;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, ReleaseNoise};
 use lab::backend::Chosen;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
     Scores, Session, Start, Wording, bounded, floats_to_bytes, save_weights,
@@ -180,7 +180,7 @@ impl<M: Method> Experiment for Adapt<M> {
     }
 
     fn evaluate(&mut self, session: &Session) -> Result<Evaluation, Failure> {
-        let scored = self.training.averaged().map_err(Failure::failed)?;
+        let scored = self.training.averaged().or_failed()?;
         let (mut test, classes) = (self.domains.target_test.clone(), self.domains.classes);
         test.truncate(INTERIM);
         let device = &session.chosen.device;

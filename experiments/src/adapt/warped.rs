@@ -5,7 +5,7 @@
 
 use std::f64::consts::PI;
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::Session;
 use private_queries::marginals::{Basis, Bins, SlicedMarginals};
 use private_queries::{GroupMarginals, MarginalQuery};
@@ -118,7 +118,7 @@ fn smooth(side: usize, count: usize, rng: &mut impl Rng) -> Result<Slices, Failu
         along(&along(&noise, 1, side), side, 1)
     });
     let directions: Vec<f64> = directions.collect();
-    Slices::from_directions(side * side, &directions).map_err(Failure::failed)
+    Slices::from_directions(side * side, &directions).or_failed()
 }
 
 /// Some records of a domain, without repetition.
@@ -139,8 +139,8 @@ impl Adapt<Warped> {
         let slices = smooth(side, self.settings.own.slices, rng)?;
         let images = some(&self.domains.source, rng);
         // Grey values are at most 1, so every image lies in it.
-        let region = Region::ball(side as f64).map_err(Failure::failed)?;
-        let projected = region.project(&images, &slices).map_err(Failure::failed)?;
+        let region = Region::ball(side as f64).or_failed()?;
+        let projected = region.project(&images, &slices).or_failed()?;
         let bins = projected
             .chunks_exact(projected.len() / slices.count())
             .map(|values| {
@@ -152,11 +152,9 @@ impl Adapt<Warped> {
                 );
                 Bins::between(middle - half, middle + half, BINS)
             });
-        let bins = bins
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(Failure::failed)?;
+        let bins = bins.collect::<Result<Vec<_>, _>>().or_failed()?;
         let query = MarginalQuery::by_slice(slices, region, bins, Basis::Haar);
-        Ok((query.map_err(Failure::failed)?, images))
+        Ok((query.or_failed()?, images))
     }
 
     /// The target's marginals: released once, and kept.
@@ -166,8 +164,7 @@ impl Adapt<Warped> {
         session: &mut Session,
     ) -> Result<SlicedMarginals, Failure> {
         let records = self.domains.target.len();
-        let query =
-            GroupMarginals::new(vec![query.clone()], vec![records]).map_err(Failure::failed)?;
+        let query = GroupMarginals::new(vec![query.clone()], vec![records]).or_failed()?;
         let mut released = session.release(self, MARGINALS, &query, |run, session| {
             session.measure(&query, std::slice::from_ref(&run.domains.target.rows))
         })?;
@@ -203,7 +200,7 @@ pub(super) fn warps_of(
         side,
         released,
         edges: &edges.collect::<Vec<_>>(),
-        region: Region::ball(side as f64).map_err(Failure::failed)?,
+        region: Region::ball(side as f64).or_failed()?,
     };
     fit.search(rng)
 }

@@ -2,7 +2,7 @@
 
 use dp_core::accounting::{PldAccountant, Result as Accounted};
 use dp_core::audit::{Claim, Guesses, Scores, Sequential, best_guesses, gaussian_law};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -28,23 +28,17 @@ pub(super) fn many_runs(
     let runs = arguments.runs() as usize;
     let coins: Vec<bool> = (0..2 * runs).map(|run| run < runs).collect();
     let scores = target.scores(&coins)?;
-    let scores = Scores::new(&scores[..runs], &scores[runs..]).map_err(Failure::failed)?;
+    let scores = Scores::new(&scores[..runs], &scores[runs..]).or_failed()?;
     let how = format!("{runs} runs with the record, {runs} without");
-    let counts = scores
-        .held_out(delta, confidence)
-        .map_err(Failure::failed)?;
-    let bound = counts
-        .lower_bound(delta, confidence)
-        .map_err(Failure::failed)?;
+    let counts = scores.held_out(delta, confidence).or_failed()?;
+    let bound = counts.lower_bound(delta, confidence).or_failed()?;
     findings.bound("many runs, counts", &how, &bound);
-    let counts = scores
-        .held_out_gaussian(delta, confidence)
-        .map_err(Failure::failed)?;
+    let counts = scores.held_out_gaussian(delta, confidence).or_failed()?;
     if target.mu().is_none() {
         // Batches are sampled: scores are a mixture, and the curve is the plan's.
         let refuted = |z: f64| -> Result<bool, Failure> {
-            let claim = claim(target, z).map_err(Failure::failed)?;
-            counts.refute(&claim, confidence).map_err(Failure::failed)
+            let claim = claim(target, z).or_failed()?;
+            counts.refute(&claim, confidence).or_failed()
         };
         let claimed = target.noise_multiplier();
         let p_value = if refuted(claimed)? {
@@ -61,14 +55,12 @@ pub(super) fn many_runs(
         );
         return Ok(());
     }
-    let bound = counts
-        .gaussian_lower_bound(delta, confidence)
-        .map_err(Failure::failed)?;
+    let bound = counts.gaussian_lower_bound(delta, confidence).or_failed()?;
     findings.bound("many runs, counts and a Gaussian curve", &how, &bound);
     if !target.normal() {
         return Ok(());
     }
-    let bound = gaussian_law(&scores, delta, confidence).map_err(Failure::failed)?;
+    let bound = gaussian_law(&scores, delta, confidence).or_failed()?;
     findings.bound("many runs, law of the scores", &how, &bound);
     Ok(())
 }
@@ -87,25 +79,20 @@ pub(super) fn one_run(
     let coins: Vec<bool> = (0..arguments.canaries)
         .map(|_| generator.random())
         .collect();
-    let guesses =
-        best_guesses(arguments.canaries, mu, delta, confidence).map_err(Failure::failed)?;
+    let guesses = best_guesses(arguments.canaries, mu, delta, confidence).or_failed()?;
     let scores = target.scores(&coins)?;
-    let found = Guesses::by_likelihood(&scores, &coins, guesses).map_err(Failure::failed)?;
+    let found = Guesses::by_likelihood(&scores, &coins, guesses).or_failed()?;
     let (all, right) = (arguments.canaries, found.right());
     let how = format!("{all} canaries, {guesses} guesses, {right} right");
-    let bound = found
-        .lower_bound(delta, confidence)
-        .map_err(Failure::failed)?;
+    let bound = found.lower_bound(delta, confidence).or_failed()?;
     findings.bound("one run, guesses", &how, &bound);
     if target.mu().is_some() {
-        let bound = found
-            .gaussian_lower_bound(delta, confidence)
-            .map_err(Failure::failed)?;
+        let bound = found.gaussian_lower_bound(delta, confidence).or_failed()?;
         findings.bound("one run, guesses and a Gaussian curve", &how, &bound);
         return Ok(());
     }
     let p_value = |z: f64| -> Result<f64, Failure> {
-        let claim = claim(target, z).map_err(Failure::failed)?;
+        let claim = claim(target, z).or_failed()?;
         Ok(found.p_value(&claim))
     };
     let claimed = p_value(target.noise_multiplier())?;
@@ -130,7 +117,7 @@ fn proved(
         Some(z) => PldAccountant::default().epsilon_lower(&target.claimed(z), delta),
         None => Ok(0.0),
     };
-    epsilon.map_err(Failure::failed)
+    epsilon.or_failed()
 }
 
 /// The least noise multiplier that is refuted, within 1 %; none where even much more noise is not.
@@ -173,11 +160,11 @@ pub(super) fn pairs(
         Some(mu) => Claim::gaussian(mu),
         None => claim(target, target.noise_multiplier()),
     };
-    let claim = claim.map_err(Failure::failed)?;
-    let mut test = Sequential::new(vec![claim], findings.alarm_rate()).map_err(Failure::failed)?;
+    let claim = claim.or_failed()?;
+    let mut test = Sequential::new(vec![claim], findings.alarm_rate()).or_failed()?;
     while test.pairs() < arguments.pairs as usize && !test.all_refuted() {
         let (with, without) = (target.scores(&[true])?, target.scores(&[false])?);
-        test.observe(with[0], without[0]).map_err(Failure::failed)?;
+        test.observe(with[0], without[0]).or_failed()?;
     }
     let how = format!("{} pairs", test.pairs());
     findings.test("pairs of runs, one after the other", &how, test.p_value());

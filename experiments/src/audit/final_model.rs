@@ -14,7 +14,7 @@ use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::{AllRecords, BatchSampler, FixedSizeSampler};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use private_training::weights::from_host;
 use private_training::{Batch, Forward, Gradients, GroupSizes, Layers, Loss, Network, Objective};
 
@@ -109,13 +109,13 @@ impl FinalModel {
         let tensor = |values: Vec<f32>, shape: [usize; 2]| {
             Tensor::<2>::from_data(TensorData::new(values, shape), &device)
         };
-        let mut ledger = Ledger::create(ledger).map_err(Failure::failed)?;
+        let mut ledger = Ledger::create(ledger).or_failed()?;
         let objective = Objective::of([Loss::cross_entropy().max_grad_norm(CLIP)]);
         let mut gradients = Gradients::new(objective);
         let config = LinearConfig::new(self.features, self.classes).with_bias(false);
         let mut weights = vec![0.0_f32; self.features * self.classes];
         for _ in 0..releaser.plan().steps() {
-            let draw = releaser.draw().map_err(Failure::failed)?;
+            let draw = releaser.draw().or_failed()?;
             let records = draw.indices();
             let mut inputs = Vec::with_capacity(records.len() * self.features);
             let mut targets = Vec::with_capacity(records.len());
@@ -136,17 +136,13 @@ impl FinalModel {
             let network = Softmax {
                 linear: config.init(&device),
             };
-            let network = from_host(network, &weights).map_err(Failure::failed)?;
+            let network = from_host(network, &weights).or_failed()?;
             let (inputs, targets) = (tensor(inputs, [n, self.features]), tensor(targets, [n, 1]));
-            let batch = Batch::new(inputs, targets, &[n]).map_err(Failure::failed)?;
+            let batch = Batch::new(inputs, targets, &[n]).or_failed()?;
             let sizes = GroupSizes::of(releaser.plan().sampler());
-            let (clipped, _) = gradients
-                .clipped(&network, &batch, sizes)
-                .map_err(Failure::failed)?;
-            let bounded = clipped.of(draw).map_err(Failure::failed)?;
-            let released = releaser
-                .release(bounded, &mut ledger)
-                .map_err(Failure::failed)?;
+            let (clipped, _) = gradients.clipped(&network, &batch, sizes).or_failed()?;
+            let bounded = clipped.of(draw).or_failed()?;
+            let released = releaser.release(bounded, &mut ledger).or_failed()?;
             let step = released.gradient().to_host();
             weights
                 .iter_mut()

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use data::DatasetKind;
 use dp_core::accounting::{Event, GaussianAccountant, noise_multiplier_for};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::run_folder::RunFolder;
 
 use findings::Findings;
@@ -45,8 +45,7 @@ pub struct Arguments {
     /// The share of the records in a batch.
     #[arg(long, default_value_t = 0.1)]
     pub rate: f64,
-    /// Runs with the record, and as many without, of the attack in many runs (of --mechanism gaussian, where each run is
-    /// one coordinate of one release: 2000000; of --mechanism final-model: 1000).
+    /// Runs with the record, and as many without (default: 2000000 of --mechanism gaussian, 1000 of final-model).
     #[arg(long, value_parser = clap::value_parser!(u64).range(100..=20_000_000))]
     pub runs: Option<u64>,
     /// The images of --mechanism final-model.
@@ -173,7 +172,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             let event = |noise_multiplier| Event::Gaussian { noise_multiplier };
             let (epsilon, delta) = (arguments.epsilon, arguments.delta);
             let z = noise_multiplier_for(&GaussianAccountant, epsilon, delta, event);
-            let mu = 1.0 / z.map_err(Failure::failed)?;
+            let mu = 1.0 / z.or_failed()?;
             attacks::one_run(&mut target, arguments, mu, &mut findings)?;
         }
     }

@@ -9,7 +9,7 @@ use dp_core::mechanism::{BoundedGradient, NoiseSource, ParameterGradient, Releas
 use dp_core::per_sample::ParameterSlot;
 use dp_core::plan::{CheckedPlan, Noise, TrainingPlan};
 use dp_core::sampling::{AllRecords, BatchSampler, FixedSizeSampler, PoissonSampler};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 
 use super::Arguments;
 use super::final_model::FinalModel;
@@ -141,7 +141,7 @@ impl Target {
             noise_multiplier: plan.noise_multiplier(),
             event: plan.step_event().clone(),
             made: 0,
-            folder: tempfile::tempdir().map_err(Failure::failed)?,
+            folder: tempfile::tempdir().or_failed()?,
             images,
         })
     }
@@ -198,7 +198,7 @@ impl Target {
     ///   anything.
     pub(super) fn scores(&mut self, coins: &[bool]) -> Result<Vec<f64>, Failure> {
         match self.images.take() {
-            None => self.released(coins).map_err(Failure::failed),
+            None => self.released(coins).or_failed(),
             Some(images) => {
                 let scores = coins
                     .iter()
@@ -214,7 +214,7 @@ impl Target {
     fn trained(&mut self, images: &FinalModel, coin: bool) -> Result<f64, Failure> {
         self.made += 1;
         let ledger = self.folder.path().join(format!("{}.jsonl", self.made));
-        let releaser = self.releaser(0).map_err(Failure::failed)?;
+        let releaser = self.releaser(0).or_failed()?;
         let score = images.score(self.adds(coin), releaser, &ledger);
         let _ = std::fs::remove_file(&ledger);
         score

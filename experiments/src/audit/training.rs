@@ -16,7 +16,7 @@ use dp_core::per_sample::nn::Chain;
 use dp_core::per_sample::parameters_of;
 use dp_core::plan::{CheckedPlan, Noise, TrainingPlan};
 use dp_core::sampling::{AllRecords, BatchSampler, FixedSizeSampler, PoissonSampler};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use private_training::weights::{from_host, to_host};
 use private_training::{
     Batch, Clipping, Forward, Gradients, GroupSizes, Layers, Loss, Network, Objective, Penalty,
@@ -43,7 +43,7 @@ pub(super) fn replays(arguments: &Arguments) -> Result<Vec<(u64, Fault)>, Failur
     let mut found: Vec<(u64, Fault)> = Vec::new();
     for pair in 0..arguments.replays {
         let case = Case::new(arguments.seed.wrapping_add(pair), arguments.sabotage);
-        let folder = tempfile::tempdir().map_err(Failure::failed)?;
+        let folder = tempfile::tempdir().or_failed()?;
         let run = |neighbour, follow: Option<&Run>| {
             let run = case.run(neighbour, follow, folder.path());
             run.map_err(|error| Failure::failed(error.to_string()))

@@ -4,7 +4,7 @@ use dp_core::accounting::{Event, PldAccountant, noise_multiplier_for};
 use dp_core::per_sample::JacobianClip;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{
     self, Arguments, Basics, Ends, Part, bounded, budget_name, by_name, positive, refused_plan,
     within,
@@ -56,8 +56,7 @@ lab::settings! {
     struct Gradients, GradientsFlags;
     common {}
     flags {
-        /// Whose budget --epsilon is: that of the `target`, the circle, or of the `source`, the points that the
-        /// network is fed, which cost more than twice as much.
+        /// Whose budget --epsilon is: the `target`, the circle, or the `source` that is fed, which costs more than twice it.
         #[flag(value_enum)]
         side: Side,
         /// How Jacobians are clipped: by `rows` as in the paper, or `spectral`, by singular values.
@@ -65,8 +64,7 @@ lab::settings! {
         clip: JacobianClip,
         /// L: the bound on Jacobians.
         clip_jacobian: f64,
-        /// What moving a point costs: `square`, or `huber:T`, `log-cosh:T` and `pseudo-huber:T`, which are near the distance
-        /// itself beyond T, and `power:P` from 2 to 16.
+        /// What moving a point costs: `square`, `huber:T`, `log-cosh:T`, `pseudo-huber:T`, or `power:P` from 2 to 16.
         #[setting(default = "square")]
         cost: String,
     }
@@ -82,8 +80,7 @@ lab::settings! {
     struct Smoothed, SmoothedFlags;
     common {}
     flags {
-        /// Combine the noisy projections of a point: no more noise then than two slices have. No part of the published
-        /// baseline.
+        /// Combine the noisy projections of a point (not part of the published baseline).
         #[flag(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
         #[setting(default)]
         combine: bool,
@@ -189,7 +186,7 @@ impl<M: Method> Settings<M> {
             }
             None => FixedSizeSampler::new(n, batch).map(Into::into),
         }
-        .map_err(Failure::failed)
+        .or_failed()
     }
 
     /// How much less a point of the circle moves a step than what is declared.
@@ -198,7 +195,7 @@ impl<M: Method> Settings<M> {
         match self.gradients() {
             Some(own) => {
                 let radius = self.shared.clip_activation;
-                ToSample::share(own.cost()?, radius, 2, batch, batch).map_err(Failure::failed)
+                ToSample::share(own.cost()?, radius, 2, batch, batch).or_failed()
             }
             None => Ok(1.0),
         }

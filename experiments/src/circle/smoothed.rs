@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::optim::GradientsParams;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{Noisy, Releaser};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{SampledBatch, Session, host, next_step, tensor};
 use private_queries::{Projections, Query};
 use private_training::Training;
@@ -38,7 +38,7 @@ impl Target {
         releaser: Option<Releaser>,
         mut public: ChaCha20Rng,
     ) -> Result<Self, Failure> {
-        let slices = Slices::tight(2, slices, &mut public).map_err(Failure::failed)?;
+        let slices = Slices::tight(2, slices, &mut public).or_failed()?;
         Ok(Self {
             releaser,
             slices,
@@ -55,7 +55,7 @@ impl Target {
         points: &[f32],
         session: &mut Session,
     ) -> Result<(), Failure> {
-        let region = Region::ball(shared.clip_activation).map_err(Failure::failed)?;
+        let region = Region::ball(shared.clip_activation).or_failed()?;
         let query =
             Projections::new(self.slices.clone(), region, vec![shared.batch]).combined(combine);
         let fresh = |ledger: &mut Ledger| self.fresh(&query, training, points, ledger);
@@ -82,7 +82,7 @@ impl Target {
         let rows = sampled
             .iter()
             .flat_map(|&i| [points[2 * i], points[2 * i + 1]]);
-        let measured = query.measure(&[rows.collect()]).map_err(Failure::failed)?;
+        let measured = query.measure(&[rows.collect()]).or_failed()?;
         batch.release(self.releaser.as_mut(), measured, ledger)
     }
 
@@ -107,7 +107,7 @@ impl Target {
         let values = host(made.clone().inner());
         let smoothing = smoothing_noise(target, batch, &mut self.public);
         let (_, cotangent) =
-            smoothed_distance_and_gradient(&values, &smoothing, target).map_err(Failure::failed)?;
+            smoothed_distance_and_gradient(&values, &smoothing, target).or_failed()?;
         let along = (made * tensor(cotangent, 2, &autodiff)).sum();
         let gradients = GradientsParams::from_grads(along.backward(), &network);
         training.apply(rate, gradients);

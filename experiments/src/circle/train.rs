@@ -5,7 +5,7 @@ use dp_core::accounting::{Accountant, PldAccountant};
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::transport::sliced_w2_squared;
 use lab::report::{Better, Metric};
 use lab::session::{
@@ -100,7 +100,7 @@ impl RunRecords<Map> for Points {
         };
         batch(rows(fed), vec![0.0; fed.len()], &[fed.len()], device)?
             .with_private_sample(rows(circle), circle.len())
-            .map_err(Failure::failed)
+            .or_failed()
     }
 }
 
@@ -109,7 +109,7 @@ impl<M: Method> Circle<M> {
     fn generated(&self) -> Result<Vec<f32>, Failure> {
         let (network, device) = (self.scored()?, self.training.device());
         let mut made = Predictions::of_rows(&network, self.fresh.sides().0, 2, &device).outputs;
-        let ball = Region::ball(self.settings.shared.clip_activation).map_err(Failure::failed)?;
+        let ball = Region::ball(self.settings.shared.clip_activation).or_failed()?;
         ball.restrict(&mut made, 2);
         Ok(made)
     }
@@ -117,9 +117,9 @@ impl<M: Method> Circle<M> {
     /// The squared sliced distance of generated points to fresh ones of the circle.
     fn scores_of(&self, generated: &[f32]) -> Result<Scores, Failure> {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
-        let slices = Slices::tight(2, JUDGED_SLICES, &mut rng).map_err(Failure::failed)?;
+        let slices = Slices::tight(2, JUDGED_SLICES, &mut rng).or_failed()?;
         let squared = sliced_w2_squared(generated, self.fresh.sides().1, &slices);
-        let (key, squared) = ("sliced_w2_squared", squared.map_err(Failure::failed)?);
+        let (key, squared) = ("sliced_w2_squared", squared.or_failed()?);
         Ok(Scores::default().with(key, "SW2^2 to the circle", squared, Better::Lower))
     }
 
@@ -134,8 +134,8 @@ impl<M: Method> Circle<M> {
         let source = settings.gradients().map(|_| source);
         let epsilon = |event| PldAccountant::default().epsilon(&event, plan.delta());
         Ok([
-            source.map(epsilon).transpose().map_err(Failure::failed)?,
-            Some(epsilon(target).map_err(Failure::failed)?),
+            source.map(epsilon).transpose().or_failed()?,
+            Some(epsilon(target).or_failed()?),
         ])
     }
 }

@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use dp_core::accounting::{Accountant, Event, PldAccountant, Sampler, noise_multiplier_for};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 
 use super::median;
 
@@ -32,14 +32,12 @@ pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
                 .repeated(5_000)
         };
         let epsilon = median(repeat, || {
-            let epsilon = pld.epsilon(black_box(&steps(0.76)), DELTA);
-            black_box(epsilon.map_err(Failure::failed)?);
+            black_box(pld.epsilon(black_box(&steps(0.76)), DELTA).or_failed()?);
             Ok(())
         })?;
         println!("| epsilon of noise 0.76 | {name} | {epsilon:.1} |");
         let noise = median(repeat, || {
-            let noise = noise_multiplier_for(&pld, black_box(10.0), DELTA, steps);
-            black_box(noise.map_err(Failure::failed)?);
+            black_box(noise_multiplier_for(&pld, black_box(10.0), DELTA, steps).or_failed()?);
             Ok(())
         })?;
         println!("| noise for epsilon 10 | {name} | {noise:.1} |");

@@ -16,7 +16,7 @@ use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use model::layers::linear;
 use private_training::{
     Batch, Clipping, Engine, Forward, GroupSizes, Layers, Network, Objective, Penalty,
@@ -94,7 +94,7 @@ fn times(width: usize, repeat: u64, device: &Device) -> Result<[f64; 3], Failure
         .collect();
     let rows = Tensor::<2>::from_data(TensorData::new(rows, [RECORDS, 2]), device);
     let targets = Tensor::zeros([RECORDS, 2], device);
-    let batch = Batch::new(rows, targets, &halves).map_err(Failure::failed)?;
+    let batch = Batch::new(rows, targets, &halves).or_failed()?;
     let engine = match Engine::for_device(device) {
         Engine::Host { .. } => Engine::Host { chunk: 32 },
         _ => Engine::Tensor { chunk: RECORDS },

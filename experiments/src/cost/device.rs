@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use burn::tensor::{Device, Tensor, TensorData};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
@@ -41,8 +41,8 @@ pub(crate) fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Fai
     for (k, n) in ROWS.into_iter().filter(|(k, n)| k * n <= most) {
         let keys = random(k, n, device);
         let ms = median(repeat, || {
-            black_box(stable_ranks(keys.clone()).map_err(Failure::failed)?);
-            device.sync().map_err(Failure::failed)
+            black_box(stable_ranks(keys.clone()).or_failed()?);
+            device.sync().or_failed()
         })?;
         let rate = (k * n) as f64 / ms * 1e3;
         let gigabytes = rate * 16.0 / 1e9;
@@ -59,14 +59,14 @@ pub(crate) fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Fai
     let mut frame = ChaCha20Rng::seed_from_u64(2);
     for (n, k) in SIZES.into_iter().filter(|(n, k)| k * n <= most) {
         let (x, y) = (random(n, DIM, &tracked), random(n, DIM, &tracked));
-        let slices = Slices::tight(DIM, k, &mut frame).map_err(Failure::failed)?;
+        let slices = Slices::tight(DIM, k, &mut frame).or_failed()?;
         let theta = slices.tensor(&tracked);
         let ms = median(repeat, || {
             let x = x.clone().require_grad();
             let value = sliced_w2_squared(x.clone(), y.clone(), theta.clone());
-            let gradients = value.map_err(Failure::failed)?.backward();
+            let gradients = value.or_failed()?.backward();
             black_box(x.grad(&gradients));
-            device.sync().map_err(Failure::failed)
+            device.sync().or_failed()
         })?;
         println!("| {n} | {k} | {ms:.2} |");
     }

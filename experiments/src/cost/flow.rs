@@ -5,7 +5,7 @@
 //! read and written three times by a radix sort, 100 MB; with smoothing 2.1 million normal draws come on
 //! top. `benches/python/flow_step.py` is the same step in PyTorch.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::flow::StepSize;
@@ -24,7 +24,7 @@ pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     println!("| rows of the target | sigma | ms |");
     println!("|---|---|---|");
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
+    let sphere = Region::sphere(1.0).or_failed()?;
     let size = StepSize {
         step: 1.0,
         diffusion: 1e-3,
@@ -32,19 +32,15 @@ pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     let all: Vec<usize> = (0..SLICES).collect();
     for rows in [250, 30_000] {
         for sigma in [1.0, 0.0] {
-            let slices = Slices::tight(DIM, SLICES, &mut rng).map_err(Failure::failed)?;
-            let start = Particles::gaussian(rows, DIM, 1.0, &mut rng).map_err(Failure::failed)?;
+            let slices = Slices::tight(DIM, SLICES, &mut rng).or_failed()?;
+            let start = Particles::gaussian(rows, DIM, 1.0, &mut rng).or_failed()?;
             // Random rows: there is nothing to keep private.
-            let values = sphere
-                .project(&start.rows(), &slices)
-                .map_err(Failure::failed)?;
-            let target = NoisyProjections::from_released(values, slices, sigma);
-            let target = target.map_err(Failure::failed)?;
-            let mut particles =
-                Particles::gaussian(PARTICLES, DIM, 1.0, &mut rng).map_err(Failure::failed)?;
+            let values = sphere.project(&start.rows(), &slices).or_failed()?;
+            let target = NoisyProjections::from_released(values, slices, sigma).or_failed()?;
+            let mut particles = Particles::gaussian(PARTICLES, DIM, 1.0, &mut rng).or_failed()?;
             let ms = median(repeat, || {
                 let moved = particles.step(&target, &all, size, &mut rng);
-                moved.map(|_| ()).map_err(Failure::failed)
+                moved.map(|_| ()).or_failed()
             })?;
             println!("| {rows} | {sigma} | {ms:.1} |");
         }

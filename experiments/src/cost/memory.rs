@@ -13,7 +13,7 @@ use burn::tensor::activation::{log_softmax, relu};
 use burn::tensor::{Device, Tensor};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use private_training::{Batch, Forward, Gradients, GroupSizes, Layers, Loss, Network, Objective};
 
 const BATCH: usize = 256;
@@ -74,7 +74,7 @@ impl Network<4> for Large {
 
 /// The most that the process held, in MiB.
 fn most() -> Result<f64, Failure> {
-    let status = std::fs::read_to_string("/proc/self/status").map_err(Failure::failed)?;
+    let status = std::fs::read_to_string("/proc/self/status").or_failed()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok());
     kib.map(|kib| kib / 1024.0)
@@ -106,12 +106,10 @@ pub(crate) fn print(device: &Device, convolutional: bool) -> Result<(), Failure>
         black_box(gradients.len());
     }
     let plain = most()?;
-    let batch = Batch::new(images, targets, &[BATCH]).map_err(Failure::failed)?;
+    let batch = Batch::new(images, targets, &[BATCH]).or_failed()?;
     let mut gradients = Gradients::new(Objective::of([Loss::cross_entropy().max_grad_norm(1.0)]));
     let sizes = GroupSizes::Fixed(vec![BATCH]);
-    let (clipped, _) = gradients
-        .clipped(&network, &batch, sizes)
-        .map_err(Failure::failed)?;
+    let (clipped, _) = gradients.clipped(&network, &batch, sizes).or_failed()?;
     black_box(clipped);
     let private = most()?;
     println!("| network | parameters | alone, MiB | plain, MiB | private, MiB | private / plain |");

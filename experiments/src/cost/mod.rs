@@ -19,7 +19,7 @@ use burn::tensor::Device;
 use clap::{Parser, ValueEnum};
 use dp_core::per_sample::JacobianClip;
 use lab::backend::{Backend, Choice};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use private_training::{Batch, Engine, Network, StepObjective, TrainingError};
 
 /// Print tables of costs.
@@ -66,10 +66,6 @@ pub enum Table {
 }
 
 /// Measures and prints the tables.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a device that is not there.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let chosen = arguments.backend.choose()?;
     println!("{}", chosen.description);
@@ -123,7 +119,7 @@ fn gradients<const D: usize>(
 ) -> Result<[f64; 3], Failure> {
     let forms = [None, Some(JacobianClip::Rows), Some(JacobianClip::Spectral)];
     medians(repeat, forms, |mode: Option<JacobianClip>| {
-        let step = objective(mode.unwrap_or(JacobianClip::Rows)).map_err(Failure::failed)?;
+        let step = objective(mode.unwrap_or(JacobianClip::Rows)).or_failed()?;
         let gradient = if mode.is_some() {
             step.clipped_gradient(network, batch, engine, device)
                 .map(|(bounded, _)| bounded.before_noise())
@@ -131,7 +127,7 @@ fn gradients<const D: usize>(
             step.gradient_without_privacy(network, batch, engine, device)
                 .map(|(gradient, _)| gradient.to_host())
         };
-        black_box(gradient.map_err(Failure::failed)?);
+        black_box(gradient.or_failed()?);
         Ok(())
     })
 }

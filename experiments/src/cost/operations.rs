@@ -31,7 +31,6 @@ enum Shape {
 pub(crate) struct Operations {
     /// Without privacy.
     pub plain: u64,
-    /// With it.
     pub private: u64,
 }
 

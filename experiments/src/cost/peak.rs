@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use burn::tensor::{Device, Distribution, Tensor};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 
 use super::median;
 
@@ -22,7 +22,7 @@ impl Peak {
         let vector = Tensor::<1>::zeros([length], device);
         let ms = median(repeat, || {
             black_box(vector.clone() + 1.0);
-            device.sync().map_err(Failure::failed)
+            device.sync().or_failed()
         })?;
         let gigabytes = 8.0 * length as f64 / ms / 1e6;
         // Large enough to fill the device, small enough for a host.
@@ -34,7 +34,7 @@ impl Peak {
         let matrix = Tensor::<2>::random([side, side], Distribution::Default, device);
         let ms = median(repeat, || {
             black_box(matrix.clone().matmul(matrix.clone()));
-            device.sync().map_err(Failure::failed)
+            device.sync().or_failed()
         })?;
         let gigaflops = 2.0 * (side as f64).powi(3) / ms / 1e6;
         Ok(Self {

@@ -13,7 +13,7 @@ use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use private_queries::marginals::{Basis, Bins};
 use private_queries::{LabelledMarginals, MarginalQuery, Moments, Projections, Query};
 use rand::SeedableRng;
@@ -31,17 +31,17 @@ pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     println!("| rows | slices | ms |");
     println!("|---|---|---|");
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let tight = Slices::tight(DIM, 1000, &mut rng).map_err(Failure::failed)?;
+    let tight = Slices::tight(DIM, 1000, &mut rng).or_failed()?;
     for batch in [100, 1000] {
-        let rows = UniformBall::new(DIM).map_err(Failure::failed)?;
+        let rows = UniformBall::new(DIM).or_failed()?;
         let rows = rows.sample(batch, &mut rng);
         let ms = one(repeat, &rows, || Ok(tight.clone()))?;
         println!("| {batch} | 1000, a tight frame that was sampled before | {ms:.2} |");
         let ms = one(repeat, &rows, || {
-            Slices::signs(DIM, 1024, &mut rng).map_err(Failure::failed)
+            Slices::signs(DIM, 1024, &mut rng).or_failed()
         })?;
         println!("| {batch} | 1024 signs, sampled anew | {ms:.2} |");
-        let signs = Slices::signs(DIM, 1024, &mut rng).map_err(Failure::failed)?;
+        let signs = Slices::signs(DIM, 1024, &mut rng).or_failed()?;
         let ms = one(repeat, &rows, || Ok(signs.clone()))?;
         println!("| {batch} | 1024 signs that were sampled before | {ms:.2} |");
     }
@@ -60,17 +60,16 @@ fn blocks(repeat: u64) -> Result<(), Failure> {
     println!("| release | values | seconds for a million records |");
     println!("|---|---|---|");
     let mut rng = ChaCha20Rng::seed_from_u64(2);
-    let ball = UniformBall::new(LATENT).map_err(Failure::failed)?;
+    let ball = UniformBall::new(LATENT).or_failed()?;
     let block = [ball.sample(BLOCK, &mut rng)];
     let moments = Moments::labelled(1, LATENT, 1.0);
     part("moments", &moments, &block, repeat)?;
     for slices in [64, 256] {
-        let region = Region::ball(1.0).map_err(Failure::failed)?;
-        let directions = Slices::tight(LATENT, slices, &mut rng).map_err(Failure::failed)?;
-        let bins = Bins::uniform(1.0, 64).map_err(Failure::failed)?;
+        let region = Region::ball(1.0).or_failed()?;
+        let directions = Slices::tight(LATENT, slices, &mut rng).or_failed()?;
+        let bins = Bins::uniform(1.0, 64).or_failed()?;
         let query = MarginalQuery::new(directions, region, bins, Basis::Haar);
-        let query = LabelledMarginals::of(vec![query.map_err(Failure::failed)?]);
-        let query = query.map_err(Failure::failed)?;
+        let query = LabelledMarginals::of(vec![query.or_failed()?]).or_failed()?;
         part(
             &format!("{slices} sliced marginals of 64 bins"),
             &query,
@@ -88,7 +87,7 @@ fn part<Q: Query<Records = [Vec<f32>]>>(
     repeat: u64,
 ) -> Result<(), Failure> {
     let ms = median(repeat, || {
-        black_box(query.measure_part(block).map_err(Failure::failed)?);
+        black_box(query.measure_part(block).or_failed()?);
         Ok(())
     })?;
     let seconds = ms / 1e3 * 1e6 / BLOCK as f64;
@@ -102,22 +101,22 @@ fn one(
     mut slices: impl FnMut() -> Result<Slices, Failure>,
 ) -> Result<f64, Failure> {
     let (batch, rows) = (rows.len() / DIM, [rows.to_vec()]);
-    let folder = tempfile::tempdir().map_err(Failure::failed)?;
+    let folder = tempfile::tempdir().or_failed()?;
     let ledger = Ledger::create(&folder.path().join("ledger.jsonl"));
-    let mut ledger = ledger.map_err(Failure::failed)?;
-    let sampler = FixedSizeSampler::new(RECORDS, batch).map_err(Failure::failed)?;
+    let mut ledger = ledger.or_failed()?;
+    let sampler = FixedSizeSampler::new(RECORDS, batch).or_failed()?;
     let plan = TrainingPlan::of(Noise::Multiplier(1.0), 1e-6, repeat + 1, sampler);
-    let secret = NoiseSource::secret().map_err(Failure::failed)?;
-    let mut releaser = plan.check().map_err(Failure::failed)?.releaser(secret);
-    let ball = Region::ball(1.0).map_err(Failure::failed)?;
+    let secret = NoiseSource::secret().or_failed()?;
+    let mut releaser = plan.check().or_failed()?.releaser(secret);
+    let ball = Region::ball(1.0).or_failed()?;
     median(repeat, || {
-        let draw = releaser.draw().map_err(Failure::failed)?;
+        let draw = releaser.draw().or_failed()?;
         let query = Projections::new(slices()?, ball, vec![batch]);
-        let measured = query.measure(&rows).map_err(Failure::failed)?;
+        let measured = query.measure(&rows).or_failed()?;
         let released = releaser
             .release_step(&measured, &[batch], &draw, &mut ledger)
-            .map_err(Failure::failed)?;
-        black_box(query.read(&released).map_err(Failure::failed)?);
+            .or_failed()?;
+        black_box(query.read(&released).or_failed()?);
         Ok(())
     })
 }

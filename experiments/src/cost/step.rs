@@ -5,7 +5,7 @@
 
 use burn::tensor::Device;
 use dp_core::per_sample::JacobianClip;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use model::swae::SwaeConfig;
 use private_training::{
     Clipping, Engine, GroupSizes, Loss, Objective, Penalty, Prior, StepObjective, TrainingError,
@@ -45,9 +45,7 @@ pub(crate) fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Fai
     let pixels = (0..BATCH * SwaeConfig::PIXELS)
         .map(|_| rng.random_range(0.0..1.0))
         .collect();
-    let batch = model
-        .batch(pixels, &[BATCH], device)
-        .map_err(Failure::failed)?;
+    let batch = model.batch(pixels, &[BATCH], device).or_failed()?;
     let engines = match Engine::for_device(device) {
         Engine::Host { chunk } => vec![
             (

@@ -8,7 +8,7 @@
 
 use std::hint::black_box;
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::sinkhorn::{Cost, Memory, Sinkhorn};
@@ -27,13 +27,12 @@ pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     println!("| points | slices | ms |");
     println!("|---|---|---|");
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let ball = UniformBall::new(DIM).map_err(Failure::failed)?;
+    let ball = UniformBall::new(DIM).or_failed()?;
     for (n, k) in SIZES {
-        let slices = Slices::tight(DIM, k, &mut rng).map_err(Failure::failed)?;
+        let slices = Slices::tight(DIM, k, &mut rng).or_failed()?;
         let (u, v) = (ball.sample(n, &mut rng), ball.sample(n, &mut rng));
         let ms = median(repeat, || {
-            let moved = sliced_gradient_and_distance(&u, &v, &slices);
-            black_box(moved.map_err(Failure::failed)?);
+            black_box(sliced_gradient_and_distance(&u, &v, &slices).or_failed()?);
             Ok(())
         })?;
         println!("| {n} | {k} | {ms:.2} |");
@@ -52,19 +51,19 @@ fn entropic(repeat: u64) -> Result<(), Failure> {
     println!("| cost | costs | ms |");
     println!("|---|---|---|");
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let cube = rand::distr::Uniform::new(0.0_f32, 1.0).map_err(Failure::failed)?;
+    let cube = rand::distr::Uniform::new(0.0_f32, 1.0).or_failed()?;
     let mut draw = || -> Vec<f32> { (&mut rng).sample_iter(cube).take(POINTS * DIM).collect() };
     let (x, y) = (draw(), draw());
     for (cost, lambda) in [(Cost::Manhattan, 1.0), (Cost::SquaredEuclidean, 1.0)] {
         for (memory, iterations) in [(Memory::Dense, ITERATIONS), (Memory::Lazy, 4)] {
-            let sinkhorn = Sinkhorn::new(cost, lambda).map_err(Failure::failed)?;
+            let sinkhorn = Sinkhorn::new(cost, lambda).or_failed()?;
             // Never there before the end: a tolerance of 0 is below every rounding.
             let sinkhorn = sinkhorn
                 .iterations(iterations)
                 .tolerance(0.0)
                 .memory(memory);
             let ms = median(repeat.min(3), || {
-                let found = sinkhorn.solve(&x, &y, DIM).map_err(Failure::failed)?;
+                let found = sinkhorn.solve(&x, &y, DIM).or_failed()?;
                 black_box(found.gradient());
                 Ok(())
             })?;

@@ -10,7 +10,7 @@
 //! is left is that of the expected quantile functions of a half themselves, of lower order, and none where both sides
 //! have one distribution and one size. It may be negative. This splits released rows: it is post-processing.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use rand::Rng;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
@@ -184,8 +184,8 @@ pub(crate) fn order(values: &[f64]) -> Vec<(f64, usize)> {
 
 /// `W_2^2` of two sorted samples, exactly.
 pub(crate) fn w2_squared(a: &[f64], b: &[f64]) -> Result<f64, Failure> {
-    let cells = quantile_cells(b, a.len()).map_err(Failure::failed)?;
-    let within = within_cell_variance(b, &cells).map_err(Failure::failed)?;
+    let cells = quantile_cells(b, a.len()).or_failed()?;
+    let within = within_cell_variance(b, &cells).or_failed()?;
     let squares = a.iter().zip(&cells).map(|(a, q)| (a - q).powi(2));
     Ok(squares.sum::<f64>() / a.len() as f64 + within)
 }
@@ -194,7 +194,7 @@ pub(crate) fn w2_squared(a: &[f64], b: &[f64]) -> Result<f64, Failure> {
 /// allows.
 fn crossed(a: &[Vec<f64>; 2], b: &[Vec<f64>; 2]) -> Result<f64, Failure> {
     let n = a.iter().chain(b).map(Vec::len).max().unwrap_or(0);
-    let cells = |half: &Vec<f64>| quantile_cells(half, n).map_err(Failure::failed);
+    let cells = |half: &Vec<f64>| quantile_cells(half, n).or_failed();
     let ([a1, a2], [b1, b2]) = (a, b);
     let (a1, a2, b1, b2) = (cells(a1)?, cells(a2)?, cells(b1)?, cells(b2)?);
     let mut sum = 0.0;

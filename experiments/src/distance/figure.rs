@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::figures::{LineChart, Scale, Series};
 use lab::run_folder::write_file;
 use rand::Rng;
@@ -36,8 +36,8 @@ pub(crate) fn normal_rows(rows: usize, shift: f64, rng: &mut impl Rng) -> Vec<f3
 
 /// The projections of rows in the slices, those in a ball.
 pub(crate) fn projections(rows: &[f32], slices: &Slices, radius: f64) -> Result<Vec<f64>, Failure> {
-    let region = Region::ball(radius).map_err(Failure::failed)?;
-    region.project(rows, slices).map_err(Failure::failed)
+    let region = Region::ball(radius).or_failed()?;
+    region.project(rows, slices).or_failed()
 }
 
 /// One comparison of fresh samples, by samples without noise and with it.
@@ -138,6 +138,6 @@ pub(super) fn picture(folder: &Path, name: &str, chart: &LineChart) -> Result<()
 pub(super) fn table(folder: &Path, name: &str, numbers: &[Value]) -> Result<(), Failure> {
     let path = folder.join(format!("{name}.json"));
     println!("numbers   {}", path.display());
-    let text = serde_json::to_string_pretty(numbers).map_err(Failure::failed)?;
+    let text = serde_json::to_string_pretty(numbers).or_failed()?;
     write_file(&path, text.as_bytes())
 }

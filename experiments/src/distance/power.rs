@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
 use dp_core::sampling::GroupSampler;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::figures::{LineChart, Scale, Series};
 use lab::session::{Ends, positive, refused_plan, within};
 use serde_json::json;
@@ -68,7 +68,7 @@ pub(crate) fn draw(arguments: &Arguments) -> Result<(), Failure> {
     let (mut numbers, mut series) = (Vec::new(), Vec::new());
     for n in SIZES {
         let groups = vec![(0..n).collect(), (n..2 * n).collect()];
-        let sampler = GroupSampler::new(groups, &[n, n]).map_err(Failure::failed)?;
+        let sampler = GroupSampler::new(groups, &[n, n]).or_failed()?;
         let plan = TrainingPlan::within(epsilon, delta, 0, sampler);
         let plan = plan.and("projections", ReleaseNoise::Share(1.0)).check();
         let multiplier = plan.map_err(refused_plan)?.noise_multiplier();
@@ -79,8 +79,7 @@ pub(crate) fn draw(arguments: &Arguments) -> Result<(), Failure> {
             for _ in 0..TRIALS {
                 let directions = Directions::draw(DIM, DIM, &mut rng)?;
                 let slices = &directions.released;
-                let bound =
-                    projection_sensitivity_upper(slices, RADIUS).map_err(Failure::failed)?;
+                let bound = projection_sensitivity_upper(slices, RADIUS).or_failed()?;
                 sigma = multiplier * bound;
                 let mut side = |shift| {
                     let values = projections(&normal_rows(n, shift, &mut rng), slices, RADIUS)?;

@@ -1,7 +1,7 @@
 //! What has left of both sides: noisy projections, and their values in any slice that is asked for.
 
 use dp_core::mechanism::{Noisy, SensitiveVector};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use private_queries::{Query, QueryError, project};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -25,15 +25,15 @@ impl Directions {
     /// `count` directions in `dim` dimensions.
     pub(crate) fn draw(dim: usize, count: usize, rng: &mut impl Rng) -> Result<Self, Failure> {
         if count <= dim {
-            let released = Slices::orthonormal(dim, count, rng).map_err(Failure::failed)?;
+            let released = Slices::orthonormal(dim, count, rng).or_failed()?;
             return Ok(Self {
                 released,
                 weights: None,
                 count,
             });
         }
-        let released = Slices::orthonormal(dim, dim, rng).map_err(Failure::failed)?;
-        let seen = Slices::tight(dim, count, rng).map_err(Failure::failed)?;
+        let released = Slices::orthonormal(dim, dim, rng).or_failed()?;
+        let seen = Slices::tight(dim, count, rng).or_failed()?;
         let mut weights = Vec::with_capacity(count * dim);
         for l in 0..count {
             for j in 0..dim {

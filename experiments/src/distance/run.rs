@@ -8,7 +8,7 @@ use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{AllRecords, BatchSampler, GroupSampler};
 use lab::backend::Chosen;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::interrupt::Interrupt;
 use lab::report::RunRecord;
 use lab::run_folder::RunFolder;
@@ -68,7 +68,7 @@ fn sampler(rows: &[usize]) -> Result<BatchSampler, Failure> {
         }
         _ => AllRecords::new(rows.iter().sum()).map(Into::into),
     };
-    sampler.map_err(Failure::failed)
+    sampler.or_failed()
 }
 
 /// The public bound on the norm of a row: as it was given, or as the files' format has it.
@@ -90,7 +90,7 @@ impl Distance {
     fn release(&mut self, session: &mut Session) -> Result<(), Failure> {
         let query = Sides {
             slices: self.directions.released.clone(),
-            region: Region::ball(self.radius).map_err(Failure::failed)?,
+            region: Region::ball(self.radius).or_failed()?,
             rows: self
                 .private
                 .iter()
@@ -103,13 +103,13 @@ impl Distance {
                 .iter()
                 .map(|&side| run.files[side].values().to_vec());
             let files: Vec<_> = files.collect();
-            query.measure(&files).map_err(Failure::failed)
+            query.measure(&files).or_failed()
         })?;
         if let Some(side) = [0, 1].into_iter().find(|side| !self.private.contains(side)) {
             let projected = query
                 .region
                 .project(self.files[side].values(), &query.slices);
-            let (projected, k) = (projected.map_err(Failure::failed)?, query.slices.count());
+            let (projected, k) = (projected.or_failed()?, query.slices.count());
             let public = Side::public(&projected, k, deviation, &mut self.public);
             sides.insert(side, public);
         }
@@ -233,7 +233,7 @@ impl Experiment for Distance {
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
         let sums: Result<Vec<_>, _> = self.files.iter().map(Records::sha256).collect();
-        let sums = sums.map_err(Failure::failed)?.concat();
+        let sums = sums.or_failed()?.concat();
         Ok(Fingerprint::of(sums.as_bytes()))
     }
 
@@ -248,7 +248,7 @@ impl Experiment for Distance {
     ) -> Result<(), Failure> {
         // For a program that reads what this one found.
         if let (true, Some(run)) = (arguments.own.json, RunRecord::read(folder.path())?.run) {
-            let line = serde_json::to_string(&run.test).map_err(Failure::failed)?;
+            let line = serde_json::to_string(&run.test).or_failed()?;
             println!("{line}");
         }
         Ok(())

@@ -66,8 +66,7 @@ lab::settings! {
         false_alarm: f64,
     }
     optional {
-        /// The public bound on the norm of a row. Longer rows are scaled down to it; how many is not said. Images need
-        /// none: their pixels lie between 0 and 1.
+        /// The public bound on the norm of a row; longer rows are scaled down to it. Images need none.
         radius: f64,
     }
     switches {

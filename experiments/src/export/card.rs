@@ -5,7 +5,7 @@ use std::path::Path;
 
 use data::export::{Format, Layout};
 use lab::checkpoint::hex;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::report::{RunRecord, Standing, Statement, epsilon_upper};
 use lab::run_folder::{RunFolder, write_file};
 use serde_json::{Value, json};
@@ -34,7 +34,6 @@ pub(crate) struct Contents {
     pub lead: String,
     /// What the public side knew.
     pub public_knowledge: String,
-    /// What the scores of the run are of.
     pub scores_are_of: String,
     /// Settings that stay with the run: a card may be published, and where private records lie is private.
     pub kept_back: &'static [&'static str],
@@ -51,7 +50,6 @@ pub(crate) struct Card {
 }
 
 impl Contents {
-    /// Images of a layout.
     pub(crate) fn images(layout: &Layout, source: &Source, title: &str) -> Self {
         let [height, width] = layout.sides;
         let colour = ["colour", "grey"][usize::from(layout.channels == 1)];
@@ -175,7 +173,7 @@ impl Card {
         if let Some(counts) = class_counts {
             self.card["class_counts"] = json!(counts);
         }
-        let text = serde_json::to_string_pretty(&self.card).map_err(Failure::failed)? + "\n";
+        let text = serde_json::to_string_pretty(&self.card).or_failed()? + "\n";
         write_file(&folder.join(CARD), text.as_bytes())?;
         write_file(&folder.join("README.md"), self.page().as_bytes())
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use data::export::ImageWriter;
 use lab::backend::Backend;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::interrupt::Interrupt;
 use lab::progress::Progress;
 use lab::report::RunRecord;
@@ -68,10 +68,6 @@ impl Samples {
 /// What samples come from once a run is done.
 pub trait Sampler {
     /// At least `count` samples more; fewer where there are no more.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`].
     fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<Samples, Failure>;
 
     /// How many there are; none where there is no end of them.
@@ -138,7 +134,7 @@ pub fn export(
     let contents = Contents::images(&layout, &source, &record.title());
     let mut card = Card::new(&record, folder, contents, seed.unwrap_or(0))?;
     let place = Destination::new(to, request.force, layout.bytes_upper())?;
-    let mut writer = ImageWriter::create(place.path(), &layout).map_err(Failure::failed)?;
+    let mut writer = ImageWriter::create(place.path(), &layout).or_failed()?;
     let mut rng = stream(seed.unwrap_or(0), STREAM);
     let progress = Progress::new(layout.count.div_ceil(PART) as u64);
     let (mut done, mut classes) = (0, BTreeMap::new());
@@ -158,7 +154,7 @@ pub fn export(
             .collect();
         let labels = samples.labels.unwrap_or_default().into_iter();
         let labels: Vec<u8> = labels.take(here).map(|label| label as u8).collect();
-        writer.append(&pixels, &labels).map_err(Failure::failed)?;
+        writer.append(&pixels, &labels).or_failed()?;
         for &label in &labels {
             *classes.entry(label).or_default() += 1;
         }
@@ -166,7 +162,7 @@ pub fn export(
         progress.step();
     }
     progress.finish();
-    let files = writer.finish().map_err(Failure::failed)?;
+    let files = writer.finish().or_failed()?;
     let classes = layout.labels.then_some(&classes);
     card.write(place.path(), &files, classes)?;
     place.finish()?;

@@ -66,10 +66,6 @@ pub struct ExportRequest {
 
 impl ExportFlags {
     /// Refuses before a run what [`super::export`] would refuse after it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
     pub fn check(
         &self,
         shape: ImageShape,
@@ -97,10 +93,6 @@ impl ExportFlags {
     }
 
     /// The export of a run that is done, where one is asked for.
-    ///
-    /// # Errors
-    ///
-    /// As [`super::export`].
     pub fn of(&self, folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Failure> {
         match &self.export {
             Some(to) => super::export(folder, to, &self.request, interrupt),
@@ -121,10 +113,6 @@ impl ExportRequest {
     }
 
     /// The files of images of `shape`, of which there are `most`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for a count beyond `most` or the formats, and for formats that cannot hold the images.
     pub fn layout(
         &self,
         shape: ImageShape,

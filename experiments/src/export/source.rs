@@ -50,19 +50,11 @@ pub struct CopyOf {
 
 impl Source {
     /// Keeps it in a run's folder.
-    ///
-    /// # Errors
-    ///
-    /// As [`RunFolder::write`].
     pub fn write(&self, folder: &RunFolder) -> Result<(), Failure> {
         folder.write_json(FILE, self).map(|_| ())
     }
 
     /// What [`Source::write`] kept.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names a file that is missing or damaged.
     pub fn read(folder: &RunFolder) -> Result<Self, Failure> {
         let bytes = bytes(folder, FILE)?;
         serde_json::from_slice(&bytes).map_err(|e| damaged(&folder.file(FILE), &e))
@@ -70,10 +62,6 @@ impl Source {
 }
 
 /// A file that samples are made from.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] where it cannot be read.
 pub fn bytes(folder: &RunFolder, name: &str) -> Result<Vec<u8>, Failure> {
     let path = folder.file(name);
     if !path.exists() {

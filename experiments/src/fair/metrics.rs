@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 use data::{BiasedConfig, GroupedTable};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::transport::sliced_w2_squared;
 use lab::report::Better;
 use lab::session::{Predictions, Scores, batch};
@@ -49,7 +49,7 @@ impl<T: Own> Fair<T> {
             }
         }
         let in_ball = || {
-            let ball = Region::ball(shared.clip_activation).map_err(Failure::failed)?;
+            let ball = Region::ball(shared.clip_activation).or_failed()?;
             let mut bounded = activations.clone();
             ball.restrict(&mut bounded, d);
             distance(&bounded, d, first, second)
@@ -166,7 +166,7 @@ fn logistic(
     let mut gradients = Gradients::new(objective).engine(Engine::Host { chunk: 256 });
     for _ in 0..300 {
         let gradient = gradients.without_privacy(&model, &batch);
-        let (gradient, _) = gradient.map_err(Failure::failed)?;
+        let (gradient, _) = gradient.or_failed()?;
         model = adam.step(0.1, model, gradient.into_params_without_privacy());
     }
     let found = Predictions::of_rows(&model, rest, d, &device).outputs;
@@ -182,8 +182,8 @@ fn distance(rows: &[f32], d: usize, first: &[usize], second: &[usize]) -> Result
     };
     let count = if d == 1 { 1 } else { SLICES };
     let mut rng = ChaCha20Rng::seed_from_u64(0);
-    let slices = Slices::tight(d, count, &mut rng).map_err(Failure::failed)?;
-    sliced_w2_squared(&gather(first), &gather(second), &slices).map_err(Failure::failed)
+    let slices = Slices::tight(d, count, &mut rng).or_failed()?;
+    sliced_w2_squared(&gather(first), &gather(second), &slices).or_failed()
 }
 
 #[cfg(test)]

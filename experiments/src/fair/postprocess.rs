@@ -1,7 +1,7 @@
 //! Fair regression by post-processing ([`model::postprocess`]), from private histograms of the outputs on the
 //! private records of each group: one record of a group moves one count out of a bin and one into another.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Predictions, Session, TrainingRun};
 use model::postprocess::{Bins, FairMap};
 use private_queries::Table;
@@ -28,7 +28,7 @@ impl<T: Own> Fair<T> {
         predicted: &Predictions,
         beta: f64,
     ) -> Result<Predictions, Failure> {
-        let table = Table::of([2, BINS.count]).map_err(Failure::failed)?;
+        let table = Table::of([2, BINS.count]).or_failed()?;
         let table = table.laplace();
         let counts = session.release(self, HISTOGRAMS, &table, |run, session| {
             let train = &run.tables.private;
@@ -36,7 +36,7 @@ impl<T: Own> Fair<T> {
             let records = predicted.outputs.iter().zip(train.groups());
             let cell = |(&value, &group)| table.cell(&[usize::from(group), BINS.bin(value)]);
             let cells: Result<Vec<_>, _> = records.map(cell).collect();
-            session.measure(&table, &cells.map_err(Failure::failed)?)
+            session.measure(&table, &cells.or_failed()?)
         })?;
         let histograms = [0, 1].map(|group| {
             let counts = counts.chunks(BINS.count).nth(group);

@@ -30,7 +30,6 @@ impl<T: Own> Fair<T> {
         })
     }
 
-    /// Predictions by group.
     fn groups(&self, predicted: &Predictions) -> Result<Vec<Picture>, Failure> {
         let (test, notion) = (&self.tables.public, self.settings.own.notion());
         let d = self.settings.shared.task.penalised();

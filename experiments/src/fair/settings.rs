@@ -87,7 +87,6 @@ lab::settings! {
         /// Weight of the penalty, between 0 and 1.
         alpha: f64,
         /// The share of each group that is in a batch.
-        #[flag(conflicts_with = "batches")]
         batch_share: f64,
         /// The rule of a step.
         #[flag(value_enum)]
@@ -108,10 +107,6 @@ lab::settings! {
         hidden: usize,
     }
     optional {
-        /// Records of each group in a batch instead: n'_0,n'_1 for statistical parity; for equality of odds class
-        /// after class, n'_00,n'_10,n'_01,n'_11 with the group first.
-        #[flag(value_delimiter = ',')]
-        batches: Vec<usize>,
         /// Score, and keep, an exponential moving average of the weights with this decay: free of budget.
         ema: f64,
     }

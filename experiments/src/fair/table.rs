@@ -5,7 +5,7 @@ use std::path::Path;
 use data::split::Use;
 use data::{BiasedConfig, DataError, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
 use dp_core::sampling::GroupSampler;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Tables, Used, name_of_path, table_targets};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -150,15 +150,9 @@ pub(super) fn sampler(
         ));
     }
     let share = |group: &Vec<usize>| (group.len() as f64 * shared.batch_share).round();
-    let shares = groups.iter().map(|group| (share(group) as usize).max(1));
-    let batches = shared.batches.clone();
-    let batches = batches.unwrap_or_else(|| shares.collect());
-    GroupSampler::new(groups, &batches).map_err(|why| {
-        Failure::input(
-            format!("--batches: {why}"),
-            "one size a group, of 1 to its records",
-        )
-    })
+    let batches = groups.iter().map(|group| (share(group) as usize).max(1));
+    let batches: Vec<usize> = batches.collect();
+    GroupSampler::new(groups, &batches).or_failed()
 }
 
 /// Labels or values of all records of a table.

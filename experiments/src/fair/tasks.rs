@@ -25,10 +25,6 @@ pub trait Own: Part {
     }
 
     /// Its records.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for a file that cannot be used.
     fn tables(&self, shared: &Shared, _data_dir: Option<&Path>) -> Result<Tables, Failure> {
         table::simulated(shared)
     }
@@ -47,8 +43,7 @@ lab::settings! {
         /// A table of one's own: a CSV file that --schema describes.
         #[flag(requires = "schema", conflicts_with = "records")]
         csv: PathBuf,
-        /// Test records for --csv (default: about one in five of its rows, by their number alone, which count as
-        /// public).
+        /// Test records for --csv (default: about one in five of its rows, by number, which count as public).
         #[flag(requires = "csv")]
         test_csv: PathBuf,
         /// What the columns of --csv are: a TOML file, see `docs/schemas.md`.
@@ -102,14 +97,12 @@ lab::settings! {
         post_share: f64,
     }
     optional {
-        /// Post-process to this Kolmogorov-Smirnov distance (Xian et al. 2024): instead of the penalty unless --alpha is
-        /// given too.
+        /// Post-process to this Kolmogorov-Smirnov distance (Xian et al. 2024), without penalty unless --alpha is given.
         #[flag(value_name = "BETA")]
         post_process: f64,
     }
     switches {
-        /// Where values that no flag gives come from: `assets/fair`, or `assets/fair/paper` (Rodriguez-Vitores, Lalanne
-        /// and Loubes 2025, appendix C).
+        /// Preset in `assets/fair`, or in `assets/fair/paper` (Rodriguez-Vitores, Lalanne and Loubes 2025, appendix C).
         #[arg(long, value_enum, default_value = "tuned")]
         preset: Preset,
     }
@@ -136,8 +129,7 @@ lab::settings! {
     struct Representation, RepresentationFlags;
     common {}
     switches {
-        /// Where values that no flag gives come from: `assets/fair`, or `assets/fair/paper` (Rodriguez-Vitores, Lalanne
-        /// and Loubes 2025, appendix C).
+        /// Preset in `assets/fair`, or in `assets/fair/paper` (Rodriguez-Vitores, Lalanne and Loubes 2025, appendix C).
         #[arg(long, value_enum, default_value = "tuned")]
         preset: Preset,
     }

@@ -2,7 +2,7 @@
 
 use data::LabelledImages;
 use lab::checkpoint::hex;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::ImageScores;
 use lab::evaluate::field::{Accuracies, Protocol};
 use lab::run_folder::write_file;
@@ -78,7 +78,7 @@ pub(crate) fn baseline(
         images: scored.images,
         field: scored.field,
     };
-    let bytes = serde_json::to_vec_pretty(&baseline).map_err(Failure::failed)?;
+    let bytes = serde_json::to_vec_pretty(&baseline).or_failed()?;
     write_file(&path, &bytes)?;
     Ok(Some(baseline))
 }

@@ -3,7 +3,7 @@
 use dp_core::delta::check_delta;
 use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Ends, positive, refused_plan, within};
 
 use super::mechanisms::Mechanism;
@@ -72,7 +72,7 @@ pub(crate) fn sampler<M: Mechanism>(
     };
     if !settings.within_classes() {
         let all = FixedSizeSampler::new(sizes.iter().sum(), batches.iter().sum());
-        return all.map(Into::into).map_err(Failure::failed);
+        return all.map(Into::into).or_failed();
     }
     let mut start = 0;
     let group = |&size: &usize| {
@@ -81,7 +81,7 @@ pub(crate) fn sampler<M: Mechanism>(
     };
     GroupSampler::new(sizes.iter().map(group).collect(), &batches)
         .map(Into::into)
-        .map_err(Failure::failed)
+        .or_failed()
 }
 
 /// Batch sizes of groups of some sizes.

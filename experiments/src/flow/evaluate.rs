@@ -1,6 +1,6 @@
 //! Scores and pictures of generated latents, on public test records alone.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::transport::sliced_w2_squared;
 use lab::session::Session;
 use model::latent::LatentSpace;
@@ -9,8 +9,8 @@ use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
 
-use crate::pictures::grid;
-use crate::scores::{ScoreFlags, Scored};
+use crate::pictures::{grid, samples};
+use crate::scores::{ScoreFlags, Scored, score_records};
 
 use super::baseline::{Baseline, baseline};
 use super::mechanisms::{Generated, Snapshot, normalise};
@@ -95,7 +95,15 @@ impl Judge<'_> {
         let scores = if self.score.quick_scores {
             None
         } else {
-            Some(self.scores(&images, labels.as_deref())?)
+            let records = [self.test, self.private];
+            let of = labels.as_deref();
+            Some(score_records(
+                records,
+                &images,
+                of,
+                self.score,
+                self.session,
+            )?)
         };
         Ok(Outcome {
             latent_sliced,
@@ -103,21 +111,6 @@ impl Judge<'_> {
             baseline: None,
             pictures: self.pictures(&images, labels.as_deref())?,
         })
-    }
-
-    fn scores(&self, images: &[f32], labels: Option<&[usize]>) -> Result<Scored, Failure> {
-        if let (Some(test), Some(private)) = (self.test.labelled()?, self.private.labelled()?) {
-            return crate::scores::score(&test, images, labels, &private, self.score, self.session);
-        }
-        let shape = self.test.shape();
-        let most = self.test.len().min(self.score.count());
-        let real = self.test.gather(&(0..most).collect::<Vec<_>>())?;
-        crate::scores::score_photographs(
-            [&real, images],
-            (shape.channels, shape.side),
-            self.score,
-            self.session,
-        )
     }
 
     fn encode(&self, records: &Records) -> Result<Vec<f32>, Failure> {
@@ -131,34 +124,7 @@ impl Judge<'_> {
 
     fn pictures(&self, images: &[f32], labels: Option<&[usize]>) -> Result<Pictures, Failure> {
         let shape = self.test.shape();
-        let area = shape.values();
-        let order: Vec<usize> = match labels {
-            Some(labels) => {
-                let classes = labels.iter().max().map_or(0, |&most| most + 1);
-                let of = |class| {
-                    (0..labels.len())
-                        .filter(move |&i| labels[i] == class)
-                        .take(10)
-                };
-                (0..classes).flat_map(of).collect()
-            }
-            None => (0..(images.len() / area).min(100)).collect(),
-        };
-        let samples: Vec<f32> = order
-            .iter()
-            .flat_map(|&i| &images[i * area..(i + 1) * area])
-            .copied()
-            .collect();
-        let caption = if labels.is_some() {
-            "Samples, a row a class"
-        } else {
-            "100 samples"
-        };
-        let mut pictures = vec![(
-            "samples.png",
-            caption.to_string(),
-            grid(&samples, shape, 10)?,
-        )];
+        let mut pictures = vec![samples(images, labels, shape)?];
         if !self.strip.is_empty() {
             let mut rows = Vec::new();
             let mut steps = Vec::new();
@@ -208,6 +174,6 @@ impl Judge<'_> {
 /// The squared sliced distance between two sets of points, in fixed slices.
 fn sliced(a: &[f32], b: &[f32], d: usize) -> Result<f64, Failure> {
     let mut rng = ChaCha20Rng::seed_from_u64(0);
-    let slices = Slices::tight(d, SLICES.max(d), &mut rng).map_err(Failure::failed)?;
-    sliced_w2_squared(a, b, &slices).map_err(Failure::failed)
+    let slices = Slices::tight(d, SLICES.max(d), &mut rng).or_failed()?;
+    sliced_w2_squared(a, b, &slices).or_failed()
 }

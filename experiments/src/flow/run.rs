@@ -11,7 +11,7 @@ use dp_core::plan::CheckedPlan;
 use dp_core::sampling::BatchSampler;
 use lab::backend::Chosen;
 use lab::checkpoint::Checkpoint;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
@@ -47,7 +47,6 @@ pub struct Flow {
     pub(super) within_classes: bool,
     /// Whether the sizes of the groups are released, and not public.
     pub(super) sizes_released: bool,
-    /// Steps of the run.
     pub(super) steps: u64,
     pub(super) split: DataSplit,
     pub(super) sampler: BatchSampler,
@@ -324,7 +323,7 @@ impl RunState for Flow {
         let [public, batches] = [&self.public, &self.non_private].map(RngState::of);
         let state: State = (public, batches, strip.collect());
         let mut files = self.moved.files();
-        let state = serde_json::to_vec(&state).map_err(Failure::failed)?;
+        let state = serde_json::to_vec(&state).or_failed()?;
         files.insert("state.json".into(), state);
         Ok(files)
     }

@@ -1,6 +1,6 @@
 //! A flow's settings: the mechanism's preset, then flags, then checks.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{self, Arguments, Part as _, bounded, budget_name};
 
 use super::budget;
@@ -41,7 +41,7 @@ impl<M: Mechanism> session::Settings for Settings<M> {
 
     fn resolve(arguments: &Arguments<Flags<M>>) -> Result<Self, Failure> {
         let flags = &arguments.own.shared;
-        let mut preset: toml::Table = toml::from_str(M::PRESET).map_err(Failure::failed)?;
+        let mut preset: toml::Table = toml::from_str(M::PRESET).or_failed()?;
         let dataset = flags.dataset.as_deref();
         if dataset.is_some() && dataset != preset["dataset"].as_str() {
             preset.remove("records");
@@ -52,7 +52,7 @@ impl<M: Mechanism> session::Settings for Settings<M> {
             bounded("public", "", flags.public.is_some(), bound)?;
             // They have no classes, and the settings of Sebag et al. 2023 for them are others (appendix C.5).
             let own = format!("conditional = false\nlatent = 48\n{}", M::PHOTOGRAPHS);
-            preset.extend(toml::from_str::<toml::Table>(&own).map_err(Failure::failed)?);
+            preset.extend(toml::from_str::<toml::Table>(&own).or_failed()?);
         }
         let mut settings: Self = arguments.over_table(preset)?;
         let shared = &mut settings.shared;

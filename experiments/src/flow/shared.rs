@@ -44,16 +44,11 @@ lab::settings! {
         conditional: bool,
     }
     flags {
-        /// Private data: glyphs, mnist, fashion-mnist, usps, or `images` for a folder of photographs (--data-dir, with --public
-        /// half).
+        /// Private data: glyphs, mnist, fashion-mnist, usps, or `images`, a folder of photographs (--data-dir, --public half).
         dataset: String,
-        /// What the autoencoder is trained on: `half`, the public half of the data set; `shapes`, made by
-        /// random processes and of no class, fresh at each pass; another data set, such as `glyphs`; or nothing:
-        /// `cosines`, where latents are the lowest frequencies of an image.
+        /// Public side: `half` of the data set, `shapes`, another data set such as `glyphs`, or nothing, `cosines`.
         public: String,
-        /// How images become latents: by an autoencoder that the public records train, or as their lowest frequencies by
-        /// `cosines`, of which public records, where there are any, teach no more than how to draw them (the default of
-        /// `mixture` beside shapes).
+        /// How images become latents (default: learned; cosines for `mixture` beside shapes).
         #[flag(value_enum)]
         #[setting(default)]
         encoder: Encoder,
@@ -61,8 +56,7 @@ lab::settings! {
         #[flag(value_enum)]
         #[setting(default)]
         private_part: Part,
-        /// Dimension of the latent space (default: 8; beside synthetic public records as many as the private ones and the
-        /// budget bear, 24 for 60000 at epsilon 1, and 72 of cosines).
+        /// Dimension of the latent space (default: 8; beside synthetic public records as many as records and budget bear).
         latent: usize,
         /// Channels of the narrowest layer of the autoencoder of photographs.
         #[setting(default = "paper_width")]
@@ -71,17 +65,13 @@ lab::settings! {
         public_epochs: usize,
     }
     optional {
-        /// How much samples turn, stretch, move and bend at random, 0 for not at all (default: 1, up to 12 degrees and a
-        /// pixel, where private records are digits and the public ones glyphs).
+        /// How much samples turn, stretch, move and bend, 0 for not at all (default: 1 for digits beside glyphs).
         vary_pose: f64,
-        /// How much their brightness and fabric vary at random, 0 for not at all (default: 0.6 for cosines, else
-        /// 1 where public records are synthetic).
+        /// How much their brightness and fabric vary (default: 0.6 for cosines, else 1 beside synthetic records).
         vary_texture: f64,
-        /// How much their tone varies at random, 0 for not at all (default: 1 for cosines, whose edges have halos, and for
-        /// `mixture` where public records are synthetic).
+        /// How much their tone varies (default: 1 for cosines, and for `mixture` beside synthetic records).
         vary_tone: f64,
-        /// Public records: the first ones (default: all of them, 30000 of another data set); of synthetic ones, as
-        /// many as asked for at each pass.
+        /// Public records, the first ones (default: all, 30000 of another data set); of synthetic ones at each pass.
         public_records: usize,
         /// Particles over all classes (default: as many as private records).
         particles: usize,

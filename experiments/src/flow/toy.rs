@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use data::Gaussians;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::transport::sliced_w2_squared;
 use lab::figures::{Field, Particles as Panels, Snapshot};
 use lab::progress::Progress;
@@ -72,26 +72,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     folder.write("ledger.jsonl", b"")?;
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let mixture = Gaussians::five();
-    let target = mixture
-        .sample(POINTS, &mut rng)
-        .map_err(Failure::failed)?
-        .values;
-    let fresh = mixture
-        .sample(POINTS, &mut rng)
-        .map_err(Failure::failed)?
-        .values;
+    let target = mixture.sample(POINTS, &mut rng).or_failed()?.values;
+    let fresh = mixture.sample(POINTS, &mut rng).or_failed()?.values;
     let progress = Progress::new(STEPS * SIGMAS.len() as u64);
     let mut panels = Vec::new();
     let mut metrics = Vec::new();
     for (sigma, paper) in SIGMAS.into_iter().zip(PAPER) {
-        let mut particles =
-            Particles::gaussian(POINTS, 2, 1.0, &mut rng).map_err(Failure::failed)?;
+        let mut particles = Particles::gaussian(POINTS, 2, 1.0, &mut rng).or_failed()?;
         for step in 1..=STEPS {
             let smoothed = smoothed(&target, sigma, &mut rng)?;
             let all: Vec<usize> = (0..SLICES).collect();
             particles
                 .step(&smoothed, &all, SIZE, &mut rng)
-                .map_err(Failure::failed)?;
+                .or_failed()?;
             progress.step();
             if SEEN.contains(&step) {
                 panels.push(Snapshot {
@@ -121,9 +114,9 @@ fn smoothed(
     sigma: f64,
     rng: &mut ChaCha20Rng,
 ) -> Result<NoisyProjections, Failure> {
-    let slices = Slices::tight(2, SLICES, rng).map_err(Failure::failed)?;
-    let ball = Region::ball(RADIUS).map_err(Failure::failed)?;
-    let values = ball.project(points, &slices).map_err(Failure::failed)?;
+    let slices = Slices::tight(2, SLICES, rng).or_failed()?;
+    let ball = Region::ball(RADIUS).or_failed()?;
+    let values = ball.project(points, &slices).or_failed()?;
     let noisy = values
         .iter()
         .map(|value| {
@@ -131,14 +124,14 @@ fn smoothed(
             value + sigma * noise
         })
         .collect();
-    NoisyProjections::from_released(noisy, slices, sigma).map_err(Failure::failed)
+    NoisyProjections::from_released(noisy, slices, sigma).or_failed()
 }
 
 /// The sliced distance as POT gives it: the root of the mean square.
 fn distance(a: &[f32], b: &[f32], rng: &mut ChaCha20Rng) -> Result<f64, Failure> {
-    let slices = Slices::tight(2, SLICES, rng).map_err(Failure::failed)?;
+    let slices = Slices::tight(2, SLICES, rng).or_failed()?;
     let squared = sliced_w2_squared(a, b, &slices);
-    squared.map(f64::sqrt).map_err(Failure::failed)
+    squared.map(f64::sqrt).or_failed()
 }
 
 fn in_plane(rows: &[f32]) -> Vec<(f64, f64)> {

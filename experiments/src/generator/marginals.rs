@@ -1,7 +1,7 @@
 //! Once: a noisy histogram of every slice of each class.
 
 use dp_core::mechanism::SensitiveVector;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Session, bounded};
 use private_queries::marginals::Bins;
 use private_queries::{LabelledMarginals, Query};
@@ -37,13 +37,12 @@ impl Release for Settings {
     fn targets(run: &mut Generate<Self>, session: &mut Session) -> Result<Vec<Target>, Failure> {
         let (settings, shape) = (&run.settings, run.data.records.shape());
         let shape = [shape.channels, shape.side, shape.side];
-        let slices = Slices::smooth(shape, settings.slices, &mut run.slices(0));
-        let slices = slices.map_err(Failure::failed)?;
+        let slices = Slices::smooth(shape, settings.slices, &mut run.slices(0)).or_failed()?;
         let (region, classes) = (run.region()?, run.model.groups());
         let query = Bins::uniform(settings.radius, run.release.bins)
             .map_err(Into::into)
-            .and_then(|bins| LabelledMarginals::new(slices, region, bins, classes));
-        let query = query.map_err(Failure::failed)?;
+            .and_then(|bins| LabelledMarginals::new(slices, region, bins, classes))
+            .or_failed()?;
         let measure = |run: &mut Generate<Self>, _: &mut Session| run.counted(&query);
         let (marginals, _) = session.release(run, RELEASE, &query, measure)?;
         let boxed = |marginals| Box::new(marginals) as Target;
@@ -63,9 +62,9 @@ impl Generate<Settings> {
             for (image, &place) in rows.zip(part) {
                 classes[self.labels[place]].extend_from_slice(image);
             }
-            let counted = query.measure(&classes).map_err(Failure::failed)?;
+            let counted = query.measure(&classes).or_failed()?;
             sum = Some(match sum {
-                Some(sum) => sum.plus(&counted).map_err(Failure::failed)?,
+                Some(sum) => sum.plus(&counted).or_failed()?,
                 None => counted,
             });
         }

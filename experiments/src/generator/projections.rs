@@ -1,7 +1,7 @@
 //! At each step, as published: noisy projections, on fresh slices, of a fresh batch of rows, an image and its weighted
 //! one-hot class each.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{SampledBatch, Session, positive};
 use private_queries::{Projections, Query};
 use swd::Slices;
@@ -41,8 +41,7 @@ impl Release for Settings {
     /// One, of all rows.
     fn targets(run: &mut Generate<Self>, session: &mut Session) -> Result<Vec<Target>, Failure> {
         let (width, count) = (run.row_width(), run.settings.slices);
-        let slices = Slices::signs(width, count, &mut run.slices(1 + session.step));
-        let slices = slices.map_err(Failure::failed)?;
+        let slices = Slices::signs(width, count, &mut run.slices(1 + session.step)).or_failed()?;
         let (sampler, rng) = (&run.sampler, &mut run.non_private);
         let batch = SampledBatch::next(run.releaser.as_mut(), || {
             Ok(sampler.sample(session.step + 1, rng))
@@ -51,9 +50,9 @@ impl Release for Settings {
         let labels = sampled.iter().map(|&place| run.labels[place]);
         let rows = run.rows(&run.data.records.gather(&sampled)?, labels);
         let query = Projections::new(slices, run.region()?, batch.sizes());
-        let measured = query.measure(&[rows]).map_err(Failure::failed)?;
+        let measured = query.measure(&[rows]).or_failed()?;
         let noisy = batch.release(run.releaser.as_mut(), measured, &mut session.ledger)?;
-        let released = query.read(&noisy).map_err(Failure::failed)?.into_iter();
+        let released = query.read(&noisy).or_failed()?.into_iter();
         Ok(released.map(|target| Box::new(target) as Target).collect())
     }
 }

@@ -19,10 +19,6 @@ pub trait Release: Part {
     const PRESET: &'static str;
 
     /// Refuses what cannot be.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
     fn check(&self) -> Result<(), Failure>;
 
     /// Private records in a batch, where each step makes a release of its own.

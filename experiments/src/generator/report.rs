@@ -9,7 +9,7 @@ use super::samples::{WEIGHTS, source};
 use super::train::Generate;
 use crate::pictures::samples;
 use crate::random::stream;
-use crate::scores::{Scored, metrics, score, score_photographs, warnings};
+use crate::scores::{metrics, score_records, warnings};
 
 /// Samples, their scores on public test records, and a picture.
 pub(super) fn report<R: Release>(run: &Generate<R>, session: &Session) -> Result<Report, Failure> {
@@ -23,12 +23,18 @@ pub(super) fn report<R: Release>(run: &Generate<R>, session: &Session) -> Result
     session.folder.write(WEIGHTS, &weights)?;
     let source = source(run);
     source.write(&session.folder)?;
+    let labels = (run.data.classes > 0).then_some(&groups[..]);
     let scored = match run.score.quick_scores {
         true => None,
-        false => Some(scores(run, session, &pixels, &groups)?),
+        false => {
+            let records = [&run.data.test, &run.data.records];
+            Some(score_records(
+                records, &pixels, labels, &run.score, session,
+            )?)
+        }
     };
     Ok(Report {
-        pictures: vec![samples(&pixels, &groups, run.data.classes, shape)?],
+        pictures: vec![samples(&pixels, labels, shape)?],
         metrics: scored.as_ref().map(metrics).unwrap_or_default(),
         warnings: warnings(&run.score),
         more: vec![
@@ -37,24 +43,4 @@ pub(super) fn report<R: Release>(run: &Generate<R>, session: &Session) -> Result
         ],
         ..Report::default()
     })
-}
-
-fn scores<R: Release>(
-    run: &Generate<R>,
-    session: &Session,
-    pixels: &[f32],
-    groups: &[usize],
-) -> Result<Scored, Failure> {
-    if let (Some(test), Some(private)) = (run.data.test.labelled()?, run.data.records.labelled()?) {
-        return score(&test, pixels, Some(groups), &private, &run.score, session);
-    }
-    let shape = run.data.test.shape();
-    let most = run.data.test.len().min(run.score.count());
-    let real = run.data.test.gather(&(0..most).collect::<Vec<_>>())?;
-    score_photographs(
-        [&real, pixels],
-        (shape.channels, shape.side),
-        &run.score,
-        session,
-    )
 }

@@ -36,8 +36,7 @@ lab::settings! {
         release: String,
     }
     flags {
-        /// Data set: mnist, fashion-mnist or usps, glyphs, which needs no file, or `images` for a folder of
-        /// photographs (--data-dir, with --public half), which have no classes.
+        /// Data set: mnist, fashion-mnist, usps, glyphs, or `images`, a folder of photographs (--data-dir, --public half).
         dataset: String,
         /// Radius of the ball that rows are projected onto, in units of a pixel; histograms reach as far.
         radius: f64,

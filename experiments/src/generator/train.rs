@@ -12,7 +12,7 @@ use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler};
 use lab::backend::Chosen;
 use lab::checkpoint::Checkpoint;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
@@ -133,7 +133,7 @@ impl<R: Release> Generate<R> {
     }
 
     pub(super) fn region(&self) -> Result<Region, Failure> {
-        Region::ball(self.settings.radius).map_err(Failure::failed)
+        Region::ball(self.settings.radius).or_failed()
     }
 
     /// What slices are sampled from: those of all records, at 0, or of a step.
@@ -186,9 +186,9 @@ impl<R: Release> Generate<R> {
         let (mut gradient, mut mean) = (Vec::with_capacity(pixels.len()), 0.0);
         for part in rows.chunks_exact(rows.len() / targets.len()).zip(&targets) {
             let (rows, target) = part;
-            let mut particles = Particles::new(rows, width).map_err(Failure::failed)?;
+            let mut particles = Particles::new(rows, width).or_failed()?;
             let squared = particles.step(target, &chosen, step, &mut self.public);
-            mean += squared.map_err(Failure::failed)? / targets.len() as f64;
+            mean += squared.or_failed()? / targets.len() as f64;
             let scale = 2.0 / (rows.len() as f64) as f32;
             let moved = particles.rows();
             for (row, moved) in rows.chunks_exact(width).zip(moved.chunks_exact(width)) {

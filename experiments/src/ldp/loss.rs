@@ -2,7 +2,7 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::local::LocalNoise;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::transport::assignment;
 use rand::{Rng, RngExt};
 use rand_chacha::ChaCha20Rng;
@@ -51,7 +51,7 @@ impl Objective {
         let (cost, scale) = (noise_model.cost(), noise_model.scale);
         Ok(match settings.loss {
             Loss::Entropic | Loss::Divergence => {
-                let matched = Sinkhorn::denoising(cost, scale).map_err(Failure::failed)?;
+                let matched = Sinkhorn::denoising(cost, scale).or_failed()?;
                 let matched = matched.iterations(settings.iterations).tolerance(TOLERANCE);
                 Self::Entropic(matched, settings.loss == Loss::Divergence)
             }
@@ -61,7 +61,7 @@ impl Objective {
                 for _ in 0..FAMILIES {
                     let slices = noise_model.directions(settings.slices, rng)?;
                     let cells = Cells::of_sample(&private.rows, &slices, points);
-                    families.push((slices, cells.map_err(Failure::failed)?));
+                    families.push((slices, cells.or_failed()?));
                 }
                 let noise = (noise_model.noise(), scale);
                 Self::Sliced { families, noise }
@@ -91,7 +91,7 @@ impl Objective {
                     false => sinkhorn.forward(made, noisy),
                     true => sinkhorn.forward_divergence(made, noisy),
                 };
-                let found = found.map_err(Failure::failed)?;
+                let found = found.or_failed()?;
                 Ok((found.loss, found.converged))
             }
             Self::Exact(cost) => {
@@ -118,7 +118,7 @@ impl Objective {
                         sliced_cotangents_and_distance(&values, slices, cells)
                     }
                 }
-                .map_err(Failure::failed)?;
+                .or_failed()?;
                 let along = (made.clone() * tensor(cotangent, &made.device())).sum();
                 Ok((along.clone() - along.detach() + distance, true))
             }
@@ -139,7 +139,7 @@ fn nearest(made: &[f32], noisy: &[f32], width: usize, cost: Cost) -> Result<Vec<
     let rows = made.par_chunks_exact(width);
     let costs = rows.flat_map_iter(|x| noisy.chunks_exact(width).map(move |y| between(x, y)));
     let costs: Vec<f64> = costs.collect();
-    let (places, _) = assignment(costs, made.len() / width).map_err(Failure::failed)?;
+    let (places, _) = assignment(costs, made.len() / width).or_failed()?;
     let row = |place: usize| &noisy[place * width..][..width];
     Ok(places.into_iter().flat_map(row).copied().collect())
 }

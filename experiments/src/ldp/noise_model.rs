@@ -4,7 +4,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use data::privatised::{Header, Labels, Mechanism};
 use data::transform::Dct;
 use dp_core::local::LocalNoise;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -56,7 +56,6 @@ impl NoiseModel {
             .map_or(self.header.features(), Dct::pixels)
     }
 
-    /// Which noise.
     pub(crate) fn noise(&self) -> LocalNoise {
         match self.header.mechanism {
             Mechanism::Gaussian => LocalNoise::Gaussian,
@@ -77,7 +76,7 @@ impl NoiseModel {
         let features = &row[..self.header.features()];
         match &self.dct {
             None => Ok(features.to_vec()),
-            Some(dct) => dct.inverse(features).map_err(Failure::failed),
+            Some(dct) => dct.inverse(features).or_failed(),
         }
     }
 
@@ -89,7 +88,7 @@ impl NoiseModel {
         let rows = rows.chunks_exact(dct.pixels());
         let seen = rows.map(|row| dct.inverse(&dct.forward(row)?));
         let seen: Result<Vec<_>, _> = seen.collect();
-        Ok(seen.map_err(Failure::failed)?.concat())
+        Ok(seen.or_failed()?.concat())
     }
 
     /// Generated values, `[classes each, pixels]`, class after class, as privatised records are laid out.
@@ -118,15 +117,15 @@ impl NoiseModel {
     ) -> Result<Slices, Failure> {
         let width = self.width();
         let Some(shape) = self.header.source_shape else {
-            return Slices::iid(width, count, rng).map_err(Failure::failed);
+            return Slices::iid(width, count, rng).or_failed();
         };
-        let smooth = Slices::smooth(shape, count, rng).map_err(Failure::failed)?;
+        let smooth = Slices::smooth(shape, count, rng).or_failed()?;
         let mut directions = Vec::with_capacity(count * width);
         for l in 0..count {
             let image: Vec<f32> = smooth.direction(l).iter().map(|&x| x as f32).collect();
             let image = match &self.dct {
                 None => image,
-                Some(dct) => dct.forward(&image).map_err(Failure::failed)?,
+                Some(dct) => dct.forward(&image).or_failed()?,
             };
             // From all image to all class.
             let share = match self.classes() {
@@ -141,6 +140,6 @@ impl NoiseModel {
                 directions.extend(part.iter().map(|x| f64::sqrt(share) * x / norm));
             }
         }
-        Slices::from_directions(width, &directions).map_err(Failure::failed)
+        Slices::from_directions(width, &directions).or_failed()
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use data::Gaussians;
 use data::privatised::{Header, Labels};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::name_of;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -63,10 +63,7 @@ impl Points {
                     [a as f32, (0.6 * a + 0.14_f64.sqrt() * b) as f32]
                 })
                 .collect(),
-            Self::Gaussians => {
-                let sampled = Gaussians::five().sample(count, rng);
-                sampled.map_err(Failure::failed)?.values
-            }
+            Self::Gaussians => Gaussians::five().sample(count, rng).or_failed()?.values,
         })
     }
 }

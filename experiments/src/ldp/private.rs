@@ -6,7 +6,7 @@ use data::DataError;
 use data::privatised::{Format, Header, Privatised as File, Target, Writer};
 use data::stream::{InMemory, RecordStream};
 use dp_core::mechanism::Releaser;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::progress::Progress;
 use lab::session::Session;
 use rand::seq::index::sample;
@@ -64,10 +64,10 @@ impl Privatised {
             format: Format::Safetensors,
             replace: false,
         };
-        let mut writer = Writer::create(&path, header, target).map_err(Failure::failed)?;
+        let mut writer = Writer::create(&path, header, target).or_failed()?;
         let (mechanism, width) = (preprocessing.mechanism(), header.width);
         let written = releaser.record_local(RELEASE, mechanism, width, &mut session.ledger);
-        written.map_err(Failure::failed)?;
+        written.or_failed()?;
         let progress = Progress::new(records.form().count.unwrap_or(0));
         let mut before = 0;
         privatise(
@@ -82,7 +82,7 @@ impl Privatised {
             },
         )?;
         progress.finish();
-        writer.finish().map_err(Failure::failed)?;
+        writer.finish().or_failed()?;
         Self::load(&path, header)
     }
 
@@ -106,7 +106,6 @@ impl Privatised {
         }
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.rows.len() / self.width
     }

@@ -2,7 +2,7 @@
 
 use data::stream::Chunk;
 use dp_core::local::LocalMechanism;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::transport::exact_w2_squared;
 use lab::figures::{Particles, Snapshot};
 use lab::report::{Better, Metric};
@@ -62,7 +62,7 @@ pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report,
                 report.metrics.extend(metrics(&scored));
                 report.more.push(("images", json!(scored)));
             }
-            report.pictures = pictures(run, learned, &bright, &groups)?;
+            report.pictures = pictures(run, learned, &bright, labels)?;
         }
         Rows::Points { dim, values } => {
             let mut found = Map::new();
@@ -115,13 +115,12 @@ fn distance<K: Kind>(
         };
         row.iter_mut().for_each(|x| *x *= share);
     }
-    let found = exact_w2_squared(&made, &values, width);
-    Ok((found.map_err(Failure::failed)?, n))
+    Ok((exact_w2_squared(&made, &values, width).or_failed()?, n))
 }
 
 /// What a record is multiplied by to lie in the ball, as its largest value is.
 fn share(mechanism: &LocalMechanism, record: &[f32]) -> Result<f32, Failure> {
-    let inside = mechanism.before_noise(record).map_err(Failure::failed)?;
+    let inside = mechanism.before_noise(record).or_failed()?;
     let pairs = record.iter().map(|&x| f64::from(x)).zip(inside.values);
     let largest = pairs.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
     let share = largest.filter(|&(before, _)| before != 0.0);
@@ -154,7 +153,7 @@ fn pictures<K: Kind>(
     run: &Ldp<K>,
     learned: &Learned,
     rows: &[f32],
-    groups: &[usize],
+    labels: Option<&[usize]>,
 ) -> Result<Vec<Picture>, Failure> {
     let Some(shape) = run.clean.test.shape() else {
         return Ok(Vec::new());
@@ -169,7 +168,7 @@ fn pictures<K: Kind>(
         None => "Privatised records, each on a scale of its own",
     };
     Ok(vec![
-        samples(rows, groups, model.classes(), shape)?,
+        samples(rows, labels, shape)?,
         ("privatised.png", after.into(), grid(&noisy, shape, 10)?),
     ])
 }

@@ -52,10 +52,6 @@ pub trait Kind: Part {
     fn take(&mut self, header: &Header, input: &str) -> Result<(), Failure>;
 
     /// Refuses what cannot be.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
     fn check(&self, _: &Shared) -> Result<(), Failure> {
         Ok(())
     }
@@ -64,10 +60,6 @@ pub trait Kind: Part {
     fn dataset(&self) -> String;
 
     /// The records.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] where they cannot be read.
     fn load(&self, settings: &Shared, data_dir: Option<&Path>) -> Result<Clean, Failure>;
 
     /// Samples that are judged.
@@ -105,8 +97,7 @@ lab::settings! {
         /// How Gaussian noise is calibrated: exactly, or as published.
         #[flag(value_name = "exact|paper", value_parser = by_name::<Calibration>)]
         calibration: Calibration,
-        /// Radius of the ball that records are scaled into, with their classes: of the Euclidean norm for Gaussian
-        /// noise, of the sum of absolute values for Laplace noise.
+        /// Radius of the ball that records are scaled into: Euclidean for Gaussian noise, l1 for Laplace noise.
         radius: f64,
         /// Width of the generator's code, uniform on [0, 1].
         latent: usize,
@@ -118,8 +109,7 @@ lab::settings! {
     optional {
         /// Average the weights with this decay, and generate by the average.
         ema: f64,
-        /// A file that `just privatise` made. No private record is read then: --dataset names public records that the
-        /// result is judged by, and the file's header says what was done.
+        /// A file that `just privatise` made: no private record is read, and --dataset names public ones to judge by.
         input: PathBuf,
     }
 }

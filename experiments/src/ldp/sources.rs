@@ -6,7 +6,7 @@ use data::LabelledImages;
 use data::split::Records;
 use data::stream::{Chunk, Form, InMemory, RecordStream};
 use lab::checkpoint::hex;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Used, floats_to_bytes};
 use model::latent::ImageShape;
 
@@ -14,7 +14,6 @@ use model::latent::ImageShape;
 pub enum Rows {
     /// Images with classes.
     Images(Arc<LabelledImages>),
-    /// Points.
     Points {
         /// `[n, dim]`.
         values: Vec<f32>,
@@ -25,7 +24,6 @@ pub enum Rows {
 
 /// What a run is about: private records, where it reads any, and public ones of the same distribution.
 pub struct Clean {
-    /// Their name.
     pub name: String,
     /// The private records.
     pub private: Option<Rows>,
@@ -49,7 +47,6 @@ impl Rows {
         self.stream().form()
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.form().count.unwrap_or(0) as usize
     }
@@ -62,13 +59,13 @@ impl Rows {
 
     /// The first records, with their classes where there are any.
     pub(super) fn first(&self, count: usize) -> Result<Chunk, Failure> {
-        self.stream().next(count).map_err(Failure::failed)
+        self.stream().next(count).or_failed()
     }
 
     /// A checksum of all of them.
     pub(super) fn fingerprint(&self) -> Result<String, Failure> {
         match self {
-            Self::Images(images) => images.sha256().map_err(Failure::failed),
+            Self::Images(images) => images.sha256().or_failed(),
             Self::Points { values, .. } => Ok(hex(&floats_to_bytes(values))),
         }
     }

@@ -9,7 +9,7 @@ use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
 use lab::checkpoint::Checkpoint;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Report, RunState,
     Session, Wording, bounded, name_of, releaser,
@@ -54,7 +54,6 @@ pub struct Ldp<K: Kind> {
     pub(super) unconverged: u64,
 }
 
-/// What is learned from.
 pub(crate) struct Learned {
     pub(super) private: Privatised,
     objective: Objective,
@@ -241,7 +240,7 @@ impl<K: Kind> Experiment for Ldp<K> {
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
         let records = match (&self.clean.private, self.input()) {
             (Some(private), _) => private.fingerprint()?.into_bytes(),
-            (None, Some(input)) => std::fs::read(input).map_err(Failure::failed)?,
+            (None, Some(input)) => std::fs::read(input).or_failed()?,
             (None, None) => Vec::new(),
         };
         Ok(Fingerprint::of(&records))

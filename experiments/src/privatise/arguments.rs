@@ -31,8 +31,7 @@ pub struct Arguments {
     /// Replace a file of this name.
     #[arg(long)]
     pub(super) force: bool,
-    /// The private side's own log: how many records were scaled into the ball, and how many were not finite. PRIVATE:
-    /// without this flag nobody learns it.
+    /// The PRIVATE log: how many records were scaled into the ball, and how many were not finite.
     #[arg(long)]
     pub(super) log: Option<PathBuf>,
     /// Instead: check a privatised file, against the other flags where they are given, and say what it promises.
@@ -90,8 +89,7 @@ pub(super) struct Noise {
     /// Delta, of Gaussian noise.
     #[arg(long)]
     delta: Option<f64>,
-    /// The public bound on the norm of a record, after the transform and with its label. Longer records are scaled down
-    /// to it. It must not be fitted to the records.
+    /// The public bound on the norm of a record, transform and label included; it must not be fitted to the records.
     #[arg(long)]
     radius: Option<f64>,
     /// A public transform of images before the ball.

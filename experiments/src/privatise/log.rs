@@ -22,10 +22,6 @@ impl Log {
     }
 
     /// Adds a line, on the disk when this returns: before the records it speaks of can leave.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where it cannot be written.
     pub fn add(&self, out: &Path, header: &Header, counts: &Counts) -> Result<(), Failure> {
         let line = json!({
             "PRIVATE": "not to leave the private side: the counts depend on the records and have no noise",

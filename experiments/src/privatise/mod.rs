@@ -21,7 +21,7 @@ pub use run::run;
 use data::DataError;
 use data::stream::RecordStream;
 use dp_core::mechanism::NoiseSource;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 
 /// The most values, and records, that are read at once.
 const CHUNK_VALUES: usize = 1 << 20;
@@ -65,11 +65,6 @@ pub struct Counts {
 /// assert_eq!((counts.records, counts.projected, noisy.len()), (2, 1, 4));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a source that cannot be read, or ends too soon, and for records that the preprocessing does not
-/// fit; [`Failure::Failed`] for what cannot be written; what `progress` says.
 pub fn privatise(
     records: &mut dyn RecordStream,
     preprocessing: &Preprocessing,
@@ -90,13 +85,15 @@ pub fn privatise(
         for (place, values) in chunk.values.chunks_exact(form.width).enumerate() {
             let label = chunk.labels.get(place).copied();
             let record = preprocessing.record(&form, values, label)?;
-            let private = preprocessing.mechanism().privatise(&record, noise);
-            let private = private.map_err(Failure::failed)?;
+            let private = preprocessing
+                .mechanism()
+                .privatise(&record, noise)
+                .or_failed()?;
             counts.records += 1;
             counts.projected += u64::from(private.projected);
             counts.not_finite += u64::from(!values.iter().all(|value| value.is_finite()));
             let rounded: Vec<f32> = private.values.iter().map(|&x| x as f32).collect();
-            push(&rounded).map_err(Failure::failed)?;
+            push(&rounded).or_failed()?;
         }
         progress(counts.records)?;
     }

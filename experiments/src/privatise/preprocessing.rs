@@ -51,11 +51,6 @@ impl Preprocessing {
     }
 
     /// Whether records of this form can be taken: the scale of the noise on their values.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for images of another shape than the transform's, for labels where there are none, for more
-    /// values than the noise can be sampled for, and for a weight or a noise that 32 bits cannot hold.
     pub fn check(&self, form: &Form) -> Result<f64, Failure> {
         if let Some(dct) = &self.dct {
             let [channels, side] = [dct.channels(), dct.side()];
@@ -101,10 +96,6 @@ impl Preprocessing {
     /// The header of records of this form.
     ///
     /// - `secret`: whether nobody knows the seed of the noise.
-    ///
-    /// # Errors
-    ///
-    /// As [`Preprocessing::check`].
     pub fn header(&self, form: &Form, secret: bool) -> Result<Header, Failure> {
         let noise_scale = self.check(form)?;
         let classes = form.classes.unwrap_or(0);
@@ -142,10 +133,6 @@ impl Preprocessing {
     }
 
     /// What the mechanism gets of a record: its coefficients, or itself, and then its class.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for a record of another form.
     pub fn record(
         &self,
         form: &Form,

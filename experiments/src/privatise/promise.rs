@@ -5,17 +5,13 @@ use dp_core::DpError;
 use dp_core::accounting::{Accountant, GaussianAccountant};
 use dp_core::decimal::{nearest, upper};
 use dp_core::local::LocalMechanism;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 
 /// By how much, in shares of itself, the noise of a header may differ from that of its promise: rounding.
 const BELOW: f64 = 1e-9;
 const ABOVE: f64 = 1e-4;
 
 /// The mechanism that keeps a promise; Laplace noise has no delta and one calibration.
-///
-/// # Errors
-///
-/// As [`LocalMechanism`].
 pub fn calibrated(
     (mechanism, calibration): (Mechanism, Calibration),
     [epsilon, delta, radius]: [f64; 3],
@@ -59,10 +55,6 @@ pub fn mechanism_of(file: &str, header: &Header) -> Result<LocalMechanism, Failu
 }
 
 /// What a file of this header promises, a line a statement. Upper bounds are rounded up.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where the accountant has no answer.
 pub fn promise(header: &Header) -> Result<Vec<String>, Failure> {
     let values = match &header.transform {
         Transform::None => format!("{} values", header.features()),
@@ -148,9 +140,9 @@ fn calibration(header: &Header) -> Result<String, Failure> {
     }
     let promised = [header.epsilon, header.delta, header.radius];
     let mechanism = calibrated((header.mechanism, header.calibration), promised);
-    let event = mechanism.map_err(Failure::failed)?.event();
+    let event = mechanism.or_failed()?.event();
     let epsilon = GaussianAccountant.epsilon(&event, header.delta);
-    let epsilon = upper(epsilon.map_err(Failure::failed)?);
+    let epsilon = upper(epsilon.or_failed()?);
     Ok(match header.calibration {
         Calibration::Exact => {
             format!("calibration: exact; by the exact accountant this noise has epsilon {epsilon}")

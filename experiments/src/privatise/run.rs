@@ -6,7 +6,7 @@ use data::DataError;
 use data::privatised::{Header, Target, Writer, beside};
 use data::stream::{Chunk, Form, RecordStream};
 use dp_core::mechanism::NoiseSource;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::interrupt::Interrupt;
 use lab::progress::Progress;
 
@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let input = input::open(from, &arguments.source, labels, mechanism.epsilon())?;
     let preprocessing = asked.preprocessing(mechanism, &input.form)?;
     let mut noise = match asked.insecure_noise_seed {
-        None => NoiseSource::secret().map_err(Failure::failed)?,
+        None => NoiseSource::secret().or_failed()?,
         Some(seed) => NoiseSource::insecure(seed),
     };
     let header = preprocessing.header(&input.form, noise.is_secret())?;
@@ -133,7 +133,7 @@ impl Arguments {
         if let Some(log) = &self.log {
             Log::new(log).add(out, &header, &counts)?;
         }
-        writer.finish().map_err(Failure::failed)
+        writer.finish().or_failed()
     }
 }
 

@@ -6,7 +6,7 @@ use burn::tensor::Device;
 use data::{Dataset, LabelledImages};
 use dp_core::DpError;
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{DataSummary, RunRecords, Used};
 use model::swae::Swae as Network;
 use private_training::Batch;
@@ -99,7 +99,7 @@ impl RunRecords<Network> for Batches {
 
     fn keep(&mut self, rank: usize, ranks: usize) -> Result<(), Failure> {
         let own: Vec<usize> = (rank..self.data.train.len()).step_by(ranks).collect();
-        self.part = Some(self.data.train.select(&own).map_err(Failure::failed)?);
+        self.part = Some(self.data.train.select(&own).or_failed()?);
         Ok(())
     }
 
@@ -120,7 +120,6 @@ impl RunRecords<Network> for Batches {
             .private()
             .gather(&sampled.concat())
             .ok_or_else(|| Failure::failed("a sampled index lies outside the data"))?;
-        let batch = model.batch(pixels, &sizes, device);
-        batch.map_err(Failure::failed)
+        model.batch(pixels, &sizes, device).or_failed()
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use burn::tensor::Device;
 use data::{Dataset, LabelledImages};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::figures;
 use model::swae::Swae;
 use rand::Rng;
@@ -101,14 +101,13 @@ impl Evaluator {
     fn distance_to_prior(&self, latents: &[f32], records: usize) -> Result<f64, Failure> {
         let latent = self.latent;
         let mut rng = ChaCha20Rng::seed_from_u64(0);
-        let slices =
-            Slices::tight(latent, SLICES.max(latent), &mut rng).map_err(Failure::failed)?;
+        let slices = Slices::tight(latent, SLICES.max(latent), &mut rng).or_failed()?;
         let cells = UniformBall::new(latent)
             .and_then(|ball| ball.cells(records))
-            .map_err(Failure::failed)?;
+            .or_failed()?;
         swd::transport::host::sliced_cotangents_and_distance(latents, &slices, &cells)
             .map(|(_, distance)| distance)
-            .map_err(Failure::failed)
+            .or_failed()
     }
 
     fn reconstruct(&self, model: &Swae, latents: &[f32], indices: &[usize]) -> Vec<f32> {
@@ -184,8 +183,7 @@ impl Evaluator {
             );
         }
         let labels = test.labels().to_vec();
-        LabelledImages::new(pixels, labels, test.height(), test.width(), test.classes())
-            .map_err(Failure::failed)
+        LabelledImages::new(pixels, labels, test.height(), test.width(), test.classes()).or_failed()
     }
 
     /// What `model` samples from.

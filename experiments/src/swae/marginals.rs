@@ -1,6 +1,6 @@
 //! The release of the marginals around the class moments, and the particles that are moved towards them.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::progress::Progress;
 use lab::session::Session;
 use model::swae::Swae as Network;
@@ -36,25 +36,24 @@ impl Swae {
         if Latents::kept(&session.folder) {
             return Latents::read(&session.folder, d, true);
         }
-        let ball = Region::ball(self.settings.clip_activation).map_err(Failure::failed)?;
+        let ball = Region::ball(self.settings.clip_activation).or_failed()?;
         let mut rng = stream(self.settings.seed, STREAM);
         let classes = around.present();
         let mut queries = Vec::new();
         for &class in &classes {
-            let slices = Slices::tight(d, self.settings.class_slices, &mut rng);
-            let slices = slices.map_err(Failure::failed)?;
+            let slices = Slices::tight(d, self.settings.class_slices, &mut rng).or_failed()?;
             let (mean, factor) = around
                 .gaussian(class)
                 .ok_or_else(|| Failure::failed("a class has no Gaussian"))?;
             let bins = self.settings.bins;
             let query = MarginalQuery::around_gaussian(slices, ball, mean, factor, bins);
-            queries.push(query.map_err(Failure::failed)?);
+            queries.push(query.or_failed()?);
         }
         let sizes: Vec<usize> = classes
             .iter()
             .map(|&class| self.batches.class_sizes[class])
             .collect();
-        let query = GroupMarginals::new(queries, sizes.clone()).map_err(Failure::failed)?;
+        let query = GroupMarginals::new(queries, sizes.clone()).or_failed()?;
         let released = session.release(self, MARGINALS, &query, |run, session| {
             let latents = run.private_latents(session)?;
             let latents: Vec<_> = classes.iter().map(|&c| latents[c].clone()).collect();
@@ -66,7 +65,7 @@ impl Swae {
         let mut groups = Vec::new();
         // Of the same classes, where the weights started from such.
         let model = match start::labelled(&self.settings)? {
-            true => Some(self.training.averaged().map_err(Failure::failed)?),
+            true => Some(self.training.averaged().or_failed()?),
             false => None,
         };
         for (&class, &count) in classes.iter().zip(&counts) {
@@ -79,7 +78,7 @@ impl Swae {
                 }
                 None => around.sample(class, count, &mut rng),
             };
-            groups.push(Particles::new(&rows, d).map_err(Failure::failed)?);
+            groups.push(Particles::new(&rows, d).or_failed()?);
         }
         let size = StepSize {
             step: d as f64,

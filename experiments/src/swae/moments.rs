@@ -1,6 +1,6 @@
 //! What is released after training, and what the model is sampled by then.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::Session;
 use private_queries::Moments;
 
@@ -35,7 +35,7 @@ impl Swae {
     /// The latents of all private records, class by class, by the weights that are scored.
     pub(super) fn private_latents(&mut self, session: &Session) -> Result<&[Vec<f32>], Failure> {
         if self.latents.is_empty() {
-            let model = self.training.averaged().map_err(Failure::failed)?;
+            let model = self.training.averaged().or_failed()?;
             let train = self.batches.private();
             for class in train.indices_by_class() {
                 let mut latents = Vec::with_capacity(class.len() * self.settings.latent);

@@ -1,6 +1,6 @@
 //! What is shown of a run: pictures, and scores of samples.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::downstream::{Learner, Settings as Learning};
 use lab::evaluate::labels_by_vote;
 use lab::report::{Better, Metric};
@@ -26,8 +26,7 @@ pub struct Judging {
     /// The samples to take away.
     #[command(flatten)]
     pub export: ExportFlags,
-    /// Label samples by their nearest private images, as Rodriguez-Vitores et al. (2025) do, where the model is
-    /// unconditional: the accuracies are then NOT covered by the guarantee.
+    /// Label unconditional samples by their nearest private images, as the paper does: NOT covered by the guarantee.
     #[arg(long)]
     pub paper_labels: bool,
     /// Judge a finished run again: new scores, pictures and page, from its weights.
@@ -37,7 +36,7 @@ pub struct Judging {
 
 /// Scores and pictures.
 pub(crate) fn report(run: &Swae, session: &Session, origin: &Origin) -> Result<Report, Failure> {
-    let model = run.training.averaged().map_err(Failure::failed)?;
+    let model = run.training.averaged().or_failed()?;
     let source = samples::source(&run.settings, &run.batches.class_sizes)?;
     source.write(&session.folder)?;
     let judging = &run.judging;

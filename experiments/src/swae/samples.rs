@@ -1,7 +1,7 @@
 //! Samples of an autoencoder: at its end, and from its folder at any time after it.
 
 use burn::tensor::Device;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::run_folder::RunFolder;
 use lab::session::{load_weights, read_release};
 use model::latent::ImageShape;
@@ -32,11 +32,9 @@ pub(crate) struct Samples {
 
 /// What latents are sampled from.
 pub(crate) enum Origin {
-    /// The prior.
     Prior,
     /// The distribution of each class.
     Classes(Gaussians),
-    /// Particles, each of which is one.
     Particles(Latents),
 }
 
@@ -59,7 +57,7 @@ impl Sampler<'_> {
         let dim = self.model.latent;
         let latents = match self.origin {
             Origin::Prior => {
-                let prior = UniformBall::new(dim).map_err(Failure::failed)?;
+                let prior = UniformBall::new(dim).or_failed()?;
                 let rows = prior.sample(count, rng);
                 let labels = None;
                 Latents { rows, labels, dim }

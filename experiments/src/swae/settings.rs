@@ -95,20 +95,16 @@ lab::settings! {
         bins: usize,
     }
     optional {
-        /// How much samples turn, stretch, move and bend at random, 0 for not at all (default: 1, up to 12 degrees and a
-        /// pixel, where private records are digits and the public ones glyphs).
+        /// How much samples turn, stretch, move and bend, 0 for not at all (default: 1 for digits beside glyphs).
         vary_pose: f64,
-        /// How much their brightness and fabric vary at random, 0 for not at all (default: 1 where the program
-        /// draws the public records).
+        /// How much their brightness and fabric vary (default: 1 where the program draws the public records).
         vary_texture: f64,
         /// How much their tone varies at random, 0 for not at all (the default).
         vary_tone: f64,
-        /// Start from public weights: `public` trains them on synthetic records (glyphs where the data are digits, else
-        /// shapes), `glyphs` or `shapes` on those; or the weights of a finished run on glyphs, by its folder.
+        /// Public weights to start from: trained on `public` synthetic records, `glyphs` or `shapes`, or a run on glyphs.
         #[flag(value_name = "public|RUN")]
         start_from: String,
-        /// Particles over all classes, which are the samples (default: as many as private records): `--sampler
-        /// marginals` alone.
+        /// Particles over all classes (default: as many as private records): `--sampler marginals` alone.
         particles: usize,
         /// Evaluate an exponential moving average of the weights with this decay.
         ema: f64,
@@ -204,10 +200,6 @@ impl Settings {
     }
 
     /// The objective with its clipping.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the constant that is refused.
     pub fn objective(&self) -> Result<Objective, Failure> {
         let [loss_weight, penalty_weight] = weight(self.alpha)?;
         let loss = Loss::binary_cross_entropy_with_logits()

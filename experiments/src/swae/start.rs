@@ -8,7 +8,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use data::{DatasetKind, Glyphs, Shapes};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::progress::Progress;
 use lab::run_folder::RunFolder;
 use lab::session::{Session, load_weights};
@@ -226,11 +226,8 @@ fn public(settings: &Settings, classes: usize, session: &Session) -> Result<Netw
         // Each step has a generator of its own, so that a training goes on where it was stopped.
         *gradients.public_rng() = stream(SEED, 1 + step as u64);
         let (pixels, sizes) = records(from, labelled, step, classes);
-        let batch = network.batch(pixels, &sizes, device);
-        let batch = batch.map_err(Failure::failed)?;
-        let (gradient, losses) = gradients
-            .without_privacy(&network, &batch)
-            .map_err(Failure::failed)?;
+        let batch = network.batch(pixels, &sizes, device).or_failed()?;
+        let (gradient, losses) = gradients.without_privacy(&network, &batch).or_failed()?;
         let rate = LEARNING_RATE * cosine(step as u64, steps as u64, 0.1);
         network = optimizer.step(rate, network, gradient.into_params_without_privacy());
         let state = || TrainingState {

@@ -1,7 +1,7 @@
 //! Samples of a generator, in the run or from its folder at any time after it.
 
 use burn::tensor::Device;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::run_folder::RunFolder;
 use lab::session::{floats_of_bytes, floats_to_bytes};
 use model::latent::ImageShape;
@@ -116,7 +116,7 @@ impl Sampler for Generated {
         // Where noise left no class with an image, all are alike.
         let labels = WeightedIndex::new(&self.sizes)
             .or_else(|_| WeightedIndex::new(vec![1; self.sizes.len()]))
-            .map_err(Failure::failed)?;
+            .or_failed()?;
         let labels: Vec<usize> = (0..count).map(|_| labels.sample(rng)).collect();
         let mut pixels = Vec::with_capacity(count * size);
         for &label in &labels {

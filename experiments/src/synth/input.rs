@@ -6,7 +6,7 @@ use data::export::Format;
 use data::pictures::{Form, Pictures};
 use data::split::{Records as _, Use};
 use data::{DataError, DatasetKind, LabelledImages, LoadOptions, Shapes, Units};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::progress::Progress;
 use lab::session::{Used, bounded, name_of_path};
 use model::latent::ImageShape;
@@ -68,10 +68,9 @@ impl Input {
                 // They stand class after class.
                 let mut places: Vec<usize> = (0..all).collect();
                 places.shuffle(&mut stream(0, 65));
-                let some = input.images.select(&places[..records]);
-                input.images = some.map_err(Failure::failed)?;
+                input.images = input.images.select(&places[..records]).or_failed()?;
             } else {
-                input.images.truncate(records).map_err(Failure::failed)?;
+                input.images.truncate(records).or_failed()?;
             }
         }
         if settings.most_per_unit.is_none() {
@@ -95,7 +94,7 @@ impl Input {
         let bound =
             format!("images of the same size and classes as --input, {shape:?} and {classes}");
         bounded("test", test.display(), fits && same, &bound)?;
-        let sha256 = pictures.images.sha256().map_err(Failure::failed)?;
+        let sha256 = pictures.images.sha256().or_failed()?;
         let what = test.display().to_string();
         let name = name_of_path("pictures", test);
         let used = Used::new(what, name, &sha256, Use::AllPublic);
@@ -155,7 +154,7 @@ pub(super) fn cifar10(data_dir: Option<&Path>) -> Result<Input, Failure> {
     };
     let [train, test] = watched(|done| Pictures::cifar10(&options, done))
         .map_err(|e| Failure::input(e.to_string(), "check --data-dir"))?;
-    let sha256 = train.images.sha256().map_err(Failure::failed)?;
+    let sha256 = train.images.sha256().or_failed()?;
     Ok(Input {
         units: 0,
         images: train.images,
@@ -175,10 +174,10 @@ fn drawn() -> Result<Input, Failure> {
         let labels = (0..count).map(|index| Shapes::process(index as u64) as u8);
         let pixels = shapes.draw(0..count as u64);
         LabelledImages::planes(pixels, labels.collect(), [3, SIDE, SIDE], PROCESSES.len())
-            .map_err(Failure::failed)
+            .or_failed()
     };
     let images = draw(1, DRAWN)?;
-    let sha256 = images.sha256().map_err(Failure::failed)?;
+    let sha256 = images.sha256().or_failed()?;
     Ok(Input {
         units: 0,
         images,
@@ -192,11 +191,10 @@ fn drawn() -> Result<Input, Failure> {
 
 fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
     let mut pictures = read("input", path, &settings.public()?)?;
-    let sha256 = pictures.images.sha256().map_err(Failure::failed)?;
+    let sha256 = pictures.images.sha256().or_failed()?;
     let units = units(settings, &pictures)?;
     if let Some((units, most)) = units.as_ref().zip(settings.most_per_unit) {
-        let bounded = units.bounded(&pictures.images, most);
-        pictures.images = bounded.map_err(Failure::failed)?;
+        pictures.images = units.bounded(&pictures.images, most).or_failed()?;
     }
     let [channels, side, _] = pictures.images.shape();
     let colour = if channels == 1 { "grey" } else { "colour" };

@@ -3,7 +3,7 @@
 
 use burn::tensor::{Tensor, TensorData};
 use dp_core::mechanism::SensitiveVector;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::progress::Progress;
 use lab::session::Session;
 use private_queries::{Embedded, Embeddings};
@@ -29,8 +29,9 @@ impl Synth {
     pub(super) fn generate(&mut self, session: &mut Session) -> Result<Generated, Failure> {
         let (shape, groups) = (self.form.shape, self.input.images.classes());
         let length = LENGTH * (shape.values() as f64).sqrt();
-        let query = Embeddings::new(groups, shape.values(), FREQUENCIES, length, &mut self.rng);
-        let query = query.map_err(Failure::failed)?.of_units(self.most);
+        let query = Embeddings::new(groups, shape.values(), FREQUENCIES, length, &mut self.rng)
+            .or_failed()?
+            .of_units(self.most);
         let embedded = session.release(self, EMBEDDINGS, &query, |run, session| {
             run.embed(&query, session)
         })?;
@@ -60,7 +61,7 @@ impl Synth {
         });
         let measured = query.measure_parts(parts);
         progress.finish();
-        stopped.and(measured.map_err(Failure::failed))
+        stopped.and(measured.or_failed())
     }
 
     /// Steps down `sum_c |s_c - n_c E phi(x_c)|^2 / n^2`, with the released sums `s_c` and numbers `n_c` of the classes and what

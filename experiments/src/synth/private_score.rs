@@ -2,7 +2,7 @@
 //! a share of the budget buys.
 
 use dp_core::mechanism::Releaser;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::report::{Better, Metric};
 use private_queries::Table;
 
@@ -11,7 +11,7 @@ pub(super) const SCORE: &str = "score";
 
 /// Counts of the records of each class that are known, and of those that are not; of each unit `most` records count.
 pub(super) fn query(classes: usize, most: usize) -> Result<Table, Failure> {
-    let table = Table::of([classes, 2]).map_err(Failure::failed)?;
+    let table = Table::of([classes, 2]).or_failed()?;
     Ok(table.of_units(most))
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use data::pictures::{Classes, MAX_CLASSES};
 use data::split::{Records as _, Use};
 use data::{DatasetKind, LabelledImages, Shapes};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Used, bounded, name_of_path};
 use model::latent::ImageShape;
 
@@ -24,7 +24,6 @@ const SHOWN: usize = 240_000;
 /// Passes over few images, at most.
 const MOST_PASSES: usize = 40;
 
-/// Public images.
 pub(super) struct PublicImages {
     pub records: Records,
     /// What they are, in words.
@@ -123,7 +122,7 @@ fn in_folder(path: &Path, shape: ImageShape) -> Result<(LabelledImages, Used), F
         },
     };
     let images = input::read("public", path, &public)?.images;
-    let sha256 = images.sha256().map_err(Failure::failed)?;
+    let sha256 = images.sha256().or_failed()?;
     let used = Used::new(
         path.display().to_string(),
         name_of_path("pictures", path),

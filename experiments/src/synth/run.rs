@@ -7,7 +7,7 @@ use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
 use lab::backend::Chosen;
 use lab::checkpoint::hex;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::downstream::{self, Learner};
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
@@ -145,7 +145,7 @@ impl Synth {
         let Some(epsilon) = settings.epsilon else {
             return Ok(None);
         };
-        let all = FixedSizeSampler::new(records, records).map_err(Failure::failed)?;
+        let all = FixedSizeSampler::new(records, records).or_failed()?;
         let delta = settings.delta.unwrap_or(0.1 / records as f64);
         let plan = TrainingPlan::of(Noise::TargetEpsilon(epsilon), delta, 0, all);
         let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score));
@@ -171,7 +171,7 @@ impl Synth {
         session: &mut Session,
     ) -> Result<(Gaussians, Vec<f64>), Failure> {
         session.release(self, name, query, |run, _| {
-            query.measure(&run.groups).map_err(Failure::failed)
+            query.measure(&run.groups).or_failed()
         })
     }
 
@@ -200,7 +200,7 @@ impl Synth {
             )?;
             let labels = images.labels().iter().map(|&label| label.into());
             let cells = private_score::cells(labels, found.into_iter().map(usize::from));
-            table.measure(&cells).map_err(Failure::failed)
+            table.measure(&cells).or_failed()
         })?;
         Ok(Some(counts))
     }

@@ -1,6 +1,6 @@
 //! A run resumes with the input that it began with: what was released is of that.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::Session;
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub(super) fn check(session: &Session, what: &str, public: &Value) -> Result<(),
     if !path.exists() {
         return session.folder.write_json(PUBLIC, public).map(drop);
     }
-    let bytes = std::fs::read(&path).map_err(Failure::failed)?;
+    let bytes = std::fs::read(&path).or_failed()?;
     match serde_json::from_slice::<Value>(&bytes).ok().as_ref() == Some(public) {
         true => Ok(()),
         false => Err(Failure::input(

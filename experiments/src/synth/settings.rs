@@ -32,32 +32,25 @@ lab::settings! {
         kind: String,
     }
     flags {
-        /// The private images: a folder with a folder for each class, or of files; a .tar or .npz archive; an idx file of
-        /// images, its labels beside it; or mnist, fashion-mnist, usps, cifar10, glyphs, or `shapes`, which need no file.
+        /// The private images: a folder of classes or of files, a .tar or .npz archive, an idx file, or a data set by name.
         input: String,
-        /// Public images: a folder or an archive as for --input, of other images than those, or the name of a data set. Their
-        /// labels go unread. Of grey ones an autoencoder learns, colour ones teach how edges look. Or `shapes`, which the
-        /// program draws, and which teach that too; or nothing: `cosines`, the lowest frequencies of an image.
+        /// Public images, other ones than --input, or the name of a data set; `shapes`, or `cosines` for none.
         public: String,
         /// What is released, and makes samples: the others are baselines of `mixture`.
         #[flag(value_enum)]
         #[setting(default)]
         method: Method,
-        /// The share of the budget (of `1/z^2`) that buys a noisy accuracy, on the private images, of a classifier that learned
-        /// from the copy, where there are no public test images; 0 for none.
+        /// Share of the budget (of `1/z^2`) for a noisy accuracy on the private images, without --test; 0 for none.
         score_share: f64,
     }
     optional {
-        /// Pixels along a side, 28 to 64 and a multiple of 4: images are cut to squares of it. It is public, and so asked for
-        /// where files do not say it.
+        /// Pixels along a side, public: 28 to 64 and a multiple of 4. Images are cut to squares of it.
         side: usize,
         /// 1 for grey images, 3 for colour: public likewise.
         channels: usize,
-        /// The classes, which are public: a number, or names with commas between them (default: the names of the folders,
-        /// which become public).
+        /// The classes, public: a number, or names with commas between them (default: the folders, whose names become public).
         classes: String,
-        /// Whose images are private together, such as a person's: a CSV file whose first column names the images by their
-        /// paths below --input, and whose second, or the column that is named, names the unit of each.
+        /// Whose images are private together: a CSV file of paths below --input, and the unit of each.
         #[flag(value_name = "CSV[:COLUMN]", requires = "most_per_unit", conflicts_with = "unit_from_name")]
         unit: String,
         /// The same by a regular expression for the path of an image: the unit is what its first group matches, or all of it.
@@ -66,11 +59,9 @@ lab::settings! {
         /// Images of a unit that count, at most: noise grows with it.
         #[flag(value_name = "K")]
         most_per_unit: usize,
-        /// Public test images of the same form, which the copy is judged by (default: those of the data set, where --input
-        /// names one).
+        /// Public test images to judge the copy by (default: those of the data set, where --input names one).
         test: PathBuf,
-        /// Dimensions of the latent space, one more than the frequencies that are kept (default: as many as the records and
-        /// the budget bear).
+        /// Dimensions of the latent space (default: as many as records and budget bear).
         latent: usize,
         /// Cells of each class, each with moments of its own (default: as many as the records and the budget bear).
         cells: usize,

@@ -12,7 +12,10 @@ use rand_chacha::ChaCha20Rng;
 
 use test_support::data_folder;
 
-use crate::program::{folder, json, killed_after, lines, metrics, sliver, text, unwrapped};
+use crate::program::{
+    Ran, done, folder, json, killed_after, lines, metrics, number, refusal, refuses, says, sliver,
+    words,
+};
 
 const WIDTH: usize = 12;
 const CLASSES: usize = 3;
@@ -83,23 +86,14 @@ fn adapt(place: &Path, files: &[PathBuf; 2], more: &[&str]) -> Command {
     }
     command.args(more);
     command.args(own.iter().filter(|pair| !more.contains(&pair[0])).flatten());
-    command
-        .arg("--source")
-        .arg(&files[0])
-        .arg("--target")
-        .arg(&files[1])
-        .arg("--cache-dir")
-        .arg(place.join("cache"))
-        .args(["--backend", "flex"]);
+    command.arg("--source").arg(&files[0]).arg("--target");
+    command.arg(&files[1]).arg("--cache-dir");
+    command.arg(place.join("cache")).args(["--backend", "flex"]);
     command
 }
 
 fn run(command: &mut Command, out: &Path) -> Output {
-    command
-        .arg("--run")
-        .arg(out)
-        .output()
-        .expect("the binary starts")
+    command.arg("--run").arg(out).ran()
 }
 
 #[test]
@@ -113,12 +107,7 @@ fn every_method_leaves_everything_behind() {
     ] {
         let (keep, out) = folder();
         let files = domains(keep.path());
-        let output = run(&mut adapt(keep.path(), &files, &more), &out);
-        assert!(
-            output.status.success(),
-            "{more:?}: {}",
-            text(&output.stderr)
-        );
+        done(run(&mut adapt(keep.path(), &files, &more), &out));
         let found = json(&out.join("run.json"));
         let nothing_read = more.contains(&"source") && releases == 0;
         let promise = found["privacy"].as_str().expect("words");
@@ -130,10 +119,10 @@ fn every_method_leaves_everything_behind() {
             releases
         );
         if releases > 0 {
-            let epsilon = found["epsilon_spent_upper"].as_f64().expect("a number");
+            let epsilon = number(&found["epsilon_spent_upper"]);
             assert!(epsilon <= 2.0 && epsilon > 1.9, "{more:?}: {epsilon}");
         }
-        let accuracy = found["test"]["accuracy"].as_f64().expect("a number");
+        let accuracy = number(&found["test"]["accuracy"]);
         assert!((0.0..=1.0).contains(&accuracy));
         for file in [
             "model.bpk",
@@ -162,11 +151,10 @@ fn labels_of_the_target_change_nothing() {
         let ends = [target, other].map(|target| {
             let out = out.with_extension(target.file_stem().expect("a name"));
             let more = [method, "--epsilon", "2", "--insecure-noise-seed", "7"];
-            let output = run(
+            done(run(
                 &mut adapt(keep.path(), &[source.clone(), target], &more),
                 &out,
-            );
-            assert!(output.status.success(), "{}", text(&output.stderr));
+            ));
             // The loss has all digits: it tells of any other weight.
             metrics(&out).0.last().cloned()
         });
@@ -185,10 +173,9 @@ fn a_shift_is_undone() {
     let flags = "--no-privacy --batch 600 --steps 150 --weight 5 --source-steps 200 --bottleneck 8 --slices 16 \
                  --source-batch 128 --learning-rate 3e-3";
     let more: Vec<&str> = flags.split_whitespace().collect();
-    let output = run(&mut adapt(keep.path(), &files, &more), &out);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(run(&mut adapt(keep.path(), &files, &more), &out));
     let test = &json(&out.join("run.json"))["test"];
-    let number = |name: &str| test[name].as_f64().expect("a number");
+    let number = |name: &str| number(&test[name]);
     let (before, after) = (number("accuracy_of_source_classifier"), number("accuracy"));
     assert!(after > before + 0.05, "{before} to {after}");
 }
@@ -208,18 +195,16 @@ fn a_warp_is_learned_from_one_release() {
         command.arg("--cache-dir").arg(keep.path().join("cache"));
         command
     };
-    let output = run(&mut command("3"), &out);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(run(&mut command("3"), &out));
     assert_eq!(lines(&out), 1);
     let found = json(&out.join("run.json"));
     // USPS fills the image, and glyphs do not.
-    let size = found["warp"]["height"].as_f64().expect("a number")
-        - 0.2 * found["warp"]["own size"].as_f64().expect("a number");
+    let size = number(&found["warp"]["height"]) - 0.2 * number(&found["warp"]["own size"]);
     assert!(size < -0.1, "{found}");
     assert!(out.join("marginals.bin").exists());
     let kept = std::fs::read_dir(keep.path().join("cache/autoencoders")).expect("a cache");
     assert_eq!(kept.count(), 1, "the classifier of the source alone");
-    let epsilon = found["epsilon_spent_upper"].as_f64().expect("a number");
+    let epsilon = number(&found["epsilon_spent_upper"]);
     assert!(epsilon <= 2.0 && epsilon > 1.99, "{epsilon}");
     // What is learned is of the noisy values: with other noise it is another warp.
     let other = keep.path().join("other");
@@ -234,37 +219,19 @@ fn a_warp_is_learned_from_one_release() {
 fn a_killed_run_ends_the_same() {
     let (keep, out) = folder();
     let files = domains(keep.path());
-    let more = [
-        "--epsilon",
-        "2",
-        "--steps",
-        "6",
-        "--insecure-noise-seed",
-        "7",
-        "--ema",
-        "0.5",
-    ];
+    let more = words("--epsilon 2 --steps 6 --insecure-noise-seed 7 --ema 0.5");
     let command = || adapt(keep.path(), &files, &more);
     assert!(run(&mut command(), &out).status.success());
     for (step, repeated) in [(2, 1), (5, 1)] {
         let other = keep.path().join(format!("killed-{step}"));
         let mut killed = command();
-        killed
-            .args(["--checkpoint-every", "1", "--run"])
-            .arg(&other);
+        killed.args(["--checkpoint-every", "1", "--run"]);
+        killed.arg(&other);
         killed_after(&mut killed, &other, step);
         let mut resumed = sliver("adapt");
-        resumed
-            .arg("--backend")
-            .arg("flex")
-            .arg("--cache-dir")
-            .arg(keep.path().join("cache"));
-        let output = resumed
-            .arg("--resume")
-            .arg(&other)
-            .output()
-            .expect("the binary starts");
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        resumed.arg("--backend").arg("flex").arg("--cache-dir");
+        resumed.arg(keep.path().join("cache"));
+        done(resumed.arg("--resume").arg(&other).ran());
         // The loss has all digits: it tells of any other weight.
         assert_eq!(metrics(&out).0.last(), metrics(&other).0.last());
         assert_eq!(lines(&other), 6 + repeated);
@@ -297,9 +264,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
         ("absent.npy", ["absent.npy", "open the file", ""]),
     ] {
         for files in [[source.clone(), bad(file)], [bad(file), target.clone()]] {
-            let output = run(&mut adapt(keep.path(), &files, &private), &out);
-            let said = text(&output.stderr).replace("\n  │ ", " ");
-            assert_eq!(output.status.code(), Some(2), "{file}: {said}");
+            let said = refusal(run(&mut adapt(keep.path(), &files, &private), &out));
             assert!(said.contains(file), "{file}: {said}");
             assert!(
                 parts.iter().all(|part| said.contains(part)),
@@ -312,38 +277,23 @@ fn bad_input_is_refused_and_nothing_is_written() {
         }
     }
     let files = [source, target];
-    for (more, part) in [
-        (vec!["--epsilon", "2", "--batch", "5000"], "between 1 and"),
-        (vec!["--epsilon", "2", "--delta", "0.5"], "delta"),
-        (vec!["--epsilon", "0"], "positive"),
-        (
-            vec!["--epsilon", "2", "--clip-jacobian", "0"],
-            "clip-jacobian",
-        ),
-        (vec!["warp", "--epsilon", "2"], "no images to warp"),
-        (vec!["--epsilon", "2", "--bottleneck", "5"], "--slices 4"),
-        (vec!["source", "--epsilon", "2"], "'--epsilon'"),
-        (vec!["dann", "--slices", "2"], "'--slices'"),
-        (
-            vec!["--epsilon", "2", "--target", "mnist"],
-            "--target mnist",
-        ),
-    ] {
-        let mut command = adapt(keep.path(), &files, &more);
-        if more.contains(&"--target") {
-            command = sliver("adapt");
-            command
-                .arg("sliced")
-                .arg("--source")
-                .arg(&files[0])
-                .args(&more);
-        }
-        let output = run(&mut command, &out);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{more:?}: {said}");
-        assert!(said.contains(part), "{more:?}: {said}");
-        assert!(!out.exists(), "{more:?}");
-    }
+    let cases = "
+            --epsilon 2 --batch 5000 => between 1 and
+            --epsilon 2 --delta 0.5 => delta
+            --epsilon 0 => positive
+            --epsilon 2 --clip-jacobian 0 => clip-jacobian
+            warp --epsilon 2 => no images to warp
+            --epsilon 2 --bottleneck 5 => --slices 4
+            source --epsilon 2 => '--epsilon'
+            dann --slices 2 => '--slices'
+        ";
+    refuses(cases, |out, more| {
+        run(&mut adapt(keep.path(), &files, more), out)
+    });
+    let mut images = sliver("adapt");
+    images.args(words("sliced --epsilon 2 --target mnist --source"));
+    let said = refusal(run(images.arg(&files[0]), &out));
+    assert!(said.contains("--target mnist") && !out.exists(), "{said}");
 }
 
 #[test]
@@ -382,9 +332,7 @@ fn records_that_are_public_and_private_are_refused_by_their_flags() {
         ),
         (images(), "--target glyphs".into(), "--source glyphs".into()),
     ] {
-        let output = run(&mut command, &out);
-        let said = unwrapped(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = refusal(run(&mut command, &out));
         let expected = format!("{flag}: the same records as {before}");
         assert!(said.contains(&expected), "{expected}: {said}");
         assert!(!out.exists(), "{flag}");
@@ -399,27 +347,12 @@ fn a_damaged_usps_file_is_refused() {
     std::fs::create_dir_all(&usps).expect("a folder");
     std::fs::write(usps.join("zip.train.gz"), b"\x1f\x8bcut").expect("written");
     let mut command = sliver("adapt");
-    command.args([
-        "--backend",
-        "flex",
-        "--source",
-        "glyphs",
-        "--target",
-        "usps",
-        "--epsilon",
-        "2",
-    ]);
-    command
-        .arg("--data-dir")
-        .arg(keep.path())
-        .arg("--cache-dir")
-        .arg(keep.path().join("cache"));
-    let output = run(&mut command, &out);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("zip.train.gz") && said.contains("1829071"),
-        "{said}"
-    );
+    command.args(words(
+        "--backend flex --source glyphs --target usps --epsilon 2",
+    ));
+    command.arg("--data-dir").arg(keep.path());
+    command.arg("--cache-dir").arg(keep.path().join("cache"));
+    let said = refusal(run(&mut command, &out));
+    says(&said, &["zip.train.gz", "1829071"]);
     assert!(!out.exists());
 }

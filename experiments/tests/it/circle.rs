@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use dp_core::accounting::{Accountant, Event, PldAccountant};
-use dp_core::ledger::Ledger;
+use dp_core::accounting::Event;
 use private_training::penalty::ToSample;
 use tools::figures::{Arguments, run};
 
-use crate::program::{folder, json, lines, metrics, sliver, text, whole_and_killed};
+use crate::program::{
+    Ran, done, folder, json, ledger, lines, metrics, number, pld, refuses, sliver,
+    whole_and_killed, words,
+};
 
 use clap::Parser as _;
 
@@ -23,7 +25,7 @@ fn circle(arguments: &[&str]) -> Command {
 fn small(out: &Path, more: &[&str]) -> Output {
     let mut command = circle(more);
     command.arg("--run").arg(out);
-    command.output().expect("the binary starts")
+    command.ran()
 }
 
 #[test]
@@ -31,27 +33,25 @@ fn both_methods_leave_everything_behind_and_become_figures() {
     let (_keep, root) = folder();
     for (method, epsilon, releases) in [("gradients", "1", 50), ("smoothed", "10", 1)] {
         let out = root.join(method);
-        let output = small(&out, &[method, "--epsilon", epsilon, "--steps", "50"]);
-        assert!(
-            output.status.success(),
-            "{method}: {}",
-            text(&output.stderr)
-        );
+        done(small(
+            &out,
+            &[method, "--epsilon", epsilon, "--steps", "50"],
+        ));
         let run = json(&out.join("run.json"));
         assert_eq!(run["private"], true);
         for name in ["panels.svg", "curve.svg", "report.html", "panel-50.json"] {
             assert!(out.join(name).exists(), "{method}: {name}");
         }
         assert_eq!(lines(&out), releases, "{method}");
-        assert!(run["test"]["sliced_w2_squared"].as_f64().expect("a number") < 0.5);
+        assert!(number(&run["test"]["sliced_w2_squared"]) < 0.5);
         // The budget is that of the circle's points, by the ledger's own numbers.
         let asked: f64 = epsilon.parse().expect("a number");
-        let target = run["epsilon_target_upper"].as_f64().expect("a number");
+        let target = number(&run["epsilon_target_upper"]);
         assert!(
             (0.98..=1.0).contains(&(target / asked)),
             "{method}: {target}"
         );
-        let spent = run["epsilon_spent_upper"].as_f64().expect("a number");
+        let spent = number(&run["epsilon_spent_upper"]);
         assert!(if method == "gradients" {
             spent > 2.0 * target
         } else {
@@ -60,9 +60,7 @@ fn both_methods_leave_everything_behind_and_become_figures() {
         if method == "smoothed" {
             continue;
         }
-        let entries = Ledger::read(&out.join("ledger.jsonl"))
-            .expect("a ledger")
-            .entries;
+        let entries = ledger(&out).entries;
         let declared = entries[0].sensitivity.expect("a sensitivity");
         let deviation = entries[0].deviation.expect("a deviation");
         // 4 sqrt(1/2) M L / m, with room for rounding.
@@ -73,10 +71,8 @@ fn both_methods_leave_everything_behind_and_become_figures() {
             "{declared}"
         );
         let event = Event::dp_sgd(2000, 200, 50, deviation / (1.001 * of_target));
-        let delta = run["plan"]["delta"].as_f64().expect("a number");
-        let epsilon = PldAccountant::default()
-            .epsilon(&event, delta)
-            .expect("covered");
+        let delta = number(&run["plan"]["delta"]);
+        let epsilon = pld(&event, delta);
         assert!(
             (epsilon / target - 1.0).abs() < 0.01,
             "{epsilon} for {target}"
@@ -99,14 +95,7 @@ fn both_methods_leave_everything_behind_and_become_figures() {
 
 #[test]
 fn a_killed_run_resumes_to_the_same_end() {
-    let settings = [
-        "--steps",
-        "30",
-        "--insecure-noise-seed",
-        "4",
-        "--checkpoint-every",
-        "7",
-    ];
+    let settings = words("--steps 30 --insecure-noise-seed 4 --checkpoint-every 7");
     let run = |out: &Path| {
         let mut command = circle(&settings);
         command.arg("--run").arg(out);
@@ -138,21 +127,15 @@ fn what_was_released_once_is_not_released_again() {
 
 #[test]
 fn bad_input_is_refused_by_name() {
-    for (more, says) in [
-        (vec!["--steps", "0"], "--steps 0"),
-        (vec!["--slices", "1"], "--slices 1"),
-        (vec!["--clip-jacobian", "0"], "--clip-jacobian 0"),
-        (vec!["smoothed", "--clip-activation", "0"], "positive"),
-        (vec!["smoothed", "--side", "source"], "'--side'"),
-        (vec!["gradients", "--combine"], "'--combine'"),
-        (vec!["--delta", "0.1"], "delta = 0.1"),
-        (vec!["--final-rate", "2"], "--final-rate 2"),
-    ] {
-        let (_keep, out) = folder();
-        let output = small(&out, &more);
-        let said = text(&output.stderr).replace(['\n', '│'], "");
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(says), "{said}");
-        assert!(!out.exists(), "{says}: something was written");
-    }
+    let cases = "
+            --steps 0 => --steps 0
+            --slices 1 => --slices 1
+            --clip-jacobian 0 => --clip-jacobian 0
+            smoothed --clip-activation 0 => positive
+            smoothed --side source => '--side'
+            gradients --combine => '--combine'
+            --delta 0.1 => delta = 0.1
+            --final-rate 2 => --final-rate 2
+        ";
+    refuses(cases, small);
 }

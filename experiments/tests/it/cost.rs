@@ -1,13 +1,12 @@
 //! `cost` and `devices` as a person runs them.
 
-use crate::program::sliver;
+use crate::program::{Ran, sliver};
 #[test]
 fn a_table_is_printed_for_the_device_that_is_named() {
     let output = sliver("cost")
         .args(["--backend", "flex", "--only", "device"])
         .args(["--most-keys", "60000", "--repeat", "1"])
-        .output()
-        .expect("the binary starts");
+        .ran();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
     assert!(text.starts_with("flex"), "{text}");
@@ -19,10 +18,7 @@ fn a_table_is_printed_for_the_device_that_is_named() {
 
 #[test]
 fn a_device_that_is_not_there_is_named() {
-    let output = sliver("cost")
-        .args(["--backend", "flex:7"])
-        .output()
-        .expect("the binary starts");
+    let output = sliver("cost").args(["--backend", "flex:7"]).ran();
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(text.contains("flex:7"), "{text}");

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use data::npy::{self, NpyArray};
-use dp_core::ledger::Ledger;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::program::{folder, json, lines, sliver, text};
+use crate::program::{
+    Ran, done, folder, json, ledger, lines, number, refuses, sliver, text, words,
+};
 
 /// Normal rows around `(shift, shift)`, as an NPY file.
 fn file(folder: &Path, name: &str, rows: usize, shift: f32, seed: u64) -> PathBuf {
@@ -30,21 +31,12 @@ fn file(folder: &Path, name: &str, rows: usize, shift: f32, seed: u64) -> PathBu
 
 fn distance(a: &Path, b: &Path, out: &Path, more: &[&str]) -> Output {
     let mut command = sliver("distance");
-    command
-        .arg("--backend")
-        .arg("flex")
-        .arg("--a")
-        .arg(a)
-        .arg("--b")
-        .arg(b);
+    command.arg("--backend").arg("flex").arg("--a").arg(a);
+    command.arg("--b").arg(b);
     let cache = out.parent().expect("a folder").join("cache");
-    command
-        .args(more)
-        .arg("--cache-dir")
-        .arg(cache)
-        .arg("--run")
-        .arg(out);
-    command.output().expect("the binary starts")
+    command.args(more).arg("--cache-dir").arg(cache);
+    command.arg("--run").arg(out);
+    command.ran()
 }
 
 #[test]
@@ -52,22 +44,12 @@ fn a_distance_leaves_with_its_error_its_test_and_its_ledger() {
     let (keep, out) = folder();
     let a = file(keep.path(), "a.npy", 4000, 0.0, 1);
     let b = file(keep.path(), "b.npy", 3000, 1.0, 2);
-    let flags = [
-        "--radius",
-        "4",
-        "--epsilon",
-        "5",
-        "--test",
-        "--json",
-        "--insecure-noise-seed",
-        "3",
-    ];
-    let output = distance(&a, &b, &out, &flags);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let flags = words("--radius 4 --epsilon 5 --test --json --insecure-noise-seed 3");
+    let output = done(distance(&a, &b, &out, &flags));
     let said = text(&output.stdout);
     let last = said.lines().last().expect("a line");
     let found: serde_json::Value = serde_json::from_str(last).expect("JSON on the last line");
-    let number = |key: &str| found[key].as_f64().expect("a number");
+    let number = |key: &str| number(&found[key]);
     // The shift is 1 in both coordinates, so the mean over directions is 1, less what the ball takes.
     let (squared, error) = (number("squared_distance"), number("standard_error"));
     assert!(
@@ -78,9 +60,7 @@ fn a_distance_leaves_with_its_error_its_test_and_its_ledger() {
     assert!(number("p_value") <= 0.05 && found["differ"] == true);
     assert_eq!(json(&out.join("run.json"))["test"], found);
     assert!(out.join("release.svg").exists() && out.join("report.html").exists());
-    let entries = Ledger::read(&out.join("ledger.jsonl"))
-        .expect("a ledger")
-        .entries;
+    let entries = ledger(&out).entries;
     assert_eq!(entries.len(), 1);
     // A whole orthonormal basis: 2 r, however many slices there are.
     assert!((entries[0].sensitivity.expect("a sensitivity") - 8.0).abs() < 1e-4);
@@ -98,8 +78,7 @@ fn one_side_may_be_public_and_nothing_may_be_private() {
     let (keep, out) = folder();
     let a = file(keep.path(), "a.npy", 400, 0.0, 1);
     let b = file(keep.path(), "b.npy", 300, 0.0, 2);
-    let output = distance(&a, &b, &out, &["--radius", "4", "--protect", "b"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(distance(&a, &b, &out, &["--radius", "4", "--protect", "b"]));
     let run = json(&out.join("run.json"));
     assert_eq!(
         (&run["private"], &run["records"]),
@@ -112,8 +91,7 @@ fn one_side_may_be_public_and_nothing_may_be_private() {
             .contains("replace one record;")
     );
     let out = keep.path().join("plain");
-    let output = distance(&a, &b, &out, &["--no-privacy", "--slices", "1"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(distance(&a, &b, &out, &["--no-privacy", "--slices", "1"]));
     let run = json(&out.join("run.json"));
     assert_eq!((&run["private"], lines(&out)), (&false.into(), 0));
     assert_eq!(run["test"]["smoothing_deviation"], 0.0);
@@ -129,51 +107,33 @@ fn bad_files_are_refused_by_name_and_nothing_is_written() {
         path
     };
     let whole = std::fs::read(&a).expect("readable");
-    let files = [
-        (
-            write("short.npy", &whole[..whole.len() - 3]),
-            "short.npy: expected 448 bytes",
-        ),
-        (
-            write("wide.csv", b"1,2,3\n1,2,3\n4,5,6\n1,1,1\n"),
-            "rows of 2 values",
-        ),
-        (
-            write("bad.csv", b"1,2\n1,nan\n"),
-            "bad.csv, line 2, column 2",
-        ),
+    let cut = &whole[..whole.len() - 3];
+    let wide = b"1,2,3\n1,2,3\n4,5,6\n1,1,1\n";
+    let run = |b: &Path, cases: &str| {
+        refuses(cases, |_, flags| {
+            distance(&a, b, &keep.path().join("run"), flags)
+        });
+        assert!(!keep.path().join("run").exists());
+    };
+    for (b, says) in [
+        (write("short.npy", cut), "short.npy: expected 448 bytes"),
+        (write("wide.csv", wide), "rows of 2 values"),
+        (write("bad.csv", b"1,2\n1,nan\n"), "line 2, column 2"),
         (write("few.csv", b"1,2\n1,4\n"), "2 rows, at least 4"),
         (
-            write("no-idx", b"\x00\x00\x08\x01\x00\x00"),
+            write("no-idx", &[0, 0, 8, 1, 0, 0]),
             "wrong idx magic number",
         ),
         (keep.path().join("absent.npy"), "absent.npy"),
-    ];
-    for (b, says) in &files {
-        let out = keep.path().join("run");
-        let output = distance(&a, b, &out, &["--radius", "4"]);
-        let said = text(&output.stderr).replace(['\n', '│'], "");
-        assert_eq!(output.status.code(), Some(2), "{says}: {said}");
-        let spaced: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(spaced.contains(says), "{spaced}");
-        assert!(!out.exists(), "{says}: something was written");
-    }
-    let b = file(keep.path(), "b.npy", 40, 0.0, 2);
-    for (more, says) in [
-        (vec![], "--radius: none was given"),
-        (vec!["--radius", "0"], "--radius 0"),
-        (vec!["--radius", "4", "--delta", "0.5"], "delta = 0.5"),
-        (vec!["--radius", "4", "--slices", "0"], "--slices 0"),
-        (
-            vec!["--radius", "4", "--test", "--permutations", "5"],
-            "--permutations 5",
-        ),
     ] {
-        let out = keep.path().join("run");
-        let output = distance(&a, &b, &out, &more);
-        let said = text(&output.stderr).replace(['\n', '│'], "");
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(says), "{said}");
-        assert!(!out.exists(), "{says}: something was written");
+        run(&b, &format!("--radius 4 => {says}"));
     }
+    let cases = "
+        => --radius: none was given
+        --radius 0 => --radius 0
+        --radius 4 --delta 0.5 => delta = 0.5
+        --radius 4 --slices 0 => --slices 0
+        --radius 4 --test --permutations 5 => --permutations 5
+    ";
+    run(&file(keep.path(), "b.npy", 40, 0.0, 2), cases);
 }

@@ -9,7 +9,7 @@ use data::{ImageFolder, Split, SplitPlan};
 use lab::checkpoint::hex;
 use lab::session::{name_of_path, splits_folder};
 
-use crate::program::{json, sliver, text};
+use crate::program::{Ran, json, refusal, says, sliver, text, words};
 
 /// A folder with a cache, runs and exports of its own.
 struct Home(tempfile::TempDir);
@@ -28,39 +28,16 @@ impl Home {
         let own: &[&str] = match experiment {
             "swae" => &["--batch", "40", "--steps", "3", "--slices", "12"],
             "flow" if more.contains(&"cosines") => &["mixture", "--latent", "4"],
-            "flow" => &[
-                "marginals",
-                "--public-epochs",
-                "1",
-                "--steps",
-                "3",
-                "--slices",
-                "8",
-                "--latent",
-                "4",
-            ],
-            _ => &[
-                "--steps",
-                "2",
-                "--points",
-                "20",
-                "--slices",
-                "8",
-                "--slices-per-step",
-                "4",
-            ],
+            "flow" => &words("marginals --public-epochs 1 --steps 3 --slices 8 --latent 4"),
+            _ => &words("--steps 2 --points 20 --slices 8 --slices-per-step 4"),
         };
         let mut command = sliver(experiment);
-        command
-            .args(own)
-            .args(["--backend", "flex", "--delta", "1e-4", "--quick-scores"])
-            .args(["--insecure-noise-seed", "5", "--scored", "100"])
-            .args(more)
-            .arg("--cache-dir")
-            .arg(self.at("cache"))
-            .arg("--out")
-            .arg(self.at(run))
-            .current_dir(self.0.path());
+        command.args(own);
+        command.args(["--backend", "flex", "--delta", "1e-4", "--quick-scores"]);
+        command.args(["--insecure-noise-seed", "5", "--scored", "100"]);
+        command.args(more).arg("--cache-dir").arg(self.at("cache"));
+        command.arg("--out").arg(self.at(run));
+        command.current_dir(self.0.path());
         command
     }
 
@@ -70,7 +47,7 @@ impl Home {
         command.current_dir(self.0.path());
         // Nothing of the system leads to data either.
         command.env_remove("SLIVER_DATA").env_remove("HOME");
-        command.output().expect("the binary starts")
+        command.ran()
     }
 
     /// Photographs, each of two colours of its own.
@@ -140,28 +117,12 @@ fn an_export_from_the_runs_folder_alone_is_the_export_at_its_end() {
         ("flow", &["--records", "150", "--public", "cosines"], 400),
         (
             "flow",
-            &[
-                "--records",
-                "150",
-                "--public-records",
-                "60",
-                "--vary-texture",
-                "1",
-            ],
+            &words("--records 150 --public-records 60 --vary-texture 1"),
             400,
         ),
         (
             "flow",
-            &[
-                "--dataset",
-                "images",
-                "--data-dir",
-                "photographs",
-                "--public",
-                "half",
-                "--width",
-                "4",
-            ],
+            &words("--dataset images --data-dir photographs --public half --width 4"),
             20,
         ),
         (
@@ -171,14 +132,7 @@ fn an_export_from_the_runs_folder_alone_is_the_export_at_its_end() {
         ),
         (
             "generator",
-            &[
-                "--dataset",
-                "images",
-                "--data-dir",
-                "photographs",
-                "--public",
-                "half",
-            ],
+            &words("--dataset images --data-dir photographs --public half"),
             30,
         ),
     ] {
@@ -187,7 +141,7 @@ fn an_export_from_the_runs_folder_alone_is_the_export_at_its_end() {
         let count = most.to_string();
         let mut command = home.command(experiment, "run", more);
         command.args(["--export", "first", "--count", &count]);
-        let said = done(&command.output().expect("the binary starts"));
+        let said = done(&command.ran());
         assert!(said.contains("NOT PRIVATE"), "{said}");
         // What is left is the run's folder.
         std::fs::remove_dir_all(photographs).expect("photographs");
@@ -224,12 +178,7 @@ fn an_export_from_the_runs_folder_alone_is_the_export_at_its_end() {
 fn labels_and_images_are_read_back_and_the_first_ones_do_not_depend_on_how_many_follow() {
     let home = Home::new();
     let more = ["--records", "200", "--conditional"];
-    done(
-        &home
-            .command("swae", "run", &more)
-            .output()
-            .expect("the binary starts"),
-    );
+    done(&home.command("swae", "run", &more).ran());
     let exported = |name: &str, more: &[&str]| {
         done(&home.export("run", name, &[&["--formats", "idx"], more].concat()));
         let raw = home.at(name).join("MNIST/raw");
@@ -273,24 +222,10 @@ fn beside_what_was_released_nothing_of_an_export_depends_on_a_record() {
     ] {
         let home = Home::new();
         let photographs = home.photographs(40);
-        let more = [
-            "--dataset",
-            "images",
-            "--data-dir",
-            "photographs",
-            "--public",
-            "half",
-            "--width",
-            "4",
-        ];
+        let more = words("--dataset images --data-dir photographs --public half --width 4");
         let more = &more[..if experiment == "flow" { 8 } else { 6 }];
         let run = |name: &str| {
-            done(
-                &home
-                    .command(experiment, name, more)
-                    .output()
-                    .expect("the binary starts"),
-            );
+            done(&home.command(experiment, name, more).ran());
         };
         run("one");
         let private = {
@@ -345,9 +280,7 @@ fn what_cannot_be_exported_is_refused_and_nothing_is_left() {
     let home = Home::new();
     let swae = |run: &str, more: &[&str]| {
         let more = [&["--records", "200", "--unconditional"], more].concat();
-        home.command("swae", run, &more)
-            .output()
-            .expect("the binary starts")
+        home.command("swae", run, &more).ran()
     };
     std::fs::create_dir(home.at("taken")).expect("a folder");
     // Before the run: it is not made.
@@ -362,34 +295,17 @@ fn what_cannot_be_exported_is_refused_and_nothing_is_left() {
         (&["--export", "taken"], "exists already"),
         (&["--export", "taken", "--force"], "no earlier export"),
     ] {
-        let output = swae("refused", flags);
-        let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{flags:?}: {message}");
+        let message = refusal(swae("refused", flags));
         assert!(message.contains(words), "{flags:?}: {message}");
         assert!(!home.at("refused").exists(), "{flags:?}");
     }
-    let more = [
-        "--records",
-        "150",
-        "--public-records",
-        "60",
-        "--export",
-        "new",
-        "--count",
-        "1000",
-    ];
-    let output = home.command("flow", "refused", &more).output();
-    let message = text(&output.expect("the binary starts").stderr);
-    assert!(
-        message.contains("--count 1000: the run has 15"),
-        "{message}"
-    );
+    let more = words("--records 150 --public-records 60 --export new --count 1000");
+    let message = refusal(home.command("flow", "refused", &more));
+    says(&message, &["--count 1000: the run has 15"]);
     // After it.
     done(&swae("run", &[]));
     let refused = |run: &str, words: &str| {
-        let output = home.export(run, "new", &["--count", "3"]);
-        let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{message}");
+        let message = refusal(home.export(run, "new", &["--count", "3"]));
         assert!(message.contains(words), "{message}");
         assert!(!home.at("new").exists());
     };
@@ -431,11 +347,9 @@ fn what_cannot_be_exported_is_refused_and_nothing_is_left() {
             a.clone()
         }
     }));
-    again
-        .arg("--export")
-        .arg(home.at("again"))
-        .args(["--count", "4"]);
-    done(&again.output().expect("the binary starts"));
+    again.arg("--export").arg(home.at("again"));
+    again.args(["--count", "4"]);
+    done(&again.ran());
     same(&home.at("again"), &home.at("new"));
 }
 
@@ -452,21 +366,8 @@ fn snippets() -> Vec<String> {
 #[test]
 fn python_reads_an_export_as_the_page_says() {
     let home = Home::new();
-    let more = [
-        "--records",
-        "200",
-        "--conditional",
-        "--export",
-        "export",
-        "--count",
-        "30",
-    ];
-    done(
-        &home
-            .command("swae", "run", &more)
-            .output()
-            .expect("the binary starts"),
-    );
+    let more = words("--records 200 --conditional --export export --count 30");
+    done(&home.command("swae", "run", &more).ran());
     let raw = home.at("export/MNIST/raw");
     let images = read_images(&raw.join("train-images-idx3-ubyte.gz")).expect("images");
     let sum: u64 = images.pixels.iter().map(|&p| u64::from(p)).sum();
@@ -503,8 +404,7 @@ fn python_reads_an_export_as_the_page_says() {
         let output = python
             .current_dir(home.0.path())
             .args(["-c", &format!("{code}\n{shown}")])
-            .output()
-            .expect("Python starts");
+            .ran();
         let said = done(&output);
         assert_eq!(said.trim(), format!("(30, 28, 28) (30,) {sum}"), "{module}");
     }

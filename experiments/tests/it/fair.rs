@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use dp_core::accounting::{Accountant, Event, PldAccountant};
-use dp_core::ledger::{Entries, Ledger};
+use dp_core::accounting::Event;
+use dp_core::ledger::Ledger;
 
 use crate::program::{
-    SCHEMA, folder, json, lines, metrics, refuses, sliver, text, unwrapped, whole_and_killed,
+    Ran, SCHEMA, done, folder, json, ledger, lines, metrics, number, pld, refusal, refuses, says,
+    sliver, text, whole_and_killed, words,
 };
 
 /// A run of a task; a classification where the arguments name none.
@@ -22,7 +23,7 @@ fn small(out: &Path, more: &[&str]) -> Output {
     let mut command = fair(more);
     command.args(["--records", "600", "--steps", "12"]);
     command.arg("--run").arg(out);
-    command.output().expect("the binary starts")
+    command.ran()
 }
 
 #[test]
@@ -35,23 +36,19 @@ fn every_task_leaves_everything_behind() {
         "representation",
     ] {
         let (_keep, out) = folder();
-        let output = small(&out, &task.split(' ').collect::<Vec<_>>());
-        assert!(output.status.success(), "{task}: {}", text(&output.stderr));
+        done(small(&out, &task.split(' ').collect::<Vec<_>>()));
         let run = json(&out.join("run.json"));
         assert!(out.join("model.bpk").exists());
         assert_eq!(run["private"], true);
         assert!(out.join("group.svg").exists() && out.join("report.html").exists());
         assert!(out.join("curve.svg").exists());
         assert!(!out.join("checkpoints").exists());
-        let lines = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
-        let releases = Entries::parse(&lines).expect("a ledger");
+        let releases = ledger(&out);
         assert_eq!(releases.releases(), 12);
         let event = releases.event().expect("one event");
-        let delta = run["plan"]["delta"].as_f64().expect("a number");
-        let epsilon = PldAccountant::default()
-            .epsilon(&event, delta)
-            .expect("covered");
-        let promised = run["plan"]["epsilon_upper"].as_f64().expect("a number");
+        let delta = number(&run["plan"]["delta"]);
+        let epsilon = pld(&event, delta);
+        let promised = number(&run["plan"]["epsilon_upper"]);
         assert!((epsilon / promised - 1.0).abs() < 1e-3, "{task}: {epsilon}");
     }
 }
@@ -64,16 +61,13 @@ fn a_post_processing_is_one_more_release_of_the_same_budget() {
     ] {
         let (_keep, out) = folder();
         let flags = ["regression1d", "--post-process", "0.1"];
-        let output = small(&out, &[&flags[..], &more[..]].concat());
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        let entries = Ledger::read(&out.join("ledger.jsonl"))
-            .expect("a ledger")
-            .entries;
+        done(small(&out, &[&flags[..], &more[..]].concat()));
+        let entries = ledger(&out).entries;
         assert_eq!(entries.len(), 13);
         assert_eq!(entries[12].event, Event::Laplace { noise_multiplier });
         assert_eq!(entries[12].sensitivity, Some(2.0));
         let run = json(&out.join("run.json"));
-        let spent = run["epsilon_spent_upper"].as_f64().expect("a number");
+        let spent = number(&run["epsilon_spent_upper"]);
         assert!((1.99..=2.0).contains(&spent), "{spent}");
     }
 }
@@ -87,11 +81,10 @@ fn the_paper_s_delta_says_what_it_lets_through() {
         let mut command = fair(&task);
         command.args(["--records", records, "--steps", "2", "--run"]);
         command.arg(&out);
-        let output = command.output().expect("the binary starts");
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        let output = done(command.ran());
         let run = json(&out.join("run.json"));
-        let records = run["records"].as_f64().expect("a number");
-        let delta = run["plan"]["delta"].as_f64().expect("a number");
+        let records = number(&run["records"]);
+        let delta = number(&run["plan"]["delta"]);
         assert!((delta * records / share - 1.0).abs() < 1e-6, "{delta}");
         let loose = "would let a mechanism publish one of them outright";
         assert_eq!(text(&output.stdout).contains(loose), share > 0.1);
@@ -103,32 +96,25 @@ fn the_paper_s_delta_says_what_it_lets_through() {
 fn histograms_tell_of_a_release_that_the_ledger_lost() {
     let (_keep, out) = folder();
     let flags = ["regression1d", "--post-process", "0.1"];
-    let output = small(&out, &flags);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(small(&out, &flags));
     // As where it was killed before its last line.
     std::fs::remove_file(out.join("run.json")).expect("removed");
     let ledger = out.join("ledger.jsonl");
     let whole = std::fs::read_to_string(&ledger).expect("readable");
     let steps: Vec<&str> = whole.lines().take(12).collect();
     std::fs::write(&ledger, steps.join("\n") + "\n").expect("written");
-    let refused = small(&out, &flags);
-    let message = text(&refused.stderr).replace(['\n', '│'], "");
-    assert_eq!(refused.status.code(), Some(2), "{message}");
-    assert!(
-        message.contains("ledger.jsonl") && message.contains("histograms.bin"),
-        "{message}"
-    );
+    let message = refusal(small(&out, &flags));
+    says(&message, &["ledger.jsonl", "histograms.bin"]);
     std::fs::write(&ledger, &whole).expect("written");
-    let output = small(&out, &flags);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(small(&out, &flags));
     // Its steps were made again; its histograms were not.
     assert_eq!(
         Ledger::read(&ledger).expect("a ledger").entries.len(),
         13 + 12
     );
     let run = json(&out.join("run.json"));
-    let planned = run["plan"]["epsilon_upper"].as_f64().expect("a number");
-    assert!(run["epsilon_spent_upper"].as_f64().expect("a number") > planned);
+    let planned = number(&run["plan"]["epsilon_upper"]);
+    assert!(number(&run["epsilon_spent_upper"]) > planned);
 }
 
 #[test]
@@ -136,8 +122,10 @@ fn runs_of_one_seed_share_their_batches_and_their_noise() {
     // Rodriguez-Vitores, Lalanne and Loubes 2025, C.6: with the same weight they are the same run, whatever else their settings are.
     let result = |more: &[&str]| {
         let (_keep, out) = folder();
-        let output = small(&out, &[more, &["--insecure-noise-seed", "3"]].concat());
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        let output = done(small(
+            &out,
+            &[more, &["--insecure-noise-seed", "3"]].concat(),
+        ));
         let run = json(&out.join("run.json"));
         assert_eq!(run["private"], false);
         let message = text(&output.stdout);
@@ -152,17 +140,8 @@ fn runs_of_one_seed_share_their_batches_and_their_noise() {
 
 #[test]
 fn a_killed_run_resumes_to_the_same_end() {
-    let settings = [
-        "representation",
-        "--steps",
-        "60",
-        "--insecure-noise-seed",
-        "4",
-        "--checkpoint-every",
-        "7",
-        "--ema",
-        "0.9",
-    ];
+    let settings =
+        words("representation --steps 60 --insecure-noise-seed 4 --checkpoint-every 7 --ema 0.9");
     let run = |out: &Path| {
         let mut command = fair(&settings);
         command.args(["--records", "600", "--run"]).arg(out);
@@ -179,25 +158,20 @@ fn a_killed_run_resumes_to_the_same_end() {
 
 #[test]
 fn bad_input_is_refused_by_name() {
-    let cases = [
-        ("--alpha 1.5", "--alpha 1.5"),
-        ("--batches 9999,10", "--batches: "),
-        ("--batches 10", "--batches: 1 batch sizes for 2 groups"),
-        ("--batch-share 0", "--batch-share 0"),
-        ("--delta 0.1", "delta = 0.1"),
-        ("--final-rate 2", "--final-rate 2"),
-        ("--max-grad-norm -1", "--max-grad-norm -1"),
-        ("regression2d --notion eo", "'--notion'"),
-        ("regression2d --slices 1", "--slices 1"),
-        ("classification --post-process 0.1", "'--post-process'"),
-        ("regression1d --post-process 2", "--post-process 2"),
-        (
-            "regression1d --post-process 0 --post-share 1",
-            "--post-share 1",
-        ),
-        ("regression1d --csv mine.csv", "'--csv'"),
-    ];
-    refuses(&cases, small);
+    let cases = "
+            --alpha 1.5 => --alpha 1.5
+            --batch-share 0 => --batch-share 0
+            --delta 0.1 => delta = 0.1
+            --final-rate 2 => --final-rate 2
+            --max-grad-norm -1 => --max-grad-norm -1
+            regression2d --notion eo => '--notion'
+            regression2d --slices 1 => --slices 1
+            classification --post-process 0.1 => '--post-process'
+            regression1d --post-process 2 => --post-process 2
+            regression1d --post-process 0 --post-share 1 => --post-share 1
+            regression1d --csv mine.csv => '--csv'
+        ";
+    refuses(cases, small);
 }
 
 #[test]
@@ -227,13 +201,11 @@ fn a_table_of_ones_own() {
             .arg(&schema)
             .arg("--run")
             .arg(out)
-            .output()
-            .expect("starts")
+            .ran()
     };
     let good = place("good.csv", &rows(&line));
     let out = keep.path().join("good");
-    let output = run(&good, &out, "sp");
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(run(&good, &out, "sp"));
     assert_eq!(json(&out.join("run.json"))["records"], 247);
     for (name, content, says) in [
         (
@@ -259,9 +231,7 @@ fn a_table_of_ones_own() {
         ),
     ] {
         let out = keep.path().join("bad");
-        let output = run(&place(name, &content), &out, "sp");
-        let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{name}: {message}");
+        let message = refusal(run(&place(name, &content), &out, "sp"));
         assert!(message.contains(says), "{name}: {message}");
         assert!(!message.contains("Positive17"), "{message}");
         assert!(!out.exists());
@@ -272,15 +242,12 @@ fn a_table_of_ones_own() {
         &rows(&|i| line(i).replace("F,yes", "F,no")),
     );
     let out = keep.path().join("one-class");
-    let refused = run(&one_class, &out, "eo");
-    let message = unwrapped(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(2), "{message}");
+    let message = refusal(run(&one_class, &out, "eo"));
     let says = [
         "group 0 of class 1 has no record",
         "choose another sensitive attribute, or --notion sp",
     ];
     assert!(says.iter().all(|says| message.contains(says)), "{message}");
-    assert!(!message.contains("--batches") && !out.exists(), "{message}");
-    let output = run(&one_class, &out, "sp");
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(!out.exists());
+    done(run(&one_class, &out, "sp"));
 }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
-use crate::program::{folder, last_checkpoint, lines, sliver, stopped_after, text};
+use crate::program::{
+    Ran, done, folder, last_checkpoint, lines, sliver, stopped_after, text, words,
+};
 
 const STEPS: usize = 12;
 /// Where the run is stopped: behind the checkpoints of steps 3, 6 and 8.
@@ -16,15 +18,9 @@ const STOPPED: usize = 8;
 fn start(out: &Path) -> Command {
     let mut command = sliver("swae");
     command
-        .args([
-            "--backend",
-            "flex",
-            "--unconditional",
-            "--records",
-            "60",
-            "--batch",
-            "6",
-        ])
+        .args(words(
+            "--backend flex --unconditional --records 60 --batch 6",
+        ))
         .args([
             "--steps",
             &STEPS.to_string(),
@@ -35,14 +31,9 @@ fn start(out: &Path) -> Command {
             "--epsilon",
             "5",
         ])
-        .args([
-            "--insecure-noise-seed",
-            "3",
-            "--checkpoint-every",
-            "3",
-            "--quick-scores",
-            "--out",
-        ])
+        .args(words(
+            "--insecure-noise-seed 3 --checkpoint-every 3 --quick-scores --out",
+        ))
         .arg(out);
     command
 }
@@ -50,20 +41,15 @@ fn start(out: &Path) -> Command {
 fn resume(out: &Path) -> Command {
     let mut command = sliver("swae");
     command
-        .args([
-            "--backend",
-            "flex",
-            "--checkpoint-every",
-            "3",
-            "--quick-scores",
-            "--resume",
-        ])
+        .args(words(
+            "--backend flex --checkpoint-every 3 --quick-scores --resume",
+        ))
         .arg(out);
     command
 }
 
-fn ran(mut command: Command) -> Output {
-    command.output().expect("the binary starts")
+fn ran(command: Command) -> Output {
+    command.ran()
 }
 
 /// What the weights make: their own file has names that are new in every process.
@@ -74,8 +60,7 @@ fn samples(out: &Path) -> Vec<u8> {
 /// The samples of a run that nothing befell, and the folder of one that was stopped on its way.
 fn whole_and_stopped() -> (Vec<u8>, tempfile::TempDir, PathBuf) {
     let (_whole, whole) = folder();
-    let output = ran(start(&whole));
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(ran(start(&whole)));
     let (keep, stopped) = folder();
     stopped_after(&mut start(&stopped), STOPPED);
     (samples(&whole), keep, stopped)
@@ -207,8 +192,7 @@ fn on_a_small_disk(size: &str, stopped: &Path, whole: &[u8]) -> Option<bool> {
     assert_eq!(output.status.code(), Some(1), "{size}: {message}");
     assert!(lines(&copied) >= STOPPED, "{size}: the ledger lost lines");
     // With room it goes on.
-    let output = ran(resume(&copied));
-    assert!(output.status.success(), "{size}: {}", text(&output.stderr));
+    done(ran(resume(&copied)));
     assert!(samples(&copied) == whole, "{size}: other samples");
     assert!(lines(&copied) >= STEPS, "{size}");
     Some(true)
@@ -265,8 +249,7 @@ fn a_clock_that_jumps_changes_nothing() {
             let file = fs::File::options().write(true).open(path).expect("open");
             file.set_modified(when).expect("set");
         }
-        let output = ran(resume(&out));
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        done(ran(resume(&out)));
         assert_eq!(lines(&out), STEPS);
         assert!(samples(&out) == whole, "other samples");
         let seconds = crate::program::json(&out.join("run.json"))["training_seconds"].as_f64();

@@ -1,6 +1,6 @@
 //! Figures over runs of `fair`.
 
-use crate::program::sliver;
+use crate::program::{Ran, sliver};
 use clap::Parser as _;
 use tools::figures::{Arguments, run};
 
@@ -17,8 +17,7 @@ fn runs_become_figures() {
                     .args(["--insecure-noise-seed", seed, "--out"])
                     .arg(runs.join(format!("{}-{alpha}-{seed}", budget.len())))
                     .args(budget)
-                    .output()
-                    .expect("the binary starts");
+                    .ran();
                 let error = String::from_utf8_lossy(&output.stderr);
                 assert!(output.status.success(), "{error}");
             }
@@ -48,8 +47,7 @@ fn a_folder_without_runs_is_named() {
     let output = sliver("figures")
         .current_dir(root.path())
         .args(["fair", "--runs", "nowhere", "--out", "figures"])
-        .output()
-        .expect("the binary starts");
+        .ran();
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(message.contains("--runs nowhere"), "{message}");

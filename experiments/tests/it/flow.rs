@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Once;
 
-use dp_core::accounting::{Accountant, GaussianAccountant, PldAccountant};
+use dp_core::accounting::{Accountant, GaussianAccountant};
 use dp_core::ledger::{Entries, Ledger};
 
 use crate::program::{
-    folder, json, killed_after, last_checkpoint, lines, refuses, sliver, stopped_after, text,
+    Ran, done, folder, json, killed_after, last_checkpoint, ledger, lines, number, pld, refusal,
+    refuses, says, sliver, stopped_after, text, words,
 };
 
 /// Splits and autoencoders, shared by the tests of one run: each setting is trained once, and nothing
@@ -26,16 +27,15 @@ fn cache() -> PathBuf {
 /// A mechanism may come first.
 fn flow(arguments: &[&str]) -> Command {
     let mut command = sliver("flow");
-    command
-        .args(arguments)
-        .args(["--backend", "flex", "--cache-dir"])
-        .arg(cache());
+    command.args(arguments);
+    command.args(["--backend", "flex", "--cache-dir"]);
+    command.arg(cache());
     command
 }
 
 /// A run of a few seconds.
 fn small(out: &Path, more: &[&str]) -> Output {
-    of_seconds(out, more).output().expect("the binary starts")
+    of_seconds(out, more).ran()
 }
 
 fn of_seconds(out: &Path, more: &[&str]) -> Command {
@@ -63,14 +63,11 @@ fn one_release_however_many_steps() {
     for mechanism in [MARGINALS, FIXED] {
         for steps in ["3", "30"] {
             let (_keep, out) = folder();
-            let output = small(
+            done(small(
                 &out,
                 &[mechanism, &["--epsilon", "2", "--steps", steps]].concat(),
-            );
-            assert!(output.status.success(), "{}", text(&output.stderr));
-            let entries = Ledger::read(&out.join("ledger.jsonl"))
-                .expect("a ledger")
-                .entries;
+            ));
+            let entries = ledger(&out).entries;
             assert_eq!(entries.len(), 1, "{mechanism:?} {steps}");
             assert_eq!(entries[0].count, 1);
             let epsilon = GaussianAccountant
@@ -96,15 +93,11 @@ fn moments_and_marginals_are_two_releases_of_one_budget_however_many_steps() {
             "--moments-share",
             "0.3",
         ];
-        let output = small(&out, &more);
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        let text = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
-        let releases = Entries::parse(&text).expect("a ledger");
+        done(small(&out, &more));
+        let releases = ledger(&out);
         assert_eq!(releases.entries.len(), 2);
         let event = releases.event().expect("one event");
-        let epsilon = PldAccountant::default()
-            .epsilon(&event, 1e-4)
-            .expect("covered");
+        let epsilon = pld(&event, 1e-4);
         assert!((1.99..=2.0).contains(&epsilon), "{epsilon}");
         let run = json(&out.join("run.json"));
         assert_eq!(run["epsilon_spent_upper"], run["plan"]["epsilon_upper"]);
@@ -131,8 +124,7 @@ fn a_promise_says_whether_labels_are_private() {
         if mechanism == "marginals" {
             more.extend(["--steps", "3", "--slices", "16", "--start", "public"]);
         }
-        let output = small(&out, &more);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        let output = done(small(&out, &more));
         let (printed, run) = (text(&output.stdout), json(&out.join("run.json")));
         assert!(printed.contains(relation), "{printed}");
         let sentence = run["privacy"].as_str().expect("a promise");
@@ -167,9 +159,7 @@ fn a_promise_says_whether_labels_are_private() {
         (&["--particles", "9"], "--particles 9"),
     ] {
         let (_keep, out) = folder();
-        let output = small(&out, flags);
-        assert_eq!(output.status.code(), Some(2), "{flags:?}");
-        let refused = text(&output.stderr);
+        let refused = refusal(small(&out, flags));
         assert!(refused.contains(said), "{refused}");
     }
 }
@@ -181,27 +171,13 @@ fn all_records_are_private_where_none_of_them_is_public() {
         let keep = tempfile::tempdir().expect("a folder");
         let out = keep.path().join("run");
         let mut command = sliver("flow");
-        command.args([
-            "--backend",
-            "flex",
-            "--public",
-            "shapes",
-            "--public-records",
-            "50",
-            "--public-epochs",
-            "1",
-        ]);
+        command.args(words(
+            "--backend flex --public shapes --public-records 50 --public-epochs 1",
+        ));
         command.args(["--records", "300", "--delta", "1e-4", "--quick-scores"]);
-        command
-            .arg("--cache-dir")
-            .arg(keep.path().join("cache"))
-            .args(part);
-        let output = command
-            .arg("--run")
-            .arg(&out)
-            .output()
-            .expect("the binary starts");
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        command.arg("--cache-dir").arg(keep.path().join("cache"));
+        command.args(part);
+        done(command.arg("--run").arg(&out).ran());
         let config = std::fs::read_to_string(out.join("config.toml")).expect("settings");
         assert_eq!(
             config.contains("private-part = \"half\""),
@@ -233,27 +209,19 @@ fn shapes_are_public_and_of_no_class() {
     let more = [&more[..], &["--public-epochs", "2", "--steps", "3"]].concat();
     let mut command = flow(MARGINALS);
     command.args(["--records", "200", "--delta", "1e-4", "--quick-scores"]);
-    let output = command.args(more).arg("--out").arg(&out).output();
-    let output = output.expect("the binary starts");
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = done(command.args(more).arg("--out").arg(&out).ran());
     let printed = text(&output.stdout);
-    assert!(
-        printed.contains("training an autoencoder on 500 records of shapes"),
-        "{printed}"
+    says(
+        &printed,
+        &["training an autoencoder on 500 records of shapes"],
     );
     let run = json(&out.join("run.json"));
     let knew = run["public_knowledge"].as_str().expect("a sentence");
-    assert!(
-        knew.contains("500 records of shapes") && knew.contains("of no class"),
-        "{knew}"
-    );
+    says(&knew, &["500 records of shapes", "of no class"]);
     let promise = run["privacy"].as_str().expect("a promise");
-    assert!(
-        promise.contains("Public: shapes that the program draws"),
-        "{promise}"
-    );
-    let mut none = flow(&["--public", "shapes", "--public-records", "0"]);
-    let refused = text(&none.output().expect("the binary starts").stderr);
+    says(&promise, &["Public: shapes that the program draws"]);
+    let none = flow(&["--public", "shapes", "--public-records", "0"]);
+    let refused = text(&none.ran().stderr);
     assert!(refused.contains("--public-records 0"), "{refused}");
 }
 
@@ -266,15 +234,13 @@ fn public_records_alone_are_the_baseline_of_the_scores() {
         let base = ["gaussian", "--public-epochs", "1", "--delta", "1e-4"];
         let scores = ["--particles", "200", "--scored", "200"];
         let mut command = flow(&[&base[..], &scores, more].concat());
-        let output = command.arg("--run").arg(&out).output();
-        let output = output.expect("the binary starts");
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        let output = done(command.arg("--run").arg(&out).ran());
         (text(&output.stdout), json(&out.join("run.json")))
     };
     let (printed, first) = run(&["--records", "300", "--public-records", "180"]);
-    assert!(
-        printed.contains("baseline  180 public records alone, varied as the samples are"),
-        "{printed}"
+    says(
+        &printed,
+        &["baseline  180 public records alone, varied as the samples are"],
     );
     let taught = &first["baseline"]["images"]["downstream_mlp"];
     assert_eq!(taught["training_records"], 180, "{}", first["baseline"]);
@@ -285,19 +251,9 @@ fn public_records_alone_are_the_baseline_of_the_scores() {
         .filter(|name| name.starts_with("Baseline: accuracy"));
     assert_eq!(baseline.count(), 2, "{names:?}");
     let (printed, second) = run(&["--records", "250", "--public-records", "180"]);
-    assert!(
-        printed.contains("baseline  the public records alone, from"),
-        "{printed}"
-    );
+    says(&printed, &["baseline  the public records alone, from"]);
     assert_eq!(first["baseline"], second["baseline"]);
-    let (printed, shapes) = run(&[
-        "--records",
-        "300",
-        "--public",
-        "shapes",
-        "--public-records",
-        "50",
-    ]);
+    let (printed, shapes) = run(&words("--records 300 --public shapes --public-records 50"));
     assert!(!printed.contains("baseline  "), "{printed}");
     assert!(shapes["baseline"].is_null(), "{}", shapes["baseline"]);
 }
@@ -311,23 +267,15 @@ fn cosines_learn_from_nothing() {
     command.args(["--backend", "flex", "--public", "cosines"]);
     command.args(["--records", "300", "--delta", "1e-4", "--quick-scores"]);
     command.args(["--cells", "2", "--cache-dir"]);
-    let output = command.arg(&cache).arg("--run").arg(&out).output();
-    let output = output.expect("the binary starts");
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = done(command.arg(&cache).arg("--run").arg(&out).ran());
     let printed = text(&output.stdout);
-    assert!(
-        printed.contains("public    cosines, which learn from nothing"),
-        "{printed}"
-    );
+    says(&printed, &["public    cosines, which learn from nothing"]);
     assert!(!printed.contains("training an autoencoder"), "{printed}");
     let run = json(&out.join("run.json"));
     let knew = run["public_knowledge"].as_str().expect("a sentence");
     assert!(knew.contains("Nothing was learned"), "{knew}");
     let promise = run["privacy"].as_str().expect("a promise");
-    assert!(
-        promise.contains("Public: cosines, which learn from nothing"),
-        "{promise}"
-    );
+    says(&promise, &["Public: cosines, which learn from nothing"]);
     // 300 records at epsilon 1 bear 72 (300 / 60000)^(1/4) dimensions.
     let config = std::fs::read_to_string(out.join("config.toml")).expect("settings");
     assert!(config.contains("latent = 20"), "{config}");
@@ -335,12 +283,10 @@ fn cosines_learn_from_nothing() {
     assert!(weights.is_empty());
     // A Gaussian a class, and then one a cell of it: two releases of one budget.
     assert!(config.contains("mechanism = \"mixture\""), "{config}");
-    let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
-    let releases = Entries::parse(&ledger).expect("a ledger");
+    let releases = ledger(&out);
     assert_eq!(releases.entries.len(), 2);
     let event = releases.event().expect("one event");
-    let epsilon = PldAccountant::default().epsilon(&event, 1e-4);
-    let epsilon = epsilon.expect("covered");
+    let epsilon = pld(&event, 1e-4);
     assert!((0.99..=1.0).contains(&epsilon), "{epsilon}");
 }
 
@@ -352,8 +298,7 @@ fn a_mixture_that_was_killed_releases_nothing_twice() {
     for seed in [&[][..], &["--insecure-noise-seed", "3"]] {
         let settings = [&settings[..], seed].concat();
         let (_keep, out) = folder();
-        let output = small(&out, &settings);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        done(small(&out, &settings));
         let ledger = out.join("ledger.jsonl");
         let both = std::fs::read_to_string(&ledger).expect("a ledger");
         let latents = std::fs::read(out.join("latents.f32")).expect("latents");
@@ -362,8 +307,7 @@ fn a_mixture_that_was_killed_releases_nothing_twice() {
             for name in left {
                 std::fs::remove_file(out.join(name)).expect("removed");
             }
-            let output = small(&out, &settings);
-            assert!(output.status.success(), "{}", text(&output.stderr));
+            done(small(&out, &settings));
             std::fs::read(out.join("latents.f32")).expect("latents")
         };
         assert_eq!(again(&[]), latents);
@@ -377,22 +321,8 @@ fn a_mixture_that_was_killed_releases_nothing_twice() {
 }
 
 /// What the folder of a flow of many releases holds at its end.
-const PUBLISHED: &[&str] = &[
-    ".lock",
-    "autoencoder.f32",
-    "labels.u8",
-    "command.txt",
-    "config.toml",
-    "ledger.jsonl",
-    "metrics.jsonl",
-    "latents.f32",
-    "samples.json",
-    "samples.png",
-    "reconstructions.png",
-    "strip.png",
-    "run.json",
-    "report.html",
-];
+const PUBLISHED: &str = ".lock autoencoder.f32 labels.u8 command.txt config.toml ledger.jsonl metrics.jsonl latents.f32 \
+                         samples.json samples.png reconstructions.png strip.png run.json report.html";
 
 #[test]
 fn every_mechanism_leaves_everything_behind() {
@@ -412,12 +342,7 @@ fn every_mechanism_leaves_everything_behind() {
         let (_keep, out) = folder();
         let stepping = !["gaussian", "mixture", "public"].contains(&mechanism[0]);
         let steps: &[&str] = if stepping { &["--steps", "5"] } else { &[] };
-        let output = small(&out, &[mechanism, &[form], steps].concat());
-        assert!(
-            output.status.success(),
-            "{mechanism:?}: {}",
-            text(&output.stderr)
-        );
+        done(small(&out, &[mechanism, &[form], steps].concat()));
         let run = json(&out.join("run.json"));
         assert_eq!(run["private"], true);
         assert!(out.join("samples.png").exists() && out.join("report.html").exists());
@@ -432,13 +357,12 @@ fn every_mechanism_leaves_everything_behind() {
             // The rows of a release lie in the order of the records: none of them is published.
             let files = std::fs::read_dir(&out).expect("a folder");
             let names = files.map(|f| f.expect("a file").file_name().into_string().expect("UTF-8"));
-            let others: Vec<String> = names.filter(|n| !PUBLISHED.contains(&&**n)).collect();
+            let others: Vec<String> = names
+                .filter(|n| !words(PUBLISHED).contains(&&**n))
+                .collect();
             assert!(others.is_empty(), "{others:?}");
         }
-        let entries = Ledger::read(&out.join("ledger.jsonl"))
-            .expect("a ledger")
-            .entries
-            .len();
+        let entries = ledger(&out).entries.len();
         let expected = match mechanism[0] {
             "public" => 0,
             "resampled" | "generator" => 5,
@@ -453,16 +377,13 @@ fn every_mechanism_leaves_everything_behind() {
 fn the_ledger_of_a_resampled_flow_gives_its_epsilon() {
     let (_keep, out) = folder();
     let more = ["--steps", "8", "--noise-multiplier", "0.9"];
-    let output = small(&out, &[RESAMPLED, &more].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(small(&out, &[RESAMPLED, &more].concat()));
     let text = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
     let event = Entries::parse(&text)
         .expect("a ledger")
         .event()
         .expect("one event");
-    let replayed = PldAccountant::default()
-        .epsilon(&event, 1e-4)
-        .expect("covered");
+    let replayed = pld(&event, 1e-4);
     let promised = json(&out.join("run.json"))["plan"]["epsilon_upper"]
         .as_f64()
         .expect("a number");
@@ -486,32 +407,30 @@ fn the_published_settings_cost_less_than_published() {
         ("1.0129", "20", 2400, 2.8136),
     ] {
         let (_keep, out) = folder();
-        let output = flow(&[
-            "resampled",
-            "--records",
-            "30000",
-            "--public-records",
-            "200",
-            "--public-epochs",
-            "1",
-            "--particles",
-            "100",
-            "--unconditional",
-            "--quick-scores",
-            "--epochs",
-            epochs,
-        ])
-        .arg("--run")
-        .arg(&out)
-        .args(["--noise-multiplier", noise])
-        .output()
-        .expect("the binary starts");
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        let lines = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
-        let releases = Entries::parse(&lines).expect("a ledger");
+        done(
+            flow(&[
+                "resampled",
+                "--records",
+                "30000",
+                "--public-records",
+                "200",
+                "--public-epochs",
+                "1",
+                "--particles",
+                "100",
+                "--unconditional",
+                "--quick-scores",
+                "--epochs",
+                epochs,
+            ])
+            .arg("--run")
+            .arg(&out)
+            .args(["--noise-multiplier", noise])
+            .ran(),
+        );
+        let releases = ledger(&out);
         let event = releases.event().expect("an event");
-        let epsilon = PldAccountant::default().epsilon(&event, 1e-5);
-        let epsilon = epsilon.expect("an epsilon");
+        let epsilon = pld(&event, 1e-5);
         assert!((epsilon / expected - 1.0).abs() < 0.01, "{epsilon}");
         assert_eq!(releases.releases(), steps);
     }
@@ -530,16 +449,9 @@ fn a_folder_of_photographs_flows() {
     let run = |more: &[&str]| {
         let mut command = flow(more);
         command.args(["--dataset", "images", "--width", "2", "--latent", "8"]);
-        command.args([
-            "--public-epochs",
-            "1",
-            "--slices",
-            "16",
-            "--particles",
-            "30",
-        ]);
+        command.args(words("--public-epochs 1 --slices 16 --particles 30"));
         command.arg("--data-dir").arg(photographs.path());
-        command.arg("--run").arg(&out).output().expect("starts")
+        command.arg("--run").arg(&out).ran()
     };
     let refused = text(&run(&["marginals"]).stderr).replace(['\n', '│'], "");
     assert!(refused.contains("makes half of them public"), "{refused}");
@@ -548,22 +460,21 @@ fn a_folder_of_photographs_flows() {
     assert!(refused.contains("have no classes"), "{refused}");
     let refused = text(&run(&["fixed", "--public", "glyphs"]).stderr);
     assert!(refused.contains("--public glyphs"), "{refused}");
-    let output = run(&[&["resampled", "--steps", "5", "--batch", "10"], &half[..]].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(run(&[
+        &["resampled", "--steps", "5", "--batch", "10"],
+        &half[..],
+    ]
+    .concat()));
     let run = json(&out.join("run.json"));
     assert_eq!(run["private"], true);
     assert_eq!(run["settings"]["delta"], 1e-6);
     assert!(run["images"]["sliced_w2_squared"].as_f64().is_some());
     let samples = image::open(out.join("samples.png")).expect("a picture");
     assert!(samples.color().has_color() && samples.width() > 640);
-    let entries = Ledger::read(&out.join("ledger.jsonl"))
-        .expect("a ledger")
-        .entries;
+    let entries = ledger(&out).entries;
     assert_eq!(entries.len(), 5);
     // Without its folder a run cannot resume, and says what it needs.
-    let lost = flow(&["--dataset", "images", "--public", "half"])
-        .output()
-        .expect("starts");
+    let lost = flow(&["--dataset", "images", "--public", "half"]).ran();
     assert!(text(&lost.stderr).contains("--data-dir"));
 }
 
@@ -573,8 +484,7 @@ fn a_flow_that_could_not_be_judged_resumes_without_another_release() {
     for mechanism in [RESAMPLED, GENERATOR] {
         let settings = [mechanism, &["--steps", "5"]].concat();
         let (_keep, out) = folder();
-        let output = small(&out, &settings);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        done(small(&out, &settings));
         let lines = || {
             let ledger = std::fs::read_to_string(out.join("ledger.jsonl"));
             ledger.expect("a ledger").lines().count()
@@ -588,8 +498,7 @@ fn a_flow_that_could_not_be_judged_resumes_without_another_release() {
         assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stderr));
         assert_eq!(lines(), 10);
         std::fs::remove_dir(&picture).expect("removed");
-        let output = small(&out, &settings);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        done(small(&out, &settings));
         assert_eq!(lines(), 10);
         assert!(!out.join("checkpoints").exists());
     }
@@ -600,26 +509,17 @@ fn a_stopped_flow_resumes_to_the_same_end() {
     for mechanism in [RESAMPLED, GENERATOR] {
         let settings = [
             mechanism,
-            &[
-                "--steps",
-                "60",
-                "--insecure-noise-seed",
-                "4",
-                "--checkpoint-every",
-                "7",
-            ],
+            &words("--steps 60 --insecure-noise-seed 4 --checkpoint-every 7"),
         ]
         .concat();
         let (_keep, whole) = folder();
-        let output = small(&whole, &settings);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        done(small(&whole, &settings));
         let (_keep, killed) = folder();
         for step in [10, 20, 30] {
             let mut command = of_seconds(&killed, &settings);
             killed_after(&mut command, &killed, step);
         }
-        let output = small(&killed, &settings);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        done(small(&killed, &settings));
         let latents = |out: &Path| std::fs::read(out.join("latents.f32")).expect("latents");
         assert_eq!(latents(&killed), latents(&whole), "{mechanism:?}");
         // From checkpoints at 7, 14 and 28.
@@ -637,8 +537,7 @@ fn line(bytes: &[u8]) -> String {
 fn a_stored_release_tells_of_a_ledger_that_was_lost() {
     let (_keep, out) = folder();
     let settings = [MARGINALS, &["--epsilon", "2", "--steps", "3"]].concat();
-    let output = small(&out, &settings);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(small(&out, &settings));
     let before = json(&out.join("run.json"));
     // As where it was killed before its last line.
     std::fs::remove_file(out.join("run.json")).expect("removed");
@@ -648,15 +547,12 @@ fn a_stored_release_tells_of_a_ledger_that_was_lost() {
         if !lost {
             std::fs::write(&ledger, "").expect("written");
         }
-        let refused = small(&out, &settings);
-        let message = line(&refused.stderr);
-        assert_eq!(refused.status.code(), Some(2), "{message}");
+        let message = refusal(small(&out, &settings));
         assert!(message.contains("release.bin tells of 1"), "{message}");
         assert_eq!(ledger.exists(), !lost);
     }
     std::fs::rename(&hidden, &ledger).expect("moved");
-    let output = small(&out, &settings);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(small(&out, &settings));
     assert_eq!(Ledger::read(&ledger).expect("a ledger").entries.len(), 1);
     let after = json(&out.join("run.json"));
     assert_eq!(after["epsilon_spent_upper"], before["epsilon_spent_upper"]);
@@ -673,30 +569,11 @@ fn noise_never_meets_the_latents_of_another_autoencoder() {
         command.arg(&cache);
         command
     };
-    let settings = [
-        "--records",
-        "400",
-        "--public-records",
-        "200",
-        "--delta",
-        "1e-4",
-    ];
-    let more = [
-        "--public-epochs",
-        "1",
-        "--steps",
-        "300",
-        "--checkpoint-every",
-        "7",
-        "--run",
-    ];
+    let settings = words("--records 400 --public-records 200 --delta 1e-4");
+    let more = words("--public-epochs 1 --steps 300 --checkpoint-every 7 --run");
     let mut command = mine(&[RESAMPLED, &settings, &more].concat());
     stopped_after(&mut command, 20);
-    let resume = || {
-        mine(&["resampled", "--resume"])
-            .output()
-            .expect("the binary starts")
-    };
+    let resume = || mine(&["resampled", "--resume"]).ran();
 
     let weights = std::fs::read_dir(cache.join("autoencoders")).expect("a folder");
     let weights = weights.map(|entry| entry.expect("an entry").path()).next();
@@ -706,19 +583,13 @@ fn noise_never_meets_the_latents_of_another_autoencoder() {
     other[400] ^= 1;
     let sum = lab::checkpoint::hex(&other).into_bytes();
     std::fs::write(&weights, [sum, other].concat()).expect("written");
-    let refused = resume();
-    let message = line(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(2), "{message}");
-    assert!(
-        message.contains("other weights of the autoencoder"),
-        "{message}"
-    );
+    let message = refusal(resume());
+    says(&message, &["other weights of the autoencoder"]);
     std::fs::write(&weights, bytes).expect("written");
 
     // A checkpoint whose key went resumes with new noise, and says so, on the page too.
     std::fs::remove_file(last_checkpoint(&out).join("noise.json")).expect("a key");
-    let output = resume();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = done(resume());
     let message = line(&output.stdout);
     assert!(message.contains("new noise"), "{message}");
     let warnings = json(&out.join("run.json"))["warnings"].to_string();
@@ -755,12 +626,13 @@ fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
     let output = child.wait_with_output().expect("a child");
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{message}");
-    for words in [
-        "an autoencoder was trained, after step",
-        "flow fixed --resume",
-    ] {
-        assert!(message.contains(words), "{message}");
-    }
+    says(
+        &message,
+        &[
+            "an autoencoder was trained, after step",
+            "flow fixed --resume",
+        ],
+    );
     let mut child = start(&["fixed", "--resume", out]);
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     let line = lines.find_map(|l| Some(l.expect("text")).filter(|l| l.contains("training an")));
@@ -771,59 +643,43 @@ fn a_signal_stops_the_autoencoder_which_resumes_where_it_was() {
 
 #[test]
 fn bad_input_is_refused_by_name() {
-    let cases = [
-        ("marginals --slices 3", "--slices 3"),
-        ("marginals --bins 12", "--bins 12"),
-        ("--delta 0.01", "delta = 0.01"),
-        ("--dataset minst", "--dataset minst"),
-        ("--public glyphs", "--public glyphs"),
-        ("public --public shapes --conditional", "--public shapes"),
-        ("--public shapes --dataset images", "--public shapes"),
-        ("--public cosines --dataset images", "--public cosines"),
-        (
-            "marginals --public cosines --start public",
-            "--public cosines",
-        ),
-        ("mixture --moments-share 0", "--moments-share 0"),
-        ("mixture --cells 0", "--cells 0"),
-        (
-            "--public cosines --public-epochs 2",
-            "--public cosines does not use --public-records, --public-epochs",
-        ),
-        ("--records 999999", "--records 999999"),
-        ("marginals --step-size -1", "--step-size -1"),
-        ("marginals --final-step 0", "--final-step 0"),
-        ("resampled --batch 5", "--batch 5"),
-        // What a mechanism does not have is none of its flags.
-        ("marginals --epochs 3", "'--epochs'"),
-        ("public --epsilon 1", "'--epsilon'"),
-        ("toy --epsilon 1", "'--epsilon'"),
-    ];
-    refuses(&cases, |out, more| {
+    let cases = "
+            marginals --slices 3 => --slices 3
+            marginals --bins 12 => --bins 12
+            --delta 0.01 => delta = 0.01
+            --dataset minst => --dataset minst
+            --public glyphs => --public glyphs
+            public --public shapes --conditional => --public shapes
+            --public shapes --dataset images => --public shapes
+            --public cosines --dataset images => --public cosines
+            marginals --public cosines --start public => --public cosines
+            mixture --moments-share 0 => --moments-share 0
+            mixture --cells 0 => --cells 0
+            --public cosines --public-epochs 2 => --public cosines does not use --public-records, --public-epochs
+            --records 999999 => --records 999999
+            marginals --step-size -1 => --step-size -1
+            marginals --final-step 0 => --final-step 0
+            resampled --batch 5 => --batch 5
+            marginals --epochs 3 => '--epochs'
+            public --epsilon 1 => '--epsilon'
+            toy --epsilon 1 => '--epsilon'
+        ";
+    refuses(cases, |out, more| {
         let public = ["--public-records", "200", "--public-epochs", "1"];
         let mut command = flow(more);
         if !more.contains(&"cosines") && more[0] != "toy" {
             command.args(public);
         }
-        command
-            .arg("--run")
-            .arg(out)
-            .output()
-            .expect("the binary starts")
+        command.arg("--run").arg(out).ran()
     });
 }
 
 #[test]
 fn the_toy_draws_its_panels() {
     let (_keep, out) = folder();
-    let output = sliver("flow")
-        .args(["toy", "--out"])
-        .arg(&out)
-        .output()
-        .expect("the binary starts");
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(sliver("flow").args(["toy", "--out"]).arg(&out).ran());
     let run = json(&out.join("run.json"));
-    let distance = |i: usize| run["metrics"][i]["value"].as_f64().expect("a number");
+    let distance = |i: usize| number(&run["metrics"][i]["value"]);
     // Without smoothing the flow arrives; the more smoothing, the further off it stays.
     assert!(distance(0) < 0.15 && distance(0) < distance(2));
     assert!(out.join("toy.svg").exists());

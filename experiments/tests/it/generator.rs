@@ -1,43 +1,33 @@
 //! `generator` as a person runs it: through the binary, in a folder of its own.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-use dp_core::ledger::Entries;
-
-use crate::program::{folder, json, killed_after, metrics, refuses, sliver, text};
+use crate::program::{
+    Ran, done, folder, json, killed_after, ledger, metrics, number, refuses, sliver, text, words,
+};
 
 fn generator(release: &str, out: &Path) -> Command {
     let mut command = sliver("generator");
-    command
-        .arg(release)
-        .args(["--backend", "flex", "--delta", "1e-4", "--quick-scores"])
-        .args(["--scored", "100"])
-        .arg("--cache-dir")
-        .arg(out.with_file_name("cache"))
-        .arg("--run")
-        .arg(out);
+    command.arg(release);
+    command.args(["--backend", "flex", "--delta", "1e-4", "--quick-scores"]);
+    command.args(["--scored", "100"]).arg("--cache-dir");
+    command.arg(out.with_file_name("cache")).arg("--run");
+    command.arg(out);
     command
 }
 
 /// A run of seconds of each kind of release.
 fn small(release: &str, out: &Path) -> Command {
     let mut command = generator(release, out);
-    command
-        .args(["--records", "300", "--steps", "6"])
-        .args(["--points", "40", "--slices-per-step", "8"])
-        .args(["--insecure-noise-seed", "3", "--checkpoint-every", "2"]);
+    command.args(["--records", "300", "--steps", "6"]);
+    command.args(["--points", "40", "--slices-per-step", "8"]);
+    command.args(["--insecure-noise-seed", "3", "--checkpoint-every", "2"]);
     match release {
         "marginals" => command.args(["--slices", "12"]),
         _ => command.args(["--batch", "20"]),
     };
     command
-}
-
-fn done(mut command: Command) -> Output {
-    let output = command.output().expect("the binary starts");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    output
 }
 
 fn weights(out: &Path) -> Vec<u8> {
@@ -52,10 +42,9 @@ fn a_run_leaves_everything_behind_and_a_killed_one_the_same() {
         assert!(said.contains("replace one record"), "{said}");
         let run = json(&out.join("run.json"));
         assert_eq!(run["plan"]["neighbours"], "replace one record");
-        assert!((run["plan"]["epsilon_upper"].as_f64().expect("a number") - 10.0).abs() < 0.1);
+        assert!((number(&run["plan"]["epsilon_upper"]) - 10.0).abs() < 0.1);
         assert!(out.join("samples.png").exists() && out.join("report.html").exists());
-        let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
-        let entries = Entries::parse(&ledger).expect("a ledger");
+        let entries = ledger(&out);
         assert_eq!(entries.releases(), releases, "{release}");
 
         let (_keep, again) = folder();
@@ -89,16 +78,9 @@ fn photographs_come_without_classes() {
     }
     let mut command = generator("marginals", &out);
     command
-        .args([
-            "--dataset",
-            "images",
-            "--public",
-            "half",
-            "--slices",
-            "6",
-            "--slices-per-step",
-            "3",
-        ])
+        .args(words(
+            "--dataset images --public half --slices 6 --slices-per-step 3",
+        ))
         .args(["--steps", "2", "--points", "20"])
         .arg("--data-dir")
         .arg(&photographs);
@@ -112,34 +94,29 @@ fn photographs_come_without_classes() {
 fn bad_input_is_refused_before_anything_is_written() {
     let run = |out: &Path, flags: &[&str]| {
         let mut command = sliver("generator");
-        command
-            .args(flags)
-            .args(["--backend", "flex", "--records", "300"]);
-        let output = command.arg("--out").arg(out).output();
-        output.expect("the binary starts")
+        command.args(flags);
+        command.args(["--backend", "flex", "--records", "300"]);
+        command.arg("--out").arg(out).ran()
     };
     refuses(
-        &[
-            ("--slices 0", "--slices 0"),
-            ("--radius -1", "--radius -1"),
-            ("--radius nan", "--radius"),
-            ("--bins 12", "--bins 12"),
-            ("--points 7", "--points 7"),
-            ("images", "--public half makes half of them public"),
-            (
-                "glyphs --public half",
-                "all training records of a labelled data set are private",
-            ),
-            ("--dataset nothing", "--dataset nothing"),
-            ("--delta 0.1", "delta"),
-            ("--ema 1", "--ema 1"),
-            ("--slices 10 --slices-per-step 11", "--slices-per-step 11"),
-            ("projections --slices 1000", "a power of two"),
-            ("projections --slices 512", "at least 794"),
-            ("projections --batch 500", "--batch 500"),
-            ("--dataset images --public half", "--data-dir"),
-            ("--dataset images --public half --noise 10", "--noise 10"),
-        ],
+        "
+                --slices 0 => --slices 0
+                --radius -1 => --radius -1
+                --radius nan => --radius
+                --bins 12 => --bins 12
+                --points 7 => --points 7
+                images => --public half makes half of them public
+                glyphs --public half => all training records of a labelled data set are private
+                --dataset nothing => --dataset nothing
+                --delta 0.1 => delta
+                --ema 1 => --ema 1
+                --slices 10 --slices-per-step 11 => --slices-per-step 11
+                projections --slices 1000 => a power of two
+                projections --slices 512 => at least 794
+                projections --batch 500 => --batch 500
+                --dataset images --public half => --data-dir
+                --dataset images --public half --noise 10 => --noise 10
+            ",
         run,
     );
 }

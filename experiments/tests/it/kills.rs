@@ -7,7 +7,7 @@ use std::path::Path;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use crate::program::{folder, killed_after, lines, sliver, text};
+use crate::program::{Ran, done, folder, killed_after, lines, sliver, words};
 
 /// Whether a step that is made again is released again.
 #[derive(Clone, Copy, PartialEq)]
@@ -17,24 +17,11 @@ enum Steps {
     Compute,
 }
 
-const COMMON: [&str; 6] = [
-    "--backend",
-    "flex",
-    "--insecure-noise-seed",
-    "7",
-    "--checkpoint-every",
-    "1",
-];
+const COMMON: &str = "--backend flex --insecure-noise-seed 7 --checkpoint-every 1";
 
 /// What the model is known by: the files that are there, and the lines of its metrics without what was spent.
 fn made(run: &Path) -> Vec<(&'static str, Vec<u8>)> {
-    let files = [
-        "weights.f32",
-        "latents.f32",
-        "samples.png",
-        "group.svg",
-        "panels.svg",
-    ];
+    let files = words("weights.f32 latents.f32 samples.png group.svg panels.svg");
     let files = files
         .into_iter()
         .filter_map(|name| Some((name, std::fs::read(run.join(name)).ok()?)));
@@ -60,12 +47,12 @@ fn survives(kills: usize, experiment: &str, steps: usize, kind: Steps, flags: &[
     let killed = keep.path().join("killed");
     let command = |out: &Path| {
         let mut command = sliver(experiment);
-        command.args(flags).args(COMMON).arg("--run").arg(out);
+        command.args(flags).args(words(COMMON)).arg("--run");
+        command.arg(out);
         command
     };
     let finish = |out: &Path| {
-        let output = command(out).output().expect("the binary starts");
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        done(command(out).ran());
     };
     finish(&whole);
     let mut rng = ChaCha20Rng::seed_from_u64(kills as u64);

@@ -1,7 +1,7 @@
 //! `ldp` as a person runs it: through the binary, in a folder of its own.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use data::{NpyArray, npy};
 use dp_core::ledger::Entries;
@@ -9,7 +9,10 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::program::{SCHEMA, folder, json, metrics, refuses, sliver, text, whole_and_killed};
+use crate::program::{
+    Ran, SCHEMA, done, folder, json, metrics, number, refusal, refuses, says, sliver, text,
+    whole_and_killed, words,
+};
 
 fn ldp(kind: &str, out: &Path) -> Command {
     let mut command = sliver("ldp");
@@ -17,28 +20,18 @@ fn ldp(kind: &str, out: &Path) -> Command {
     if kind == "images" {
         command.args(["--quick-scores", "--scored", "100"]);
     }
-    command
-        .arg("--cache-dir")
-        .arg(out.with_file_name("cache"))
-        .arg("--run")
-        .arg(out);
+    command.arg("--cache-dir").arg(out.with_file_name("cache"));
+    command.arg("--run").arg(out);
     command
 }
 
 /// A run of seconds.
 fn small(loss: &str, out: &Path) -> Command {
     let mut command = ldp("images", out);
+    command.args(["--loss", loss, "--records", "300", "--steps", "6"]);
+    command.args(["--batch", "40", "--slices", "12", "--keep", "30"]);
+    command.args(["--insecure-noise-seed", "3", "--checkpoint-every", "2"]);
     command
-        .args(["--loss", loss, "--records", "300", "--steps", "6"])
-        .args(["--batch", "40", "--slices", "12", "--keep", "30"])
-        .args(["--insecure-noise-seed", "3", "--checkpoint-every", "2"]);
-    command
-}
-
-fn done(mut command: Command) -> Output {
-    let output = command.output().expect("the binary starts");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    output
 }
 
 fn weights(out: &Path) -> Vec<u8> {
@@ -60,12 +53,9 @@ fn a_run_leaves_everything_behind_and_a_killed_one_the_same() {
         }
         let run = json(&whole.join("run.json"));
         let privacy = run["privacy"].as_str().expect("a sentence");
-        assert!(
-            privacy.contains("each record is released alone, once"),
-            "{privacy}"
-        );
+        says(&privacy, &["each record is released alone, once"]);
         assert_eq!(run["plan"]["neighbours"], "replace one record");
-        assert!((run["plan"]["epsilon_upper"].as_f64().expect("a number") - 35.0).abs() < 0.01);
+        assert!((number(&run["plan"]["epsilon_upper"]) - 35.0).abs() < 0.01);
     }
 }
 
@@ -77,23 +67,14 @@ fn points_are_denoised() {
         let (_keep, out) = folder();
         let mut command = ldp("points", &out);
         command
-            .args([
-                "--dataset",
-                "line",
-                "--insecure-noise-seed",
-                "5",
-                "--records",
-                "20000",
-            ])
+            .args(words(
+                "--dataset line --insecure-noise-seed 5 --records 20000",
+            ))
             .args(["--steps", "400", "--batch", "200"])
             .args(flags);
         done(command);
         let run = json(&out.join("run.json"));
-        let of = |name: &str| {
-            run["test"]["variances"][name][0]
-                .as_f64()
-                .expect("a number")
-        };
+        let of = |name: &str| number(&run["test"]["variances"][name][0]);
         [of("generated"), of("clean"), of("privatised")]
     };
     for flags in [
@@ -117,36 +98,18 @@ fn points_are_denoised() {
 fn a_file_that_was_privatised_before_is_all_that_is_read() {
     let (keep, out) = folder();
     let file = keep.path().join("private.safetensors");
-    let privatised = sliver("privatise")
-        .args([
-            "--input",
-            "glyphs",
-            "--records",
-            "300",
-            "--mechanism",
-            "laplace",
-        ])
-        .args([
-            "--epsilon",
-            "40",
-            "--radius",
-            "30",
-            "--transform",
-            "dct",
-            "--keep",
-            "25",
-        ])
-        .args(["--labels", "one-hot", "--label-weight", "2", "--out"])
-        .arg(&file)
-        .output()
-        .expect("the binary starts");
-    assert!(privatised.status.success(), "{}", text(&privatised.stderr));
+    done(
+        sliver("privatise")
+            .args(words("--input glyphs --records 300 --mechanism laplace"))
+            .args(words("--epsilon 40 --radius 30 --transform dct --keep 25"))
+            .args(["--labels", "one-hot", "--label-weight", "2", "--out"])
+            .arg(&file)
+            .ran(),
+    );
     let with = |out: &Path, flags: &[&str]| {
         let mut command = ldp("images", out);
-        command
-            .args(["--steps", "4", "--batch", "40", "--input"])
-            .arg(&file)
-            .args(flags);
+        command.args(["--steps", "4", "--batch", "40", "--input"]);
+        command.arg(&file).args(flags);
         command
     };
     let said = text(&done(with(&out, &[])).stdout);
@@ -158,9 +121,7 @@ fn a_file_that_was_privatised_before_is_all_that_is_read() {
 
     let refused = |flags: &[&str], words: &str| {
         let (_keep, out) = folder();
-        let output = with(&out, flags).output().expect("the binary starts");
-        let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{message}");
+        let message = refusal(with(&out, flags));
         assert!(message.contains(words), "{message}");
         assert!(!out.exists());
     };
@@ -172,7 +133,7 @@ fn a_file_that_was_privatised_before_is_all_that_is_read() {
     let whole = std::fs::read(&file).expect("a file");
     std::fs::write(&file, &whole[..whole.len() - 3]).expect("writable");
     let (_keep, out) = folder();
-    let output = with(&out, &[]).output().expect("the binary starts");
+    let output = with(&out, &[]).ran();
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }
 
@@ -253,32 +214,28 @@ fn points_of_a_file_are_denoised_and_nothing_else_is_read() {
         (&plane, "--records 10", "--records: the records of --input"),
         (&place("plane.npy"), few, "not privatised"),
     ] {
-        refuses(&[(flags, words)], |out, flags| {
-            let output = learn(out, input, &flags.join(" ")).output();
-            output.expect("the binary starts")
+        refuses(&format!("{flags} => {words}"), |out, flags| {
+            learn(out, input, &flags.join(" ")).ran()
         });
     }
 }
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let run = |out: &Path, flags: &[&str]| {
-        let output = ldp("images", out).args(flags).output();
-        output.expect("the binary starts")
-    };
-    let cases = [
-        ("--epsilon 0", "--epsilon 0"),
-        ("--delta 0.7", "--delta 0.7"),
-        ("--radius -1", "--radius -1"),
-        ("--keep 0", "--keep 0"),
-        ("--keep 900", "900"),
-        ("--no-privacy", "--loss entropic"),
-        ("--denoise", "--denoise"),
-        ("--dataset nothing", "nothing"),
-        ("--dataset line", "say `sliver ldp points line`"),
-        ("--batch 3", "--batch 3"),
-    ];
-    refuses(&cases, run);
+    let run = |out: &Path, flags: &[&str]| ldp("images", out).args(flags).ran();
+    let cases = "
+            --epsilon 0 => --epsilon 0
+            --delta 0.7 => --delta 0.7
+            --radius -1 => --radius -1
+            --keep 0 => --keep 0
+            --keep 900 => 900
+            --no-privacy => --loss entropic
+            --denoise => --denoise
+            --dataset nothing => nothing
+            --dataset line => say `sliver ldp points line`
+            --batch 3 => --batch 3
+        ";
+    refuses(cases, run);
 }
 
 #[test]
@@ -286,25 +243,10 @@ fn the_baseline_takes_noise_off_first() {
     let (_keep, out) = folder();
     let mut command = ldp("images", &out);
     command
-        .args([
-            "--preset",
-            "paper",
-            "--dataset",
-            "glyphs",
-            "--records",
-            "200",
-            "--steps",
-            "2",
-        ])
-        .args([
-            "--network",
-            "perceptron",
-            "--batch",
-            "40",
-            "--loss",
-            "w2",
-            "--denoise",
-        ])
+        .args(words(
+            "--preset paper --dataset glyphs --records 200 --steps 2",
+        ))
+        .args(words("--network perceptron --batch 40 --loss w2 --denoise"))
         .args(["--delta", "1e-4"]);
     done(command);
     let run = json(&out.join("run.json"));

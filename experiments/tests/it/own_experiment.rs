@@ -11,7 +11,7 @@ use lab::diagnostic::Failure;
 use lab::session::{Arguments, run};
 
 use self::example::{Flags, Regression};
-use crate::program::{folder, json, lines};
+use crate::program::{folder, json, lines, number, words};
 
 fn own(arguments: &[&str], out: &Path) -> Result<(), Failure> {
     let out = out.to_str().expect("UTF-8");
@@ -22,14 +22,7 @@ fn own(arguments: &[&str], out: &Path) -> Result<(), Failure> {
 
 #[test]
 fn it_is_private_resumes_and_reports() {
-    let settings = [
-        "--steps",
-        "20",
-        "--insecure-noise-seed",
-        "4",
-        "--ema",
-        "0.9",
-    ];
+    let settings = words("--steps 20 --insecure-noise-seed 4 --ema 0.9");
     let run = |more: &[&str], out: &Path| own(&[&settings, more, &["--run"]].concat(), out);
     let (_keep, whole) = folder();
     run(&[], &whole).expect("it runs");
@@ -39,7 +32,7 @@ fn it_is_private_resumes_and_reports() {
     own(&["--resume"], &stopped).expect("it resumes");
     let [one, other] = [&whole, &stopped].map(|out| json(&out.join("run.json")));
     assert_eq!(one["metrics"], other["metrics"]);
-    assert!(one["metrics"][0]["value"].as_f64().expect("a number") > 0.6);
+    assert!(number(&one["metrics"][0]["value"]) > 0.6);
     assert_eq!([lines(&whole), lines(&stopped)], [20, 20]);
     assert!(stopped.join("report.html").exists() && !stopped.join("checkpoints").exists());
     assert_eq!(one["private"], false, "its noise is known");

@@ -4,14 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::program::{sliver, text};
+use crate::program::{Ran, done, refusal, says, sliver, text};
 
 fn report(folder: &Path, arguments: &[&str]) -> Output {
-    sliver("report")
-        .current_dir(folder)
-        .args(arguments)
-        .output()
-        .expect("the binary starts")
+    sliver("report").current_dir(folder).args(arguments).ran()
 }
 
 /// A run folder in miniature.
@@ -37,14 +33,12 @@ fn one_run_several_runs_and_a_sweep() {
     write(root, "b", 1.0, 1, 12.0);
     write(root, "c", 5.0, 0, 20.0);
 
-    let one = report(root, &["runs/swae/a"]);
-    assert!(one.status.success(), "{}", text(&one.stderr));
+    let one = done(report(root, &["runs/swae/a"]));
     assert!(text(&one.stdout).contains("report.html"));
     let page = fs::read_to_string(root.join("runs/swae/a/report.html")).expect("a page");
     assert!(page.contains("Differentially private"));
 
-    let several = report(root, &["runs/swae/a", "runs/swae/c"]);
-    assert!(several.status.success(), "{}", text(&several.stderr));
+    done(report(root, &["runs/swae/a", "runs/swae/c"]));
     let page = root.join("runs/sweep.html");
     let table = fs::read_to_string(&page).expect("a page");
     assert!(table.contains("2 runs; mean"));
@@ -101,13 +95,11 @@ fn markdown_of_runs_and_of_chosen_columns() {
         table.starts_with("| epsilon | score |\n|---|---|\n| 1 | 11 +- 1.41 |\n| 5 | 20 |\n\n"),
         "{table}"
     );
-    let refused = report(root, &["--sweep", "runs", "--markdown", "--column", "seed"]);
-    let message = text(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(2), "{message}");
-    assert!(
-        message.contains("seed: there is no such column"),
-        "{message}"
-    );
+    let message = refusal(report(
+        root,
+        &["--sweep", "runs", "--markdown", "--column", "seed"],
+    ));
+    says(&message, &["seed: there is no such column"]);
     assert!(!root.join("runs/swae/a/report.html").exists());
 }
 
@@ -139,9 +131,7 @@ fn what_is_wrong_is_named() {
         (&["--sweep", "nowhere"], &["nowhere"]),
     ];
     for (arguments, needles) in cases {
-        let output = report(root, arguments);
-        let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        let message = refusal(report(root, arguments));
         for needle in *needles {
             // Long lines of a diagnostic are broken between words.
             let joined: String = message.split_whitespace().collect();

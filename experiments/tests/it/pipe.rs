@@ -2,17 +2,13 @@
 
 use std::process::{Command, Stdio};
 
-use crate::program::sliver;
+use crate::program::{Ran, sliver, words};
 
 /// Runs it with a standard output whose reader is gone before it starts.
 fn unread(command: &mut Command) {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
-    let output = command
-        .stdin(Stdio::null())
-        .stdout(writer)
-        .output()
-        .expect("the binary starts");
+    let output = command.stdin(Stdio::null()).stdout(writer).ran();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!said.contains("panicked"), "{command:?}: {said}");
     assert_eq!(output.status.code(), Some(141), "{command:?}: {said}");
@@ -22,15 +18,7 @@ fn unread(command: &mut Command) {
 fn a_reader_that_has_seen_enough_ends_the_program_quietly() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    let epsilon = [
-        "epsilon",
-        "--records",
-        "60000",
-        "--batch",
-        "600",
-        "--steps",
-        "10",
-    ];
+    let epsilon = words("epsilon --records 60000 --batch 600 --steps 10");
     let more = ["--noise-multiplier", "2", "--delta", "1e-5"];
     unread(sliver("account").args(epsilon).args(more));
 

@@ -10,7 +10,7 @@ use data::transform::Dct;
 use data::{Glyphs, LabelledImages, idx};
 use test_support::{data_folder, says};
 
-use crate::program::{SCHEMA, sliver, text, unwrapped};
+use crate::program::{Ran, SCHEMA, done, refusal, sliver, text, unwrapped};
 
 /// Noise of a millionth of the radius: a record comes out as it is, where nothing else happens to it.
 const CLEAR: &str = "--mechanism laplace --epsilon 2e6 --radius 1000 --insecure-noise-seed 1";
@@ -83,22 +83,19 @@ impl Place {
         command.arg("--input").arg(input);
         command.arg("--out").arg(self.out.join(name));
         command.args(flags.split_whitespace());
-        command.output().expect("the binary starts")
+        command.ran()
     }
 
     /// A run that must succeed, and what it wrote.
     fn privatise(&self, input: &Path, flags: &str) -> Privatised {
-        let output = self.run(input, &format!("{flags} --force"));
-        assert!(output.status.success(), "{flags}: {}", text(&output.stderr));
+        done(self.run(input, &format!("{flags} --force")));
         Privatised::load(&self.out.join("noisy.safetensors")).expect("whole")
     }
 
     /// A run that must be refused: exit code 2, the words in the message, nothing left.
     fn refuses(&self, input: &Path, flags: &str, words: &[&str]) {
         let before = self.left();
-        let output = self.run(input, flags);
-        let message = unwrapped(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{flags}: {message}");
+        let message = refusal(self.run(input, flags));
         says(&message, words);
         assert_eq!(self.left(), before, "{flags}");
     }
@@ -240,8 +237,7 @@ fn an_array_with_its_header_beside_it_holds_the_same() {
     let place = Place::new();
     let array = place.array("rows.npy", 2, &[1.0, 2.0, 3.0, 4.0]);
     let one = place.privatise(&array, CLEAR);
-    let output = place.run_as("noisy.npy", &array, &format!("{CLEAR} --format npy"));
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(place.run_as("noisy.npy", &array, &format!("{CLEAR} --format npy")));
     assert_eq!(
         place.left(),
         ["noisy.npy", "noisy.npy.json", "noisy.safetensors"]
@@ -258,8 +254,7 @@ fn the_promise_is_told_as_it_is() {
     let place = Place::new();
     let array = place.array("rows.npy", 2, &[1.0, 2.0]);
     let run = |flags: &str| {
-        let output = place.run(&array, &format!("{flags} --force"));
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        let output = done(place.run(&array, &format!("{flags} --force")));
         (unwrapped(&output.stdout), unwrapped(&output.stderr))
     };
     let (told, _) = run(LAPLACE);
@@ -334,8 +329,7 @@ fn what_the_bound_held_back_stands_in_the_private_log_and_nowhere_else() {
         "--mechanism gaussian --epsilon 5 --delta 1e-5 --radius 10 --log {}",
         log.display()
     );
-    let output = place.run(&array, &flags);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = done(place.run(&array, &flags));
     let line: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(&log).expect("a log")).expect("JSON");
     assert!(line["PRIVATE"].is_string());
@@ -518,11 +512,10 @@ fn a_header_that_is_not_what_was_asked_for_is_refused() {
     place.privatise(&plain, GAUSSIAN);
     let show = |flags: &str| {
         let mut command = sliver("privatise");
-        command
-            .arg("--show")
-            .arg(place.out.join("noisy.safetensors"));
+        command.arg("--show");
+        command.arg(place.out.join("noisy.safetensors"));
         command.args(flags.split_whitespace());
-        command.output().expect("the binary starts")
+        command.ran()
     };
     for (flags, words) in [
         ("--epsilon 3", ["epsilon: 5.0", "3.0 is asked for"]),
@@ -543,8 +536,7 @@ fn a_header_that_is_not_what_was_asked_for_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{flags}");
         says(&unwrapped(&output.stderr), &words);
     }
-    let output = show(GAUSSIAN);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = done(show(GAUSSIAN));
     says(
         &text(&output.stdout),
         &["30 records", "epsilon 5 at delta 1e-5, local"],
@@ -710,9 +702,7 @@ fn memory_does_not_grow_with_the_data() {
         input.display(),
         place.out.join("noisy.safetensors").display()
     );
-    let output = Command::new("sh").arg("-c").arg(&command).output();
-    let output = output.expect("a shell");
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(Command::new("sh").arg("-c").arg(&command).ran());
     let header = Header::read(&place.out.join("noisy.safetensors")).expect("whole");
     assert_eq!(header.expect("a header").records, rows);
 }

@@ -3,6 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use dp_core::accounting::{Accountant, Event, PldAccountant};
+use dp_core::ledger::{Entries, Ledger};
+pub(crate) use test_support::says;
+
 /// The program with its subcommand.
 pub(crate) fn sliver(subcommand: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sliver"));
@@ -28,19 +32,85 @@ pub(crate) fn unwrapped(bytes: &[u8]) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A program that is run to its end, or was.
+pub(crate) trait Ran {
+    /// What it left, whatever its exit code.
+    fn ran(self) -> Output;
+}
+
+impl Ran for Output {
+    fn ran(self) -> Output {
+        self
+    }
+}
+
+impl Ran for &mut Command {
+    #[track_caller]
+    fn ran(self) -> Output {
+        self.output().expect("the program starts")
+    }
+}
+
+impl Ran for Command {
+    #[track_caller]
+    fn ran(mut self) -> Output {
+        self.output().expect("the program starts")
+    }
+}
+
+/// What a program left that must have succeeded.
+#[track_caller]
+pub(crate) fn done(program: impl Ran) -> Output {
+    let output = program.ran();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    output
+}
+
+/// The message of a program that must have refused its input, without the lines that it was broken into.
+#[track_caller]
+pub(crate) fn refusal(program: impl Ran) -> String {
+    let output = program.ran();
+    let message = unwrapped(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    message
+}
+
+/// The words of a line of flags.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+#[track_caller]
+pub(crate) fn number(value: &serde_json::Value) -> f64 {
+    value.as_f64().expect("a number")
+}
+
+/// The ledger of a run.
+#[track_caller]
+pub(crate) fn ledger(run: &Path) -> Entries {
+    Ledger::read(&run.join("ledger.jsonl")).expect("a ledger")
+}
+
+/// Epsilon of an event by the accountant that plans use.
+#[track_caller]
+pub(crate) fn pld(event: &Event, delta: f64) -> f64 {
+    let epsilon = PldAccountant::default().epsilon(event, delta);
+    epsilon.expect("covered")
+}
+
 /// A file as JSON.
 pub(crate) fn json(path: &Path) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
 }
 
-/// Refuses each line of flags: exit code 2, the words in the message, nothing created.
-pub(crate) fn refuses(cases: &[(&str, &str)], run: impl Fn(&Path, &[&str]) -> Output) {
-    for (flags, words) in cases {
+/// Refuses the flags of each line `FLAGS => WORDS`: exit code 2, the words in the message, nothing created.
+pub(crate) fn refuses<R: Ran>(cases: &str, run: impl Fn(&Path, &[&str]) -> R) {
+    let cases = cases.lines().filter(|line| !line.trim().is_empty());
+    for case in cases {
+        let (flags, says) = case.split_once("=>").expect("FLAGS => WORDS");
         let (_keep, out) = folder();
-        let output = run(&out, &flags.split_whitespace().collect::<Vec<_>>());
-        let message = unwrapped(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{flags}: {message}");
-        assert!(message.contains(words), "{flags}: {message}");
+        let message = refusal(run(&out, &words(flags)));
+        assert!(message.contains(says.trim()), "{flags}: {message}");
         assert!(!out.exists(), "{flags}");
     }
 }
@@ -68,8 +138,7 @@ pub(crate) fn whole_and_killed(
         killed_after(&mut run(&killed.1), &killed.1, *step);
     }
     for (_, out) in [&whole, &killed] {
-        let output = run(out).output().expect("the binary starts");
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        done(run(out));
     }
     [whole, killed]
 }

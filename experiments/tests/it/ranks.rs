@@ -8,7 +8,7 @@ use data::Schema;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use crate::program::{folder, lines, metrics, sliver, text, unwrapped};
+use crate::program::{Ran, folder, lines, metrics, refusal, says, sliver, text, unwrapped, words};
 use crate::synth_table::people;
 
 /// `mpirun` of so many processes of the program; nothing where there is no MPI.
@@ -26,13 +26,9 @@ fn mpirun(ranks: usize) -> Option<Command> {
     let mut command = Command::new("mpirun");
     command.env("RAYON_NUM_THREADS", "1");
     // More processes than cores, other tests beside them, and whoever runs the tests.
-    command.args([
-        "--oversubscribe",
-        "--bind-to",
-        "none",
-        "--allow-run-as-root",
-        "-n",
-    ]);
+    command.args(words(
+        "--oversubscribe --bind-to none --allow-run-as-root -n",
+    ));
     command.arg(ranks.to_string());
     command.arg(env!("CARGO_BIN_EXE_sliver"));
     Some(command)
@@ -41,8 +37,8 @@ fn mpirun(ranks: usize) -> Option<Command> {
 const TRAINING: &str = "swae glyphs --records 400 --batch 50 --steps 6 --seed 1 --insecure-noise-seed 5 --backend flex \
                         --quick-scores --checkpoint-every 1";
 
-fn ran(command: &mut Command) -> Output {
-    let output = command.output().expect("the program starts");
+fn done(command: &mut Command) -> Output {
+    let output = command.ran();
     let (told, failed) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{told}\n{failed}");
     output
@@ -53,13 +49,12 @@ fn train(ranks: usize, flags: &str, out: &Path) -> Option<()> {
         0 => Command::new(env!("CARGO_BIN_EXE_sliver")),
         _ => mpirun(ranks)?,
     };
-    command
-        .args(TRAINING.split(' '))
-        .args(flags.split_whitespace());
+    command.args(TRAINING.split(' '));
+    command.args(flags.split_whitespace());
     if ranks > 0 {
         command.args(["--ranks", &ranks.to_string()]);
     }
-    ran(command.arg("--out").arg(out));
+    done(command.arg("--out").arg(out));
     Some(())
 }
 
@@ -124,17 +119,14 @@ fn ranks_release_a_table_as_one_process_does() {
             0 => Command::new(env!("CARGO_BIN_EXE_sliver")),
             _ => mpirun(ranks)?,
         };
-        command
-            .args(["synth", "table"])
-            .arg(table)
-            .arg("--schema")
-            .arg(&schema);
+        command.args(["synth", "table"]).arg(table).arg("--schema");
+        command.arg(&schema);
         command.args(flags.split(' ')).arg("--out").arg(out);
         command.args(more.split_whitespace());
         if ranks > 0 {
             command.args(["--ranks", &ranks.to_string()]);
         }
-        ran(&mut command);
+        done(&mut command);
         Some(
             ["columns.bin", "pairs.bin", "copy.bin"]
                 .map(|name| fs::read(out.join(name)).expect(name)),
@@ -182,9 +174,8 @@ fn process_of(job: &Child, rank: usize) -> Option<u32> {
 fn disturbed(out: &Path, signal: &str, flags: &str) -> Option<Output> {
     let mut command = mpirun(2)?;
     command.args(TRAINING.replace("--steps 6", "--steps 300").split(' '));
-    command
-        .args(flags.split_whitespace())
-        .args(["--ranks", "2"]);
+    command.args(flags.split_whitespace());
+    command.args(["--ranks", "2"]);
     command.arg("--out").arg(out);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut job = command.spawn().expect("mpirun starts");
@@ -222,27 +213,18 @@ fn a_rank_that_dies_or_stalls_ends_the_run_and_another_number_of_ranks_goes_on()
         let settings = fs::read_to_string(out.join("config.toml")).expect("settings");
         assert!(settings.contains("steps = 300"), "{settings}");
         let mut resumed = sliver("swae");
-        resumed
-            .arg("--resume")
-            .arg(&out)
-            .args(["--quick-scores", "--backend", "flex"]);
+        resumed.arg("--resume").arg(&out);
+        resumed.args(["--quick-scores", "--backend", "flex"]);
         let mut resumed = match signal {
             "-KILL" => resumed,
             _ => {
                 let mut over = mpirun(3).expect("mpirun");
-                over.args([
-                    "swae",
-                    "--quick-scores",
-                    "--backend",
-                    "flex",
-                    "--ranks",
-                    "3",
-                ]);
+                over.args(words("swae --quick-scores --backend flex --ranks 3"));
                 over.arg("--resume").arg(&out);
                 over
             }
         };
-        ran(&mut resumed);
+        done(&mut resumed);
         let all = lines(&out);
         assert!(
             all >= 300 && all <= 300 + released,
@@ -254,11 +236,11 @@ fn a_rank_that_dies_or_stalls_ends_the_run_and_another_number_of_ranks_goes_on()
 #[test]
 fn what_ranks_cannot_do_is_refused_by_name() {
     let program = env!("CARGO_BIN_EXE_sliver");
-    let alone = Command::new(program)
-        .args(TRAINING.split(' '))
-        .args(["--ranks", "2"])
-        .output();
-    let message = unwrapped(&alone.expect("the program starts").stderr);
+    let message = refusal(
+        Command::new(program)
+            .args(TRAINING.split(' '))
+            .args(["--ranks", "2"]),
+    );
     let expected = match cfg!(feature = "mpi") {
         true => "--ranks 2: there are 1 processes",
         false => "--ranks 2: this program was built without MPI",
@@ -294,10 +276,7 @@ fn what_ranks_cannot_do_is_refused_by_name() {
     ] {
         let Some(mut job) = mpirun(ranks) else { return };
         let out = keep.path().join("out");
-        let output = job.args(command.split(' ')).arg("--out").arg(&out).output();
-        let output = output.expect("mpirun starts");
-        let message = unwrapped(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{command}: {message}");
+        let message = refusal(job.args(command.split(' ')).arg("--out").arg(&out).ran());
         assert!(message.contains(says), "{command}: {message}");
         assert!(!out.exists(), "{command}");
     }
@@ -317,12 +296,9 @@ fn ranks_with_other_records_are_refused() {
     job.current_dir(&homes[0]).args(flags.split(' '));
     job.args([":", "-n", "1", "-wdir"]).arg(&homes[1]);
     job.arg(env!("CARGO_BIN_EXE_sliver")).args(flags.split(' '));
-    let output = job.output().expect("mpirun starts");
+    let output = job.ran();
     let message = unwrapped(&output.stderr);
-    assert!(
-        message.contains("rank 1 has other private records"),
-        "{message}"
-    );
+    says(&message, &["rank 1 has other private records"]);
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(homes.iter().all(|home| !home.join("run").exists()));
 }

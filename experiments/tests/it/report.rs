@@ -1,6 +1,6 @@
 //! What is reported of runs of `fair` together.
 
-use crate::program::sliver;
+use crate::program::{Ran, sliver};
 use std::fs;
 
 use dp_core::accounting::{Accountant, PldAccountant};
@@ -18,8 +18,7 @@ fn a_sweep_tells_what_its_runs_spend_together() {
             .args(more)
             .arg("--run")
             .arg(runs.join(name))
-            .output()
-            .expect("the binary starts");
+            .ran();
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{error}");
     };

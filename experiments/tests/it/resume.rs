@@ -8,7 +8,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use crate::program::{
-    folder, killed_after, last_checkpoint, lines, metrics, sliver, stopped_after, text,
+    Ran, done, folder, killed_after, last_checkpoint, lines, metrics, number, refusal, says,
+    sliver, stopped_after, text, words,
 };
 
 const STEPS: usize = 40;
@@ -24,13 +25,9 @@ fn of_steps(steps: usize, out: &Path, more: &[&str]) -> Command {
         .args(["--backend", "flex", "--records", "200", "--batch", "20"])
         .args(["--steps", &steps.to_string(), "--delta", "1e-3"])
         .args(["--slices", "8", "--epsilon", "5", "--ema", "0.9"])
-        .args([
-            "--insecure-noise-seed",
-            "3",
-            "--checkpoint-every",
-            "3",
-            "--quick-scores",
-        ])
+        .args(words(
+            "--insecure-noise-seed 3 --checkpoint-every 3 --quick-scores",
+        ))
         .arg("--out")
         .arg(out)
         .args(more);
@@ -39,23 +36,9 @@ fn of_steps(steps: usize, out: &Path, more: &[&str]) -> Command {
 
 fn resume(out: &Path) -> Command {
     let mut command = sliver("swae");
+    command.args(words("--backend flex --checkpoint-every 3 --quick-scores"));
+    command.arg("--resume").arg(out);
     command
-        .args([
-            "--backend",
-            "flex",
-            "--checkpoint-every",
-            "3",
-            "--quick-scores",
-        ])
-        .arg("--resume")
-        .arg(out);
-    command
-}
-
-fn done(mut command: Command) -> Output {
-    let output = command.output().expect("the binary starts");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    output
 }
 
 /// The moments that were released, behind their checksum and how many releases came before them.
@@ -136,7 +119,7 @@ fn twenty_kills_change_nothing_but_the_ledger() {
     let epsilon = |out: &Path| {
         let run = std::fs::read_to_string(out.join("run.json")).expect("readable");
         let run: serde_json::Value = serde_json::from_str(&run).expect("JSON");
-        run["epsilon_spent_upper"].as_f64().expect("a number")
+        number(&run["epsilon_spent_upper"])
     };
     assert!(epsilon(&killed) > epsilon(&whole));
     let page = std::fs::read_to_string(killed.join("report.html")).expect("a page");
@@ -160,7 +143,7 @@ fn a_stopped_run_resumes_without_a_step_made_twice() {
         std::fs::read(whole.join("samples.png")).expect("samples")
     );
     assert_eq!(metrics(&stopped), metrics(&whole));
-    let again = resume(&stopped).output().expect("the binary starts");
+    let again = resume(&stopped).ran();
     assert_eq!(again.status.code(), Some(2));
     assert!(text(&again.stderr).contains("this run is done"));
 }
@@ -218,9 +201,7 @@ fn a_damaged_or_foreign_checkpoint_is_refused_by_name() {
     let hidden = out.join("hidden");
     std::fs::rename(out.join("checkpoints"), &hidden).expect("moved");
     std::fs::rename(other.join("checkpoints"), out.join("checkpoints")).expect("moved");
-    let refused = resume(&out).output().expect("the binary starts");
-    assert_eq!(refused.status.code(), Some(2));
-    let message = text(&refused.stderr);
+    let message = refusal(resume(&out));
     assert!(message.contains("other settings"), "{message}");
     std::fs::remove_dir_all(out.join("checkpoints")).expect("removed");
     std::fs::rename(&hidden, out.join("checkpoints")).expect("moved");
@@ -230,9 +211,7 @@ fn a_damaged_or_foreign_checkpoint_is_refused_by_name() {
     let mut bytes = std::fs::read(&file).expect("readable");
     bytes[1000] ^= 1;
     std::fs::write(&file, bytes).expect("written");
-    let refused = resume(&out).output().expect("the binary starts");
-    assert_eq!(refused.status.code(), Some(2));
-    let message = text(&refused.stderr).replace(['\n', '│'], "");
+    let message = refusal(resume(&out));
     assert!(message.contains("training.bin"), "{name}: {message}");
 
     // Without it the run resumes from the one before, or from the start.
@@ -251,14 +230,10 @@ fn no_space_is_an_error_that_keeps_what_was_reached() {
     let failed = Command::new("sh")
         .args(["-c", script, env!("CARGO_BIN_EXE_sliver")])
         .arg(&out)
-        .output()
-        .expect("sh");
+        .ran();
     let message = text(&failed.stderr);
     assert_eq!(failed.status.code(), Some(1), "{message}");
-    assert!(
-        message.contains("could not be written") && message.contains("--resume"),
-        "{message}"
-    );
+    says(&message, &["could not be written", "--resume"]);
     assert!(lines(&out) > reached);
     done(resume(&out));
 }
@@ -268,9 +243,7 @@ fn two_processes_cannot_be_at_one_run() {
     let (_keep, out) = folder();
     stopped(&out, &[]);
     let held = lab::run_folder::RunFolder::open(&out).expect("this process's own");
-    let second = resume(&out).output().expect("the binary starts");
-    assert_eq!(second.status.code(), Some(2));
-    let message = text(&second.stderr);
+    let message = refusal(resume(&out));
     assert!(message.contains("another process"), "{message}");
     assert!(message.contains("waiting up to"), "{message}");
     drop(held);
@@ -278,7 +251,7 @@ fn two_processes_cannot_be_at_one_run() {
 }
 
 /// What is refused with these words, and leaves everything as it was.
-fn refused(mut command: Command, out: &Path, needles: &[&str]) {
+fn refused(command: Command, out: &Path, needles: &[&str]) {
     let files = || {
         let entries = std::fs::read_dir(out).expect("a folder");
         let mut files: Vec<_> = entries
@@ -290,13 +263,7 @@ fn refused(mut command: Command, out: &Path, needles: &[&str]) {
         files
     };
     let before = files();
-    let refused = command.output().expect("the binary starts");
-    let message = text(&refused.stderr).replace(['\n', '│'], "");
-    let message: String = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(refused.status.code(), Some(2), "{message}");
-    for needle in needles {
-        assert!(message.contains(needle), "no {needle} in {message}");
-    }
+    says(&refusal(command), needles);
     assert!(files() == before);
 }
 
@@ -374,7 +341,7 @@ fn a_run_resumes_and_is_judged_again_with_its_whole_ledger_alone() {
     std::fs::create_dir_all(key.parent().expect("a folder")).expect("made");
     std::fs::write(&key, "secret").expect("written");
     std::fs::remove_file(out.join("model.bpk")).expect("removed");
-    let failed = rescore().output().expect("the binary starts");
+    let failed = rescore().ran();
     assert_eq!(failed.status.code(), Some(2), "{}", text(&failed.stderr));
     assert!(!out.join("checkpoints").exists());
 }
@@ -382,13 +349,10 @@ fn a_run_resumes_and_is_judged_again_with_its_whole_ledger_alone() {
 #[test]
 fn resume_takes_no_setting_and_needs_a_run() {
     let (_keep, out) = folder();
-    let refused = resume(&out).output().expect("the binary starts");
+    let refused = resume(&out).ran();
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("config.toml"));
-    let refused = resume(&out)
-        .args(["--epsilon", "3"])
-        .output()
-        .expect("the binary starts");
+    let refused = resume(&out).args(["--epsilon", "3"]).ran();
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("--epsilon"));
 }

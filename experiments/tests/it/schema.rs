@@ -4,7 +4,7 @@ use std::path::Path;
 
 use data::Schema;
 
-use crate::program::{sliver, text, unwrapped};
+use crate::program::{Ran, done, refusal, says, sliver, text, unwrapped};
 
 #[test]
 fn a_draft_is_written_once_for_a_person_to_confirm() {
@@ -13,21 +13,20 @@ fn a_draft_is_written_once_for_a_person_to_confirm() {
     std::fs::write(&table, "age,sex,note\n17,F,a\n81,M,b\n").expect("written");
     let run = |words: &[&str]| {
         let mut command = sliver("schema");
-        let output = command.arg(&table).args(words).output();
-        output.expect("the program starts")
+        command.arg(&table).args(words).ran()
     };
     let draft = |path: &Path| Schema::read(path).expect("a schema");
-    let output = run(&["--label", "sex"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = done(run(&["--label", "sex"]));
     let (path, printed) = (table.with_extension("toml"), text(&output.stdout));
-    for words in [
-        "HAS SEEN THE RECORDS",
-        "3 columns",
-        "sliver synth",
-        "--schema",
-    ] {
-        assert!(printed.contains(words), "{printed}");
-    }
+    says(
+        &printed,
+        &[
+            "HAS SEEN THE RECORDS",
+            "3 columns",
+            "sliver synth",
+            "--schema",
+        ],
+    );
     let schema = draft(&path);
     assert_eq!(schema.unconfirmed(), ["age", "sex", "note"]);
     assert_eq!(schema.label(), Some(1));
@@ -37,17 +36,11 @@ fn a_draft_is_written_once_for_a_person_to_confirm() {
         .expect("text")
         .replace("false", "true");
     std::fs::write(&path, &confirmed).expect("written");
-    let output = run(&[]);
-    let message = unwrapped(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(
-        message.contains("people.toml") && message.contains("--out"),
-        "{message}"
-    );
+    let message = refusal(run(&[]));
+    says(&message, &["people.toml", "--out"]);
     assert_eq!(std::fs::read_to_string(&path).expect("text"), confirmed);
     let other = folder.path().join("other.toml");
-    let output = run(&["--out", &other.to_string_lossy()]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    done(run(&["--out", &other.to_string_lossy()]));
     assert_eq!(draft(&other).label(), None);
 
     let new = folder.path().join("new.toml");
@@ -55,9 +48,7 @@ fn a_draft_is_written_once_for_a_person_to_confirm() {
     assert_eq!(output.status.code(), Some(2));
     assert!(unwrapped(&output.stderr).contains("label 'income'"));
     std::fs::write(&table, "age,sex\n17,secret,3\n").expect("written");
-    let output = run(&["--out", &new.to_string_lossy()]);
-    let message = unwrapped(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{message}");
+    let message = refusal(run(&["--out", &new.to_string_lossy()]));
     assert!(
         message.contains("line 2") && !message.contains("secret"),
         "{message}"

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::program::{lines, sliver, text, unwrapped};
+use crate::program::{Ran, done, lines, refusal, says, sliver, text, unwrapped, words};
 
 /// How often a daemon, the queue or a ledger is looked at before the test fails.
 const TRIES: usize = 10_000;
@@ -242,10 +242,7 @@ fn is_as_here(cluster: &Cluster) {
     for output in outputs.map(|output| output.expect("the binary starts")) {
         assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
         let message = unwrapped(&output.stderr);
-        assert!(
-            message.contains("1 of 3 cells failed: epsilon--1_"),
-            "{message}"
-        );
+        says(&message, &["1 of 3 cells failed: epsilon--1_"]);
         assert!(message.contains("failed, exit status: 2; see"), "{message}");
         assert!(message.matches("array job").count() <= 1, "{message}");
     }
@@ -253,12 +250,7 @@ fn is_as_here(cluster: &Cluster) {
     let mut found = files(&there);
     found.retain(|path| !path.starts_with("slurm"));
     assert_eq!(found, all);
-    let lasting = [
-        "ledger.jsonl",
-        "metrics.jsonl",
-        "config.toml",
-        "samples.png",
-    ];
+    let lasting = words("ledger.jsonl metrics.jsonl config.toml samples.png");
     let lasting: Vec<&PathBuf> = all
         .iter()
         .filter(|path| lasting.iter().any(|name| path.ends_with(name)))
@@ -302,11 +294,7 @@ fn goes_on_after_losses(cluster: &Cluster) {
         "{message}"
     );
     assert!(message.contains("lost 4 times; see"), "{message}");
-    let again = cluster
-        .sweep(folder.path(), &sweep)
-        .output()
-        .expect("the binary starts");
-    assert!(again.status.success(), "{}", text(&again.stderr));
+    done(cluster.sweep(folder.path(), &sweep).ran());
     let run = run_of(folder.path());
     let log = std::fs::read_to_string(run.with_extension("log")).expect("a log");
     assert!(log.contains("resum"), "{log}");
@@ -325,16 +313,8 @@ fn is_cancelled(cluster: &Cluster) {
         .spawn();
     let started = started.expect("the binary starts");
     cluster.step(folder.path(), 5);
-    let second = cluster
-        .sweep(folder.path(), &endless)
-        .output()
-        .expect("the binary starts");
-    let message = unwrapped(&second.stderr);
-    assert_eq!(second.status.code(), Some(2), "{message}");
-    assert!(
-        message.contains("of this folder is still in Slurm's queue"),
-        "{message}"
-    );
+    let message = refusal(cluster.sweep(folder.path(), &endless).ran());
+    says(&message, &["of this folder is still in Slurm's queue"]);
     let status = Command::new("kill")
         .args(["-INT", &started.id().to_string()])
         .status();
@@ -351,7 +331,7 @@ fn is_cancelled(cluster: &Cluster) {
 fn says_what_is_missing(cluster: &mut Cluster) {
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |command: &mut Command, code: i32, words: &[&str]| {
-        let output: Output = command.output().expect("the binary starts");
+        let output: Output = command.ran();
         let message = unwrapped(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{message}");
         test_support::says(&message, words);

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::{text, unwrapped};
+use crate::program::{Ran, refusal, text};
 use experiments::program::{command, parse};
 
 fn sliver(words: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sliver"));
-    let output = command.args(words).output().expect("the program starts");
+    let output = command.args(words).ran();
     (
         output.status.code(),
         text(&output.stdout),
@@ -124,10 +124,7 @@ fn a_run_of_another_subcommand_is_refused_by_its_name() {
         std::fs::write(settings, format!("{key} = \"{other}\"\n")).expect("written");
         for flag in ["--resume", "--run"] {
             let mut command = Command::new(env!("CARGO_BIN_EXE_sliver"));
-            let output = command.args([name, asked, flag, &run]).output();
-            let output = output.expect("the program starts");
-            let message = unwrapped(&output.stderr);
-            assert_eq!(output.status.code(), Some(2), "{message}");
+            let message = refusal(command.args([name, asked, flag, &run]).ran());
             for says in [
                 format!("{run} is a run of `sliver {name} {other}`, not of `{asked}`"),
                 format!("resume it with `sliver {name} {other} --resume {run}`"),

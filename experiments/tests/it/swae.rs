@@ -3,17 +3,17 @@
 use std::path::Path;
 use std::process::Output;
 
-use dp_core::accounting::{Accountant, Event, GaussianAccountant, PldAccountant};
-use dp_core::ledger::Ledger;
+use dp_core::accounting::{Accountant, Event, GaussianAccountant};
 
-use crate::program::{folder, json, sliver, text};
+use crate::program::{
+    Ran, done, folder, json, ledger, number, pld, refusal, says, sliver, text, words,
+};
 
 fn swae(arguments: &[&str]) -> Output {
     sliver("swae")
         .args(["--backend", "flex"])
         .args(arguments)
-        .output()
-        .expect("the binary starts")
+        .ran()
 }
 
 /// A run of a few seconds.
@@ -46,10 +46,7 @@ fn a_private_run_leaves_everything_behind() {
         let output = small(&out, &["--epsilon", "5", form]);
         let printed = text(&output.stdout);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        assert!(
-            printed.contains("(Rodriguez-Vitores et al. 2025: "),
-            "{printed}"
-        );
+        says(&printed, &["(Rodriguez-Vitores et al. 2025: "]);
         for name in ["reconstructions.png", "samples.png", "interpolations.png"] {
             let picture = image::open(out.join(name)).expect(name);
             assert!(picture.width() > 100 && picture.height() > 50, "{name}");
@@ -63,13 +60,11 @@ fn a_private_run_leaves_everything_behind() {
         assert!(out.join("config.toml").exists());
         let run = json(&out.join("run.json"));
         assert_eq!(run["private"], true);
-        let epsilon = run["plan"]["epsilon_upper"].as_f64().expect("a number");
+        let epsilon = number(&run["plan"]["epsilon_upper"]);
         assert!(epsilon <= 5.0 && epsilon > 4.9, "{epsilon}");
 
         // The ledger alone gives the same epsilon.
-        let entries = Ledger::read(&out.join("ledger.jsonl"))
-            .expect("a ledger")
-            .entries;
+        let entries = ledger(&out).entries;
         let moments = usize::from(form == "--conditional");
         assert_eq!(entries.len(), 6 + moments);
         assert!(entries.iter().all(|e| e.secret_noise));
@@ -83,9 +78,7 @@ fn a_private_run_leaves_everything_behind() {
             .into_iter()
             .map(|e| e.event.repeated(e.count))
             .collect();
-        let replayed = PldAccountant::default()
-            .epsilon(&Event::Composed { events }, 1e-3)
-            .expect("covered");
+        let replayed = pld(&Event::Composed { events }, 1e-3);
         assert!((replayed - epsilon).abs() < 1e-3 * epsilon, "{replayed}");
 
         // No loss of private records is written.
@@ -100,8 +93,7 @@ fn a_private_run_leaves_everything_behind() {
 #[test]
 fn a_run_without_privacy_says_so() {
     let (_keep, out) = folder();
-    let output = small(&out, &["--no-privacy"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = done(small(&out, &["--no-privacy"]));
     assert!(text(&output.stdout).contains("privacy   Not private"));
     assert_eq!(json(&out.join("run.json"))["private"], false);
     let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
@@ -118,16 +110,13 @@ fn a_known_noise_seed_repeats_a_run_and_is_stamped_on_it() {
     let weights: Vec<Vec<u8>> = (0..2)
         .map(|_| {
             let (_keep, out) = folder();
-            let output = small(&out, &["--insecure-noise-seed", "7", "--seed", "3"]);
-            assert!(output.status.success(), "{}", text(&output.stderr));
+            let output = done(small(&out, &["--insecure-noise-seed", "7", "--seed", "3"]));
             let printed = text(&output.stdout);
             let mut promises = printed.lines().filter(|l| l.starts_with("privacy"));
             let known = "privacy   NOT PRIVATE, because the noise comes from a known seed";
             assert!(promises.all(|l| l.starts_with(known)), "{printed}");
             assert_eq!(json(&out.join("run.json"))["private"], false);
-            let entries = Ledger::read(&out.join("ledger.jsonl"))
-                .expect("a ledger")
-                .entries;
+            let entries = ledger(&out).entries;
             assert!(entries.iter().all(|e| !e.secret_noise));
             let page = std::fs::read_to_string(out.join("report.html")).expect("a report");
             assert!(page.contains("Not private: the noise is known"));
@@ -140,53 +129,34 @@ fn a_known_noise_seed_repeats_a_run_and_is_stamped_on_it() {
 /// Every refusal: exit code 2, the value and the bound in the message, nothing created.
 #[test]
 fn bad_input_is_refused_by_name() {
-    let cases: &[(&[&str], &[&str])] = &[
-        (&["--batch", "301"], &["301", "300"]),
-        (&["--batch", "0"], &["batch", "0", "at least 1"]),
-        (&["--epsilon", "0"], &["epsilon", "0", "positive"]),
-        (&["--epsilon", "-1"], &["epsilon"]),
-        (&["--epsilon", "nan"], &["epsilon", "NaN", "positive"]),
-        (&["--delta", "0"], &["delta", "0"]),
-        (&["--delta", "0.5"], &["delta", "0.5", "1/n"]),
-        (&["--alpha", "1.5"], &["alpha", "1.5", "between 0 and 1"]),
-        (&["--slices", "3"], &["slices", "3", "6"]),
-        (
-            &["--clip-jacobian", "0"],
-            &["--clip-jacobian 0", "positive"],
-        ),
-        (&["--ema", "1"], &["ema", "1", "below 1"]),
-        (&["--steps", "0"], &["steps", "0", "at least 1"]),
-        (&["--backend", "abacus"], &["abacus", "flex"]),
-        (&["--dataset", "cifar"], &["cifar", "glyphs"]),
-        (
-            &["--no-privacy", "--epsilon", "1"],
-            &["--epsilon", "--no-privacy"],
-        ),
+    let cases = [
+        ("--batch 301", "301 300"),
+        ("--batch 0", "batch 0 at least 1"),
+        ("--epsilon 0", "epsilon 0 positive"),
+        ("--epsilon -1", "epsilon"),
+        ("--epsilon nan", "epsilon NaN positive"),
+        ("--delta 0", "delta 0"),
+        ("--delta 0.5", "delta 0.5 1/n"),
+        ("--alpha 1.5", "alpha 1.5 between 0 and 1"),
+        ("--slices 3", "slices 3 6"),
+        ("--clip-jacobian 0", "--clip-jacobian 0 positive"),
+        ("--ema 1", "ema 1 below 1"),
+        ("--steps 0", "steps 0 at least 1"),
+        ("--backend abacus", "abacus flex"),
+        ("--dataset cifar", "cifar glyphs"),
+        ("--no-privacy --epsilon 1", "--epsilon --no-privacy"),
     ];
     for (flags, needles) in cases {
         let (_keep, out) = folder();
-        // Later flags win over the small run's own.
-        let mut arguments = vec!["--records", "300", "--out", out.to_str().expect("UTF-8")];
-        for (flag, value) in [("--batch", "40"), ("--steps", "6"), ("--delta", "1e-3")] {
-            if !flags.contains(&flag) {
-                arguments.extend([flag, value]);
+        let mut command = sliver("swae");
+        command.args(["--records", "300", "--out"]).arg(&out);
+        for pair in [["--batch", "40"], ["--steps", "6"], ["--delta", "1e-3"]] {
+            if !flags.contains(pair[0]) {
+                command.args(pair);
             }
         }
-        let mut command = sliver("swae");
-        let output = command
-            .args(arguments)
-            .args(*flags)
-            .output()
-            .expect("starts");
-        let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{flags:?}: {message}");
-        for needle in *needles {
-            assert!(
-                message.contains(needle),
-                "{flags:?}: no {needle} in {message}"
-            );
-        }
-        assert!(!out.exists(), "{flags:?} left {}", out.display());
+        says(&refusal(command.args(words(flags))), &words(needles));
+        assert!(!out.exists(), "{flags} left {}", out.display());
     }
 }
 
@@ -230,16 +200,15 @@ fn a_corrupt_data_file_is_refused_by_name() {
 #[test]
 fn a_gpu_that_is_not_there_is_refused() {
     let (_keep, out) = folder();
-    let output = sliver("swae")
-        .args(["--backend", "wgpu", "--out", out.to_str().expect("UTF-8")])
-        .env("VK_DRIVER_FILES", "/nonexistent")
-        .env("VK_ICD_FILENAMES", "/nonexistent")
-        .env("__EGL_VENDOR_LIBRARY_FILENAMES", "/nonexistent")
-        .env("LIBGL_DRIVERS_PATH", "/nonexistent")
-        .output()
-        .expect("starts");
-    let message = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{message}");
+    let message = refusal(
+        sliver("swae")
+            .args(["--backend", "wgpu", "--out", out.to_str().expect("UTF-8")])
+            .env("VK_DRIVER_FILES", "/nonexistent")
+            .env("VK_ICD_FILENAMES", "/nonexistent")
+            .env("__EGL_VENDOR_LIBRARY_FILENAMES", "/nonexistent")
+            .env("LIBGL_DRIVERS_PATH", "/nonexistent")
+            .ran(),
+    );
     assert!(message.contains("no GPU was found"), "{message}");
     assert!(!out.exists());
 }
@@ -252,8 +221,7 @@ fn looking_for_devices_reports_no_error_without_a_display() {
         .env_remove("XDG_RUNTIME_DIR")
         .env_remove("DISPLAY")
         .env_remove("WAYLAND_DISPLAY")
-        .output()
-        .expect("starts");
+        .ran();
     let message = text(&output.stderr);
     assert!(output.status.success(), "{message}");
     assert!(text(&output.stdout).contains("flex"));
@@ -266,7 +234,7 @@ fn a_few_steps_on_mnist() {
         return;
     }
     let (_keep, out) = folder();
-    let output = swae(&[
+    let output = done(swae(&[
         "--dataset",
         "mnist",
         "--preset",
@@ -275,34 +243,21 @@ fn a_few_steps_on_mnist() {
         "3",
         "--out",
         out.to_str().expect("UTF-8"),
-    ]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    ]));
     assert!(text(&output.stdout).contains("60000 private records"));
 }
 
 #[test]
 fn a_plan_tells_what_a_run_would_promise_and_creates_nothing() {
     let (_keep, out) = folder();
-    let flags = [
-        "--records",
-        "300",
-        "--batch",
-        "40",
-        "--steps",
-        "6",
-        "--delta",
-        "1e-3",
-        "--epsilon",
-        "5",
-    ];
-    let output = swae(&[&flags[..], &["--slices", "12", "--conditional", "--plan"]].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let flags = words("--records 300 --batch 40 --steps 6 --delta 1e-3 --epsilon 5");
+    let output = done(swae(
+        &[&flags[..], &["--slices", "12", "--conditional", "--plan"]].concat(),
+    ));
     let plan: serde_json::Value = serde_json::from_str(text(&output.stdout).trim()).expect("JSON");
     let event: Event = serde_json::from_value(plan["event"].clone()).expect("an event");
-    let epsilon = PldAccountant::default()
-        .epsilon(&event, 1e-3)
-        .expect("covered");
-    let upper = plan["epsilon_upper"].as_f64().expect("a number");
+    let epsilon = pld(&event, 1e-3);
+    let upper = number(&plan["epsilon_upper"]);
     assert!(
         (epsilon - upper).abs() < 1e-3 && upper <= 5.0,
         "{epsilon} {upper}"
@@ -332,20 +287,11 @@ fn the_field_s_protocol_judges_samples_and_ceilings_lie_outside_of_the_guarantee
     if kept.exists() {
         std::fs::remove_dir_all(kept).expect("removed");
     }
-    let field = [
-        "--epsilon",
-        "5",
-        "--conditional",
-        "--protocol",
-        "field",
-        "--scored",
-        "300",
-    ];
-    let output = small(
+    let field = words("--epsilon 5 --conditional --protocol field --scored 300");
+    done(small(
         &out,
         &[&field[..], &["--ceilings", "--memorisation"]].concat(),
-    );
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    ));
     let run = json(&out.join("run.json"));
     let (judged, ceilings) = (&run["images"]["field"], &run["images"]["ceilings"]);
     assert_eq!(

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::program::{sliver, text};
+use crate::program::{Ran, done, refusal, says, sliver, text};
 
 const SWEEP: &str = r#"
     experiment = "swae"
@@ -28,11 +28,10 @@ fn sweep(folder: &Path, text: &str, more: &[&str]) -> Output {
         .arg("--out")
         .arg(folder.join("runs"))
         .args(more)
-        .output()
-        .expect("the binary starts")
+        .ran()
 }
 
-fn done(folder: &Path) -> Vec<PathBuf> {
+fn finished(folder: &Path) -> Vec<PathBuf> {
     let runs = std::fs::read_dir(folder.join("runs")).into_iter().flatten();
     let runs = runs.flatten().map(|entry| entry.path());
     let mut done: Vec<PathBuf> = runs.filter(|run| run.join("run.json").exists()).collect();
@@ -48,17 +47,14 @@ fn is_of(run: &Path, values: &str) -> bool {
 #[test]
 fn what_is_done_is_skipped_and_lines_can_be_run_elsewhere() {
     let folder = tempfile::tempdir().expect("a folder");
-    let printed = sweep(folder.path(), SWEEP, &["--print"]);
-    assert!(printed.status.success(), "{}", text(&printed.stderr));
+    let printed = done(sweep(folder.path(), SWEEP, &["--print"]));
     let lines: Vec<String> = text(&printed.stdout).lines().map(String::from).collect();
     assert_eq!(lines.len(), 2);
 
     // One line by a shell, as GNU parallel would; again, and nothing happens.
     let shell = || {
-        let output = Command::new("sh").args(["-c", &lines[0]]).output();
-        let output = output.expect("sh");
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        let first = done(folder.path());
+        done(Command::new("sh").args(["-c", &lines[0]]).ran());
+        let first = finished(folder.path());
         assert_eq!(first.len(), 1);
         assert!(is_of(&first[0], "epsilon-2_"), "{first:?}");
         let files = ["ledger.jsonl", "run.json"];
@@ -67,10 +63,9 @@ fn what_is_done_is_skipped_and_lines_can_be_run_elsewhere() {
     let made = shell();
     assert_eq!(shell(), made);
 
-    let rest = sweep(folder.path(), SWEEP, &["--workers", "2"]);
-    assert!(rest.status.success(), "{}", text(&rest.stderr));
+    let rest = done(sweep(folder.path(), SWEEP, &["--workers", "2"]));
     assert!(text(&rest.stderr).contains("2 cells, 1 done, 1 to run"));
-    let both = done(folder.path());
+    let both = finished(folder.path());
     assert_eq!(both.len(), 2);
     assert_eq!(
         std::fs::read(both[0].join("run.json")).expect("a file"),
@@ -87,11 +82,8 @@ fn a_cell_that_fails_is_named_and_the_others_run() {
     let output = sweep(folder.path(), &bad, &[]);
     assert_eq!(output.status.code(), Some(1));
     let message = text(&output.stderr);
-    assert!(
-        message.contains("1 of 2 cells failed: epsilon--1_"),
-        "{message}"
-    );
-    assert_eq!(done(folder.path()).len(), 1);
+    says(&message, &["1 of 2 cells failed: epsilon--1_"]);
+    assert_eq!(finished(folder.path()).len(), 1);
 }
 
 #[test]
@@ -102,9 +94,7 @@ fn mistakes_end_with_code_2() {
         ("\"swae\"", "\"report\"", "name one of synth, swae, flow"),
         ("[2, 5]", "2", "grid.epsilon must be a list"),
     ] {
-        let output = sweep(folder.path(), &SWEEP.replace(change, to), &[]);
-        assert_eq!(output.status.code(), Some(2));
-        let message = text(&output.stderr);
+        let message = refusal(sweep(folder.path(), &SWEEP.replace(change, to), &[]));
         assert!(message.contains(says), "{message}");
     }
 }

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use data::pictures::{Classes, Pictures, Public};
 use image::{GrayImage, Luma, Rgb, RgbImage};
 use test_support::data_folder;
 
-use crate::program::{folder, json, refuses, sliver, text};
+use crate::program::{
+    Ran, done, folder, json, number, refusal, refuses, says, sliver, text, words,
+};
 
 /// Classes of colour images of 36 x 32 pixels, each image with a place of its own.
 pub(crate) fn images(home: &Path, classes: &[&str], each: usize) -> PathBuf {
@@ -37,27 +39,16 @@ pub(crate) fn images(home: &Path, classes: &[&str], each: usize) -> PathBuf {
 
 fn command(input: &Path, out: &Path, flags: &str) -> Command {
     let mut command = sliver("synth");
-    command
-        .arg(input)
-        .args(flags.split_whitespace())
-        .arg("--out")
-        .arg(out);
+    command.arg(input).args(flags.split_whitespace());
+    command.arg("--out").arg(out);
     let cache = out.with_file_name("cache");
-    command
-        .arg("--cache-dir")
-        .arg(cache)
-        .args(["--backend", "flex"]);
+    command.arg("--cache-dir").arg(cache);
+    command.args(["--backend", "flex"]);
     if !flags.contains("--public") && !flags.contains("merf") {
         // Drawn shapes are many, and tests of flows have them.
         command.args(["--public", "cosines"]);
     }
     command
-}
-
-pub(crate) fn run(command: &mut Command) -> Output {
-    let output = command.output().expect("the binary starts");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    output
 }
 
 const COLOUR: &str = "--side 28 --channels 3 --latent 8 --cells 2";
@@ -87,15 +78,16 @@ fn a_folder_of_classes_becomes_one_that_may_be_published() {
     let (home, out) = folder();
     let input = images(home.path(), &["benign", "malign"], 12);
     let flags = format!("{COLOUR} --epsilon 5 --count 10");
-    let printed = text(&run(&mut command(&input, &out, &flags)).stdout);
-    for words in [
-        "24 private records",
-        "the names of the 2 folders",
-        "neighbours: replace one record",
-        "3 releases",
-    ] {
-        assert!(printed.contains(words), "{words}: {printed}");
-    }
+    let printed = text(&done(command(&input, &out, &flags)).stdout);
+    says(
+        &printed,
+        &[
+            "24 private records",
+            "the names of the 2 folders",
+            "neighbours: replace one record",
+            "3 releases",
+        ],
+    );
     // By their names: of so few records a class may have no sample, as the noise would have it.
     let public = Public {
         side: Some(28),
@@ -111,11 +103,11 @@ fn a_folder_of_classes_becomes_one_that_may_be_published() {
     );
     let card = json(&out.join("copy/card.json"));
     let knowledge = card["public_knowledge"].as_str().expect("words");
-    assert!(
-        knowledge.contains("the number of images, the size of images (28 pixels, colour)"),
-        "{knowledge}"
+    says(
+        &knowledge,
+        &["the number of images, the size of images (28 pixels, colour)"],
     );
-    assert!(card["privacy"]["epsilon_upper"].as_f64().expect("a number") <= 5.0 + 1e-9);
+    assert!(number(&card["privacy"]["epsilon_upper"]) <= 5.0 + 1e-9);
     // The same command again makes nothing again.
     let again = command(&input, &out, &flags);
     let place = again.get_args().map(|arg| match arg.to_str() {
@@ -123,7 +115,7 @@ fn a_folder_of_classes_becomes_one_that_may_be_published() {
         _ => arg.to_owned(),
     });
     let place: Vec<_> = place.skip(1).collect();
-    run(sliver("synth").args(place));
+    done(sliver("synth").args(place));
     let ledger = fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
     assert_eq!(ledger.lines().count(), 3, "{ledger}");
 }
@@ -139,7 +131,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
         let (home, out) = folder();
         let flags = format!("{COLOUR} --epsilon 2 --count 6 --insecure-noise-seed 3 {flags}");
         let input = images(home.path(), &["a", "b"], 12);
-        run(&mut command(&input, &out, &flags));
+        done(command(&input, &out, &flags));
         let before = files(&out);
         fs::remove_dir_all(&out).expect("removed");
         // One record goes from one class to the other, with another content. A person of four images has one then.
@@ -153,7 +145,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
                 .save(input.join("b/other.png"))
                 .expect("written");
         }
-        run(&mut command(&input, &out, &flags));
+        done(command(&input, &out, &flags));
         let after = files(&out);
         let [names, others] =
             [&before, &after].map(|files| files.keys().cloned().collect::<Vec<_>>());
@@ -166,15 +158,8 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
                 .collect()
         };
         assert_eq!(plain(&names), plain(&others));
-        let released = [
-            "moments.bin",
-            "cells.bin",
-            "score.bin",
-            "latents.f32",
-            "labels.u8",
-            "samples.png",
-            "report.html",
-        ];
+        let released =
+            words("moments.bin cells.bin score.bin latents.f32 labels.u8 samples.png report.html");
         for name in plain(&names) {
             let [one, two] = [&before[&name], &after[&name]];
             if released.iter().any(|r| name == Path::new(r)) {
@@ -197,15 +182,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
 /// and checksums of files.
 pub(crate) fn unreleased(bytes: &[u8]) -> serde_json::Value {
     fn strip(value: &mut serde_json::Value) {
-        let computed = [
-            "value",
-            "class_counts",
-            "sha256",
-            "finished",
-            "started",
-            "seconds",
-            "pictures",
-        ];
+        let computed = words("value class_counts sha256 finished started seconds pictures");
         if let Some(object) = value.as_object_mut() {
             object.retain(|key, _| !computed.contains(&&**key));
             object.values_mut().for_each(strip);
@@ -226,11 +203,11 @@ fn units_are_in_the_promise_and_cost_what_they_count() {
     let flags = format!(
         "{COLOUR} --epsilon 2 --unit-from-name person([0-9]+) --most-per-unit 3 --insecure-noise-seed 3"
     );
-    let printed = text(&run(&mut command(&input, &out, &flags)).stdout);
+    let printed = text(&done(command(&input, &out, &flags)).stdout);
     assert!(printed.contains("6 private records"), "{printed}");
-    assert!(
-        printed.contains("replace all images of one unit, 3 of which count at most"),
-        "{printed}"
+    says(
+        &printed,
+        &["replace all images of one unit, 3 of which count at most"],
     );
     let deviations = |path: &Path| {
         ["moments.bin", "cells.bin", "score.bin"].map(|name| {
@@ -240,7 +217,7 @@ fn units_are_in_the_promise_and_cost_what_they_count() {
     };
     let three = deviations(&out);
     let (_keep, other) = folder();
-    run(&mut command(
+    done(command(
         &input,
         &other,
         &flags.replace("--most-per-unit 3", "--most-per-unit 1"),
@@ -256,7 +233,7 @@ fn a_killed_run_resumes_from_what_it_released() {
     let (home, out) = folder();
     let input = images(home.path(), &["a", "b"], 12);
     let flags = format!("{COLOUR} --epsilon 2 --count 6");
-    run(&mut command(&input, &out, &flags));
+    done(command(&input, &out, &flags));
     let (moments, ledger) = (
         fs::read(out.join("moments.bin")),
         fs::read_to_string(out.join("ledger.jsonl")),
@@ -272,11 +249,13 @@ fn a_killed_run_resumes_from_what_it_released() {
     }
     fs::remove_dir_all(out.join("copy")).expect("removed");
     let mut again = sliver("synth");
-    run(again
-        .arg("--resume")
-        .arg(&out)
-        .arg("--cache-dir")
-        .arg(out.with_file_name("cache")));
+    done(
+        again
+            .arg("--resume")
+            .arg(&out)
+            .arg("--cache-dir")
+            .arg(out.with_file_name("cache")),
+    );
     assert_eq!(
         fs::read(out.join("moments.bin")).expect("kept"),
         moments.expect("kept")
@@ -313,7 +292,7 @@ fn public_images_are_what_a_copy_is_decoded_by() {
         (&colour, COLOUR, "; 30 images taught how edges look"),
         (&out, GREY, "An autoencoder learned from 30 public images"),
     ] {
-        let printed = text(&run(&mut command(&input, out, &format!("{shape} {of}"))).stdout);
+        let printed = text(&done(command(&input, out, &format!("{shape} {of}"))).stdout);
         for words in ["and the images that --public names", learned] {
             assert!(printed.contains(words), "{words}: {printed}");
         }
@@ -327,7 +306,7 @@ fn public_images_are_what_a_copy_is_decoded_by() {
     // Another copy of the same run is decoded by the weights that it keeps.
     let again = home.path().join("again");
     let mut export = sliver("export");
-    run(export.arg(&out).args(["--count", "6", "--out"]).arg(&again));
+    done(export.arg(&out).args(["--count", "6", "--out"]).arg(&again));
     let pictures = |of: &Path| files(&of.join("png")).into_values().collect::<Vec<_>>();
     assert_eq!(pictures(&again), pictures(&out.join("copy")));
 
@@ -337,18 +316,10 @@ fn public_images_are_what_a_copy_is_decoded_by() {
     }
     let cache = out.with_file_name("cache");
     let mut resumed = sliver("synth");
-    resumed
-        .arg("--resume")
-        .arg(&out)
-        .arg("--cache-dir")
-        .arg(&cache);
-    let refused = resumed.output().expect("the binary starts");
-    let said = text(&refused.stderr).replace(['\n', '│'], "");
-    assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("is another than the run began with"),
-        "{said}"
-    );
+    resumed.arg("--resume").arg(&out).arg("--cache-dir");
+    resumed.arg(&cache);
+    let said = refusal(resumed.ran());
+    says(&said, &["is another than the run began with"]);
 
     let twin = home.path().join("twin");
     for (path, bytes) in files(&input) {
@@ -359,74 +330,45 @@ fn public_images_are_what_a_copy_is_decoded_by() {
     let array = home.path().join("small.npz");
     fs::write(&array, "no archive").expect("written");
     let run = |out: &Path, flags: &[&str]| {
-        command(&input, out, &format!("{COLOUR} {}", flags.join(" ")))
-            .output()
-            .expect("the binary starts")
+        command(&input, out, &format!("{COLOUR} {}", flags.join(" "))).ran()
     };
-    let path = |path: &Path| format!("--public {}", path.display());
-    refuses(
-        &[
-            (&*path(&input), "other than --input"),
-            (&*path(&twin), "other images than the private ones"),
-            (&*path(&array), "small.npz"),
-            ("--public glyphs", "as --input has them"),
-            ("--public /no/folder", "/no/folder"),
-        ],
-        run,
+    let [same, twin, array] = [&input, &twin, &array].map(|path| path.display());
+    let cases = format!(
+        "--public {same} => other than --input
+        --public {twin} => other images than the private ones
+        --public {array} => small.npz
+        --public glyphs => as --input has them
+        --public /no/folder => /no/folder"
     );
+    refuses(&cases, run);
 }
 
 #[test]
 fn what_is_wrong_is_named_and_nothing_is_written() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let input = images(home.path(), &["a", "b"], 3);
-    let run = |out: &Path, flags: &[&str]| {
-        command(&input, out, &flags.join(" "))
-            .output()
-            .expect("the binary starts")
-    };
+    let run = |out: &Path, flags: &[&str]| command(&input, out, &flags.join(" ")).ran();
     refuses(
-        &[
-            ("--channels 3", "the side of the images is public"),
-            ("--side 32", "whether they are grey or colour is public"),
-            (
-                "--side 30 --channels 3",
-                "--side 30: it must be a multiple of 4 from 28 to 64",
-            ),
-            ("--side 68 --channels 3", "--side 68"),
-            ("--side 32 --channels 2", "--channels 2: it must be 1 or 3"),
-            (
-                "--side 32 --channels 3 --classes a",
-                "lies in no folder of the 1 classes",
-            ),
-            (
-                "--side 32 --channels 3 --classes a,a",
-                "names of folders, each once",
-            ),
-            ("--side 32 --channels 3 --classes 10000", "1 to 256"),
-            ("--side 32 --channels 3 --epsilon -1", "--epsilon -1"),
-            ("--side 32 --channels 3 --delta 0.5", "delta"),
-            ("--side 32 --channels 3 --latent 1", "--latent 1"),
-            ("--side 32 --channels 3 --records 7", "at most 6"),
-            ("--side 32 --channels 3 --count 7", "--count 7"),
-            (
-                "--side 32 --channels 3 --most-per-unit 2",
-                "given with --unit",
-            ),
-            (
-                "--side 32 --channels 3 --unit-from-name ( --most-per-unit 2",
-                "a regular expression",
-            ),
-            (
-                "--side 32 --channels 3 --unit-from-name x --most-per-unit 2",
-                "has no unit",
-            ),
-            (
-                "--side 32 --channels 3 --unit /no/file --most-per-unit 2",
-                "/no/file",
-            ),
-            ("--side 32 --channels 3 --test /no/folder", "/no/folder"),
-        ],
+        "
+                --channels 3 => the side of the images is public
+                --side 32 => whether they are grey or colour is public
+                --side 30 --channels 3 => --side 30: it must be a multiple of 4 from 28 to 64
+                --side 68 --channels 3 => --side 68
+                --side 32 --channels 2 => --channels 2: it must be 1 or 3
+                --side 32 --channels 3 --classes a => lies in no folder of the 1 classes
+                --side 32 --channels 3 --classes a,a => names of folders, each once
+                --side 32 --channels 3 --classes 10000 => 1 to 256
+                --side 32 --channels 3 --epsilon -1 => --epsilon -1
+                --side 32 --channels 3 --delta 0.5 => delta
+                --side 32 --channels 3 --latent 1 => --latent 1
+                --side 32 --channels 3 --records 7 => at most 6
+                --side 32 --channels 3 --count 7 => --count 7
+                --side 32 --channels 3 --most-per-unit 2 => given with --unit
+                --side 32 --channels 3 --unit-from-name ( --most-per-unit 2 => a regular expression
+                --side 32 --channels 3 --unit-from-name x --most-per-unit 2 => has no unit
+                --side 32 --channels 3 --unit /no/file --most-per-unit 2 => /no/file
+                --side 32 --channels 3 --test /no/folder => /no/folder
+            ",
         run,
     );
     // A folder that is there is not written into.
@@ -444,14 +386,14 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     let image = input.join("a").join("person0-0.png");
     let bytes = fs::read(&image).expect("readable");
     fs::write(&image, &bytes[..bytes.len() / 2]).expect("written");
-    refuses(&[("--side 32 --channels 3", "a/person0-0.png")], run);
+    refuses("--side 32 --channels 3 => a/person0-0.png", run);
 }
 
 /// The drawn shapes, which need no file, and an archive of NumPy: the copy has the form of what it is of.
 #[test]
 fn copies_have_the_form_of_what_they_are_of() {
     let (home, out) = folder();
-    let shapes = run(&mut command(
+    let shapes = done(command(
         Path::new("shapes"),
         &out,
         "--latent 8 --count 20 --quick-scores --records 400",
@@ -460,13 +402,15 @@ fn copies_have_the_form_of_what_they_are_of() {
     assert!(out.join("copy/png/leaves").exists() && !out.join("copy/images.npz").exists());
     let again = home.path().join("again");
     let mut export = sliver("export");
-    run(export
-        .arg(&out)
-        .args(["--formats", "npz", "--count", "40", "--out"])
-        .arg(&again));
+    done(
+        export
+            .arg(&out)
+            .args(["--formats", "npz", "--count", "40", "--out"])
+            .arg(&again),
+    );
     let npz = again.join("images.npz");
     let second = home.path().join("second");
-    run(&mut command(
+    done(command(
         &npz,
         &second,
         "--classes 4 --latent 6 --cells 1 --no-privacy --count 5",
@@ -503,7 +447,7 @@ fn python_reads_copies_as_their_pages_say() {
         };
         let flags = format!("{ONE_CELL} --no-privacy --quick-scores --count 6 {formats}");
         let from = PathBuf::from(format!("{}{below}", input.display()));
-        run(&mut command(&from, &out, &flags));
+        done(command(&from, &out, &flags));
         python_reads(&out, module, value, expected);
     }
 }
@@ -518,8 +462,7 @@ pub(crate) fn python_reads(out: &Path, module: &str, value: &str, expected: &str
         return;
     };
     let code = format!("{}\nprint(({value}))", code.expect("a block of code"));
-    let output = python.current_dir(out).args(["-c", &code]).output();
-    let output = output.expect("Python starts");
+    let output = python.current_dir(out).args(["-c", &code]).ran();
     let said = text(&output.stdout);
     assert_eq!(said.trim(), expected, "{}", text(&output.stderr));
 }
@@ -531,18 +474,11 @@ fn cifar_10_is_a_data_set_by_name() {
         return;
     }
     let (_home, out) = folder();
-    let refused = command(Path::new("cifar10"), &out, "--public cifar10").output();
-    let said = text(&refused.expect("the binary starts").stderr);
-    assert!(
-        said.contains("--public cifar10: it must be other than"),
-        "{said}"
-    );
+    let said = refusal(command(Path::new("cifar10"), &out, "--public cifar10"));
+    says(&said, &["--public cifar10: it must be other than"]);
     let flags = "--epsilon 1 --delta 1e-5 --count 20 --quick-scores";
-    let printed = text(&run(&mut command(Path::new("cifar10"), &out, flags)).stdout);
-    assert!(
-        printed.contains("50000 private records, 10000 test records"),
-        "{printed}"
-    );
+    let printed = text(&done(command(Path::new("cifar10"), &out, flags)).stdout);
+    says(&printed, &["50000 private records, 10000 test records"]);
     assert!(out.join("copy/png/airplane").exists());
 }
 
@@ -561,7 +497,7 @@ fn a_unit_moves_what_is_released_no_more_than_the_ledger_says() {
             image.save(input.join(name)).expect("written");
         }
         let units = "--unit-from-name person([0-9]+) --most-per-unit 2 --insecure-noise-seed 4";
-        run(&mut command(
+        done(command(
             &input,
             &out,
             &format!("{method} --epsilon 2 --count 2 {units}"),
@@ -593,7 +529,7 @@ pub(crate) fn first_release(run: &Path, name: &str) -> (Vec<f64>, f64) {
     let ledger = fs::read_to_string(run.join("ledger.jsonl")).expect("a ledger");
     let first = ledger.lines().next().expect("a line");
     let line: serde_json::Value = serde_json::from_str(first).expect("JSON");
-    let sensitivity = line["sensitivity"].as_f64().expect("a number");
+    let sensitivity = number(&line["sensitivity"]);
     (release(run, name).0, sensitivity)
 }
 

@@ -7,8 +7,8 @@ use std::process::Command;
 use data::pictures::{Classes, Pictures, Public};
 use image::{GrayImage, Luma};
 
-use crate::program::{folder, json, lines, refuses, sliver, text};
-use crate::synth::{images, run};
+use crate::program::{Ran, done, folder, json, lines, refuses, says, sliver, text};
+use crate::synth::images;
 
 fn command(input: &str, flags: &str, out: &Path) -> Command {
     let mut command = sliver("synth");
@@ -30,11 +30,8 @@ fn a_generator_learns_from_what_was_released_once() {
             "--method merf --side 28 --channels {channels} --score-share 0 --epsilon 100 --delta 1e-5 --count 30"
         );
         let input = input.to_str().expect("a path");
-        let printed = text(&run(&mut command(input, &flags, &out)).stdout);
-        assert!(
-            printed.contains("DP-MERF") && printed.contains("1 releases"),
-            "{printed}"
-        );
+        let printed = text(&done(command(input, &flags, &out)).stdout);
+        says(&printed, &["DP-MERF", "1 releases"]);
         let card = json(&out.join("copy/card.json"));
         assert_eq!(
             (&card["count"], &card["image"]["channels"]),
@@ -45,10 +42,9 @@ fn a_generator_learns_from_what_was_released_once() {
         let export = |name: &str| {
             let to = home.path().join(name);
             let mut export = sliver("export");
-            export
-                .arg(&out)
-                .args(["--formats", "npz", "--count", "700", "--out"]);
-            run(export.arg(&to));
+            export.arg(&out);
+            export.args(["--formats", "npz", "--count", "700", "--out"]);
+            done(export.arg(&to));
             fs::read(to.join("images.npz")).expect("images")
         };
         let (before, ledger) = (export("before"), lines(&out));
@@ -63,7 +59,7 @@ fn a_generator_learns_from_what_was_released_once() {
         fs::remove_dir_all(out.join("copy")).expect("removed");
         let mut again = sliver("synth");
         again.arg("--resume").arg(&out).arg("--cache-dir");
-        run(again.arg(home.path().join("cache")));
+        done(again.arg(home.path().join("cache")));
         assert_eq!((lines(&out), ledger), (1, 1));
         assert!(
             kept == (
@@ -93,7 +89,7 @@ fn generated_images_are_of_their_class() {
         }
     }
     let flags = "--method merf --side 28 --channels 1 --no-privacy --quick-scores";
-    run(&mut command(input.to_str().expect("a path"), flags, &out));
+    done(command(input.to_str().expect("a path"), flags, &out));
     let public = Public {
         side: Some(28),
         channels: Some(1),
@@ -114,7 +110,7 @@ fn generated_images_are_of_their_class() {
 fn gaussian_is_one_cell_a_class() {
     let (_home, out) = folder();
     let flags = "--method gaussian --public cosines --records 400 --latent 8 --no-privacy --count 5 --quick-scores";
-    let printed = text(&run(&mut command("shapes", flags, &out)).stdout);
+    let printed = text(&done(command("shapes", flags, &out)).stdout);
     assert!(printed.contains("1 cells of 4 classes"), "{printed}");
     assert!(out.join("moments.bin").exists() && !out.join("cells.bin").exists());
 }
@@ -122,28 +118,13 @@ fn gaussian_is_one_cell_a_class() {
 #[test]
 fn what_a_baseline_does_not_have_is_refused() {
     refuses(
-        &[
-            (
-                "--method gaussian --cells 2",
-                "--cells 2: it must be 1 with --method gaussian",
-            ),
-            (
-                "--method merf --cells 1",
-                "--cells 1: it must be left out with --method merf",
-            ),
-            (
-                "--method merf --latent 8",
-                "--latent 8: it must be left out with --method merf",
-            ),
-            (
-                "--method merf --public glyphs",
-                "--public glyphs: it must be shapes",
-            ),
-            ("--method mean", "invalid value 'mean'"),
-        ],
-        |out, flags| {
-            let output = command("glyphs", &flags.join(" "), out).output();
-            output.expect("the binary starts")
-        },
+        "
+                --method gaussian --cells 2 => --cells 2: it must be 1 with --method gaussian
+                --method merf --cells 1 => --cells 1: it must be left out with --method merf
+                --method merf --latent 8 => --latent 8: it must be left out with --method merf
+                --method merf --public glyphs => --public glyphs: it must be shapes
+                --method mean => invalid value 'mean'
+            ",
+        |out, flags| command("glyphs", &flags.join(" "), out).ran(),
     );
 }

@@ -8,10 +8,10 @@ use data::Schema;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use crate::program::{folder, json, refuses, sliver, text};
-use crate::synth::{
-    files, first_release, is_near_its_bound, python_reads, release, run, unreleased,
+use crate::program::{
+    Ran, done, folder, json, number, refusal, refuses, says, sliver, text, words,
 };
+use crate::synth::{files, first_release, is_near_its_bound, python_reads, release, unreleased};
 
 const SCHEMA: &str = r#"
 [[column]]
@@ -74,16 +74,10 @@ pub(crate) fn people(home: &Path, records: usize) -> (PathBuf, PathBuf) {
 
 pub(crate) fn command(table: &Path, schema: &Path, out: &Path, flags: &str) -> Command {
     let mut command = sliver("synth");
-    command
-        .arg(table)
-        .arg("--schema")
-        .arg(schema)
-        .args(flags.split_whitespace());
-    command
-        .arg("--out")
-        .arg(out)
-        .arg("--cache-dir")
-        .arg(out.with_file_name("cache"));
+    command.arg(table).arg("--schema").arg(schema);
+    command.args(flags.split_whitespace());
+    command.arg("--out").arg(out).arg("--cache-dir");
+    command.arg(out.with_file_name("cache"));
     command
 }
 
@@ -91,24 +85,20 @@ pub(crate) fn command(table: &Path, schema: &Path, out: &Path, flags: &str) -> C
 fn a_table_becomes_one_that_may_be_published() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 3000);
-    let output = run(&mut command(
-        &table,
-        &schema,
-        &out,
-        "--epsilon 3 --rows 2000",
-    ));
+    let output = done(command(&table, &schema, &out, "--epsilon 3 --rows 2000"));
     let printed = text(&output.stdout);
-    for words in [
-        "3000 private records",
-        "the number of records, and the names, types and values of the columns, as the schema has them",
-        "label ill",
-        "neighbours: replace one record",
-        "3 releases",
-        "Noisy accuracy on the private records",
-        "exported  2000 records",
-    ] {
-        assert!(printed.contains(words), "{words}: {printed}");
-    }
+    says(
+        &printed,
+        &[
+            "3000 private records",
+            "the number of records, and the names, types and values of the columns, as the schema has them",
+            "label ill",
+            "neighbours: replace one record",
+            "3 releases",
+            "Noisy accuracy on the private records",
+            "exported  2000 records",
+        ],
+    );
     let copy = fs::read_to_string(out.join("copy/table.csv")).expect("a table");
     let lines: Vec<&str> = copy.lines().collect();
     assert_eq!((lines.len(), lines[0]), (2001, "age,ward,weight,ill"));
@@ -125,7 +115,7 @@ fn a_table_becomes_one_that_may_be_published() {
     assert!(right > 1800, "{right} of 2000");
     assert!(copy.contains("\"west, new\"") && !copy.contains("p1"));
     let card = json(&out.join("copy/card.json"));
-    assert!(card["privacy"]["epsilon_upper"].as_f64().expect("a number") <= 3.0 + 1e-9);
+    assert!(number(&card["privacy"]["epsilon_upper"]) <= 3.0 + 1e-9);
     // What may be published has no path, no comment of the schema, and no column that it ignores.
     for (name, bytes) in files(&out.join("copy")) {
         let content = String::from_utf8(bytes).expect("text");
@@ -152,41 +142,38 @@ fn a_table_becomes_one_that_may_be_published() {
         "--epsilon 3 --test {} --label ward",
         out.join("copy/table.csv").display()
     );
-    let printed = text(&run(&mut command(&twin, &schema, &other, &test)).stdout);
-    for words in [
-        "2000 test records",
-        "label ward",
-        "and the test records that --test names",
-        "Columns alone, the baseline",
-    ] {
-        assert!(printed.contains(words), "{words}: {printed}");
-    }
-    let refused = sliver("export")
-        .arg(&out)
-        .arg("--out")
-        .arg(home.path().join("none"))
-        .output();
-    let said = text(&refused.expect("the binary starts").stderr).replace(['\n', '│'], "");
+    let printed = text(&done(command(&twin, &schema, &other, &test)).stdout);
+    says(
+        &printed,
+        &[
+            "2000 test records",
+            "label ward",
+            "and the test records that --test names",
+            "Columns alone, the baseline",
+        ],
+    );
+    let said = refusal(
+        sliver("export")
+            .arg(&out)
+            .arg("--out")
+            .arg(home.path().join("none")),
+    );
     assert!(said.contains("make a copy with --rows"), "{said}");
     let draft = home.path().join("draft.toml");
-    run(sliver("schema")
-        .arg(out.join("copy/table.csv"))
-        .args(["--label", "ill", "--out"])
-        .arg(&draft));
+    done(
+        sliver("schema")
+            .arg(out.join("copy/table.csv"))
+            .args(["--label", "ill", "--out"])
+            .arg(&draft),
+    );
     let from = home.path().join("from");
     let mut of_public = sliver("synth");
-    of_public
-        .arg(&twin)
-        .arg("--schema-from")
-        .arg(&twin)
-        .args(["--no-privacy", "--label", "ill", "--out"])
-        .arg(&from);
-    run(of_public.arg("--cache-dir").arg(home.path().join("cache")));
+    of_public.arg(&twin).arg("--schema-from").arg(&twin);
+    of_public.args(["--no-privacy", "--label", "ill", "--out"]);
+    of_public.arg(&from);
+    done(of_public.arg("--cache-dir").arg(home.path().join("cache")));
     assert!(from.join("copy/table.csv").exists());
-    let refused = command(&table, &draft, &home.path().join("none"), "")
-        .output()
-        .expect("the binary starts");
-    let said = text(&refused.stderr).replace(['\n', '│'], "");
+    let said = refusal(command(&table, &draft, &home.path().join("none"), "").ran());
     assert!(said.contains("4 columns are not confirmed"), "{said}");
 }
 
@@ -198,7 +185,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
         let (home, out) = folder();
         let (table, schema) = people(home.path(), 600);
         let flags = format!("--epsilon 2 --rows 300 --insecure-noise-seed 3 {flags}");
-        run(&mut command(&table, &schema, &out, &flags));
+        done(command(&table, &schema, &out, &flags));
         let before = files(&out);
         fs::remove_dir_all(&out).expect("removed");
         let records = fs::read_to_string(&table).expect("a table");
@@ -211,24 +198,15 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
         };
         assert_ne!(records, replaced);
         fs::write(&table, replaced).expect("written");
-        run(&mut command(&table, &schema, &out, &flags));
+        done(command(&table, &schema, &out, &flags));
         let after = files(&out);
         assert_eq!(
             before.keys().collect::<Vec<_>>(),
             after.keys().collect::<Vec<_>>()
         );
-        let released = [
-            "columns.bin",
-            "pairs.bin",
-            "score.bin",
-            "copy.bin",
-            "columns.svg",
-            "pairs.svg",
-            "marginals.csv",
-            "copy/marginals.csv",
-            "report.html",
-            "copy/table.csv",
-        ];
+        let released = words(
+            "columns.bin pairs.bin score.bin copy.bin columns.svg pairs.svg marginals.csv copy/marginals.csv report.html copy/table.csv",
+        );
         for (name, one) in &before {
             let two = &after[name];
             let shown = name.display().to_string();
@@ -273,7 +251,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
 fn a_killed_run_resumes_from_what_it_released() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 600);
-    run(&mut command(&table, &schema, &out, "--epsilon 2"));
+    done(command(&table, &schema, &out, "--epsilon 2"));
     let (columns, ledger) = (
         fs::read(out.join("columns.bin")),
         fs::read_to_string(out.join("ledger.jsonl")),
@@ -290,11 +268,13 @@ fn a_killed_run_resumes_from_what_it_released() {
     fs::remove_dir_all(out.join("copy")).expect("removed");
     // The kind of the run is read from its folder.
     let mut again = sliver("synth");
-    run(again
-        .arg("--resume")
-        .arg(&out)
-        .arg("--cache-dir")
-        .arg(out.with_file_name("cache")));
+    done(
+        again
+            .arg("--resume")
+            .arg(&out)
+            .arg("--cache-dir")
+            .arg(out.with_file_name("cache")),
+    );
     assert_eq!(
         fs::read(out.join("columns.bin")).expect("kept"),
         columns.expect("kept")
@@ -316,18 +296,10 @@ fn a_killed_run_resumes_from_what_it_released() {
         .replace("max = 99", "max = 98");
     fs::write(&schema, other).expect("written");
     let mut again = sliver("synth");
-    again
-        .arg("--resume")
-        .arg(&out)
-        .arg("--cache-dir")
-        .arg(out.with_file_name("cache"));
-    let refused = again.output().expect("the binary starts");
-    let said = text(&refused.stderr).replace(['\n', '│'], "");
-    assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("is another than the run began with"),
-        "{said}"
-    );
+    again.arg("--resume").arg(&out).arg("--cache-dir");
+    again.arg(out.with_file_name("cache"));
+    let said = refusal(again.ran());
+    says(&said, &["is another than the run began with"]);
 }
 
 /// Units cost what they count, and what is known of them is how many there are.
@@ -336,14 +308,15 @@ fn units_are_in_the_promise() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 900);
     let flags = "--epsilon 2 --unit patient --most-per-unit 3";
-    let printed = text(&run(&mut command(&table, &schema, &out, flags)).stdout);
-    for words in [
-        "300 private records",
-        "all records of one unit, 3 of which count at most",
-        "the number of units",
-    ] {
-        assert!(printed.contains(words), "{words}: {printed}");
-    }
+    let printed = text(&done(command(&table, &schema, &out, flags)).stdout);
+    says(
+        &printed,
+        &[
+            "300 private records",
+            "all records of one unit, 3 of which count at most",
+            "the number of units",
+        ],
+    );
     // Counts have three times the noise of a plan of the same noise multiplier.
     let deviation = |of: &Path| release(of, "columns.bin").1;
     let noise = |of: &Path| {
@@ -352,7 +325,7 @@ fn units_are_in_the_promise() {
             .expect("a number")
     };
     let alone = home.path().join("alone");
-    run(&mut command(&table, &schema, &alone, "--epsilon 2"));
+    done(command(&table, &schema, &alone, "--epsilon 2"));
     let [units, records] = [&out, &alone].map(|of| deviation(of) / noise(of));
     assert!((units / records - 3.0).abs() < 1e-3, "{units} {records}");
 }
@@ -369,7 +342,7 @@ fn a_record_or_unit_moves_what_is_released_no_more_than_the_ledger_says() {
             (0..records).for_each(|_| all += record);
             fs::write(&table, all).expect("written");
             let flags = format!("--epsilon 2 --rows 10 --insecure-noise-seed 5 {flags}");
-            run(&mut command(&table, &schema, &out, &flags));
+            done(command(&table, &schema, &out, &flags));
             first_release(&out, "columns.bin")
         };
         let [(one, declared), (two, _)] =
@@ -385,8 +358,8 @@ fn the_noise_is_that_of_the_plan() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 300);
     let exact = home.path().join("exact");
-    run(&mut command(&table, &schema, &out, "--epsilon 2"));
-    run(&mut command(&table, &schema, &exact, "--no-privacy"));
+    done(command(&table, &schema, &out, "--epsilon 2"));
+    done(command(&table, &schema, &exact, "--no-privacy"));
     let ((noisy, deviation), (exact, none)) =
         (release(&out, "columns.bin"), release(&exact, "columns.bin"));
     assert!(none == 0.0 && noisy.len() > 300 && noisy.len() == exact.len());
@@ -409,29 +382,20 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 60);
     let records = fs::read_to_string(&table).expect("a table");
-    let run = |out: &Path, flags: &[&str]| {
-        command(&table, &schema, out, &flags.join(" "))
-            .output()
-            .expect("the binary starts")
-    };
-    let own = format!("--test {}", table.display());
-    refuses(
-        &[
-            ("--label none", "label 'none'"),
-            (
-                "--unit age --most-per-unit 1",
-                "expected a column of kind ignore",
-            ),
-            ("--unit patient --most-per-unit 0", "--most-per-unit 0"),
-            ("--rows 0", "--rows 0"),
-            ("--records 61", "--records 61: it must be at most 60"),
-            ("--records 1", "at least 2 records"),
-            ("--epsilon 0", "--epsilon 0"),
-            ("--score-share 0.6", "--score-share 0.6"),
-            (&own, "another table than the private one"),
-        ],
-        run,
+    let run = |out: &Path, flags: &[&str]| command(&table, &schema, out, &flags.join(" ")).ran();
+    let cases = format!(
+        "--label none => label 'none'
+        --unit age --most-per-unit 1 => expected a column of kind ignore
+        --unit patient --most-per-unit 0 => --most-per-unit 0
+        --rows 0 => --rows 0
+        --records 61 => --records 61: it must be at most 60
+        --records 1 => at least 2 records
+        --epsilon 0 => --epsilon 0
+        --score-share 0.6 => --score-share 0.6
+        --test {} => another table than the private one",
+        table.display()
     );
+    refuses(&cases, run);
     // Files that are no such tables: what a record holds is in no message.
     let secret = "secret-77";
     for (content, words) in [
@@ -456,15 +420,7 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
         (String::new(), "is empty"),
     ] {
         fs::write(&table, content).expect("written");
-        let output = command(&table, &schema, &out, "")
-            .output()
-            .expect("the binary starts");
-        let said = text(&output.stderr)
-            .replace(['\n', '│'], " ")
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        assert_eq!(output.status.code(), Some(2), "{words}: {said}");
+        let said = refusal(command(&table, &schema, &out, ""));
         assert!(said.contains(words), "{words}: {said}");
         assert!(!said.contains(secret), "{said}");
         assert!(!out.exists());
@@ -474,19 +430,9 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     fs::write(&single, "ill\nyes\nno\n").expect("written");
     let ill = SCHEMA.split("\n\n").last().expect("a column");
     fs::write(&of_single, ill).expect("written");
-    let refused = command(&single, &of_single, &out, "")
-        .output()
-        .expect("the binary starts");
-    let said = text(&refused.stderr).replace(['\n', '│'], " ");
-    assert!(
-        said.contains("--label ill: it must be a column beside others"),
-        "{said}"
-    );
-    let bare = sliver("synth")
-        .arg(&table)
-        .output()
-        .expect("the binary starts");
-    let said = text(&bare.stderr).replace(['\n', '│'], " ");
+    let said = refusal(command(&single, &of_single, &out, ""));
+    says(&said, &["--label ill: it must be a column beside others"]);
+    let said = refusal(sliver("synth").arg(&table).ran());
     assert!(said.contains("sliver schema"), "{said}");
 }
 
@@ -502,9 +448,9 @@ fn a_parquet_file_becomes_one() {
         .write(&table, &codes, &mut ChaCha20Rng::seed_from_u64(1))
         .expect("written");
     let flags = "--epsilon 2 --rows 300 --insecure-noise-seed 3";
-    run(&mut command(&table, &schema, &out, flags));
+    done(command(&table, &schema, &out, flags));
     let other = home.path().join("csv");
-    run(&mut command(&csv, &schema, &other, flags));
+    done(command(&csv, &schema, &other, flags));
     let copies = [out.join("copy/table.parquet"), other.join("copy/table.csv")];
     let [copy, same] = copies
         .each_ref()
@@ -532,10 +478,10 @@ fn a_parquet_file_becomes_one() {
         (&pattern, "of-texts", "table.csv"),
     ] {
         let out = home.path().join(place);
-        run(&mut command(of, &schema, &out, flags));
+        done(command(of, &schema, &out, flags));
         let made = known.coded(&out.join("copy").join(file)).expect("records");
         assert!(made.codes == copy.codes, "{place}");
-        run(sliver("schema").arg(of));
+        done(sliver("schema").arg(of));
     }
     assert!(home.path().join("parts.toml").exists() && home.path().join("texts.toml").exists());
 
@@ -546,22 +492,20 @@ fn a_parquet_file_becomes_one() {
         "--no-privacy --rows 100 --test {copy} --compare {}",
         copies[1].display()
     );
-    let printed = text(&run(&mut command(&table, &schema, &judged, &flags)).stdout);
-    assert!(
-        printed.contains("300 test records") && printed.contains("The compared copy"),
-        "{printed}"
-    );
+    let printed = text(&done(command(&table, &schema, &judged, &flags)).stdout);
+    says(&printed, &["300 test records", "The compared copy"]);
     let draft = home.path().join("draft.toml");
-    run(sliver("schema")
-        .arg(&copies[0])
-        .args(["--label", "ill", "--out"])
-        .arg(&draft));
+    done(
+        sliver("schema")
+            .arg(&copies[0])
+            .args(["--label", "ill", "--out"])
+            .arg(&draft),
+    );
     let mut of_public = sliver("synth");
     of_public.arg(&table).arg("--schema-from").arg(&copies[0]);
-    of_public
-        .args(["--no-privacy", "--rows", "50", "--out"])
-        .arg(home.path().join("from"));
-    run(of_public.arg("--cache-dir").arg(home.path().join("cache")));
+    of_public.args(["--no-privacy", "--rows", "50", "--out"]);
+    of_public.arg(home.path().join("from"));
+    done(of_public.arg("--cache-dir").arg(home.path().join("cache")));
     let value = "table.shape, list(table.columns), table['age'].dtype.kind, table['weight'].dtype.kind, \
                  set(table['ill']) <= {'yes', 'no'}, bool(table['weight'].isna().any())";
     let expected = "((300, 4), ['age', 'ward', 'weight', 'ill'], 'i', 'f', True, True)";
@@ -571,11 +515,7 @@ fn a_parquet_file_becomes_one() {
     let bytes = fs::read(&table).expect("a table");
     fs::write(&table, &bytes[..bytes.len() / 2]).expect("written");
     let none = home.path().join("none");
-    let refused = command(&table, &schema, &none, "")
-        .output()
-        .expect("the binary starts");
-    let said = text(&refused.stderr).replace(['\n', '│'], " ");
-    assert_eq!(refused.status.code(), Some(2), "{said}");
+    let said = refusal(command(&table, &schema, &none, ""));
     assert!(
         said.contains("expected a Parquet file") && !none.exists(),
         "{said}"
@@ -599,12 +539,7 @@ fn python_reads_copies_as_their_pages_say() {
         fs::write(&table, records).expect("written");
         let text = fs::read_to_string(&schema).expect("a schema");
         fs::write(&schema, format!("{line}{text}")).expect("written");
-        run(&mut command(
-            &table,
-            &schema,
-            &out,
-            "--no-privacy --rows 12",
-        ));
+        done(command(&table, &schema, &out, "--no-privacy --rows 12"));
         let value = "table.shape, list(table.columns), table['age'].dtype.kind, set(table['ill']) <= {'yes', 'no'}";
         let expected = "((12, 4), ['age', 'ward', 'weight', 'ill'], 'i', True)";
         python_reads(&out, "pandas", value, expected);
@@ -674,7 +609,7 @@ fn a_copy_keeps_the_rules_of_its_schema() {
     };
     let made = |out: &Path, rules: &str| {
         fs::write(&schema, format!("{STAYS}{rules}")).expect("written");
-        let output = run(&mut command(
+        let output = done(command(
             &table,
             &schema,
             out,
@@ -707,23 +642,15 @@ fn a_copy_keeps_the_rules_of_its_schema() {
 fn tables_by_name_are_copied() {
     let (_home, out) = folder();
     let mut command = sliver("synth");
-    command
-        .args([
-            "biased",
-            "--records",
-            "2000",
-            "--epsilon",
-            "4",
-            "--ceilings",
-            "--out",
-        ])
-        .arg(&out);
-    let printed = text(&run(command.arg("--cache-dir").arg(out.with_file_name("cache"))).stdout);
-    for words in [
-        "label label",
-        "Reads private records, the ceiling",
-        "boosted trees",
-    ] {
-        assert!(printed.contains(words), "{words}: {printed}");
-    }
+    command.args(words("biased --records 2000 --epsilon 4 --ceilings --out"));
+    command.arg(&out);
+    let printed = text(&done(command.arg("--cache-dir").arg(out.with_file_name("cache"))).stdout);
+    says(
+        &printed,
+        &[
+            "label label",
+            "Reads private records, the ceiling",
+            "boosted trees",
+        ],
+    );
 }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::program::{folder, json, refuses, sliver, text};
-use crate::synth::{first_release, is_near_its_bound, run};
+use crate::program::{Ran, done, folder, json, number, refusal, refuses, says, sliver, text};
+use crate::synth::{first_release, is_near_its_bound};
 use crate::synth_table::command;
 
 const SCHEMA: &str = r#"missing = [""]
@@ -71,14 +71,15 @@ fn ranges_and_categories_are_found_with_noise() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 4000, "");
     let flags = "--epsilon 3 --private-schema 0.2 --rows 1000";
-    let printed = text(&run(&mut command(&table, &schema, &out, flags)).stdout);
-    for words in [
-        "ranges and categories of age, seen, ward are found with noise, by a share of the budget",
-        "6 releases",
-        "3 have values that are found with noise",
-    ] {
-        assert!(printed.contains(words), "{words}: {printed}");
-    }
+    let printed = text(&done(command(&table, &schema, &out, flags)).stdout);
+    says(
+        &printed,
+        &[
+            "ranges and categories of age, seen, ward are found with noise, by a share of the budget",
+            "6 releases",
+            "3 have values that are found with noise",
+        ],
+    );
     let schema_of_copy = found(&out);
     let columns = schema_of_copy["column"].as_array().expect("columns");
     let [min, max] = ["min", "max"].map(|end| columns[0][end].as_integer().expect("a number"));
@@ -118,7 +119,7 @@ fn ranges_and_categories_are_found_with_noise() {
         );
     }
     let card = json(&out.join("copy/card.json"));
-    assert!(card["privacy"]["epsilon_upper"].as_f64().expect("a number") <= 3.0 + 1e-9);
+    assert!(number(&card["privacy"]["epsilon_upper"]) <= 3.0 + 1e-9);
     // The ledger has the threshold's delta: an accountant counts it.
     let ledger = fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
     assert!(ledger.contains("\"failure\""), "{ledger}");
@@ -136,12 +137,9 @@ fn ranges_and_categories_are_found_with_noise() {
     }
     fs::remove_dir_all(out.join("copy")).expect("removed");
     let mut again = sliver("synth");
-    again
-        .arg("--resume")
-        .arg(&out)
-        .arg("--cache-dir")
-        .arg(out.with_file_name("cache"));
-    run(&mut again);
+    again.arg("--resume").arg(&out).arg("--cache-dir");
+    again.arg(out.with_file_name("cache"));
+    done(again);
     assert_eq!(
         fs::read(out.join("categories.json")).expect("names"),
         before
@@ -154,7 +152,7 @@ fn ranges_and_categories_are_found_with_noise() {
     let little = home.path().join("little");
     let (table, schema) = people(home.path(), 40, "");
     let flags = "--epsilon 0.1 --private-schema 0.1";
-    run(&mut command(&table, &schema, &little, flags));
+    done(command(&table, &schema, &little, flags));
     let page = fs::read_to_string(little.join("report.html")).expect("a page");
     assert!(page.matches("found no values of").count() >= 3, "{page}");
 }
@@ -169,7 +167,7 @@ fn what_a_record_or_unit_moves_is_within_the_bound() {
             let flags = format!(
                 "--epsilon 2 --rows 10 --private-schema 0.1 --insecure-noise-seed 5 {flags}"
             );
-            run(&mut command(&table, &schema, &out, &flags));
+            done(command(&table, &schema, &out, &flags));
             first_release(&out, "ranges.bin")
         };
         let [(one, declared), (two, _)] = [
@@ -194,7 +192,7 @@ fn a_unit_names_nothing_alone() {
             .collect();
         let (table, schema) = people(home.path(), 600, &last);
         let flags = "--epsilon 5 --private-schema 0.3 --rows 10 --unit patient --most-per-unit 2";
-        run(&mut command(&table, &schema, &out, flags));
+        done(command(&table, &schema, &out, flags));
         let names = fs::read_to_string(out.join("categories.json")).expect("names");
         assert_eq!(names.contains("mine"), found, "{names}");
     }
@@ -205,15 +203,15 @@ fn what_is_wrong_is_said_before_anything_is_released() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 60, "");
     let run = |out: &Path, flags: &[&str]| {
-        let mut command = command(&table, &schema, out, &flags.join(" "));
-        command.output().expect("the binary starts")
+        let command = command(&table, &schema, out, &flags.join(" "));
+        command.ran()
     };
     refuses(
-        &[
-            ("", "missing field `min`"),
-            ("--private-schema 0.6", "--private-schema 0.6"),
-            ("--private-schema 0", "--private-schema 0"),
-        ],
+        "
+                 => missing field `min`
+                --private-schema 0.6 => --private-schema 0.6
+                --private-schema 0 => --private-schema 0
+            ",
         run,
     );
     let closed = SCHEMA
@@ -241,18 +239,7 @@ fn what_is_wrong_is_said_before_anything_is_released() {
         ),
     ] {
         fs::write(&schema, text).expect("written");
-        let output = command(&table, &schema, &out, "--private-schema 0.1").output();
-        let output = output.expect("the binary starts");
-        let said = text_of(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{words}: {said}");
+        let said = refusal(command(&table, &schema, &out, "--private-schema 0.1"));
         assert!(said.contains(words), "{words}: {said}");
     }
-}
-
-fn text_of(bytes: &[u8]) -> String {
-    text(bytes)
-        .replace(['\n', '│'], " ")
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
 }

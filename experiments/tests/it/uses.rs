@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::program::{SCHEMA, json, sliver, text};
+use crate::program::{Ran, SCHEMA, json, refusal, sliver, text, words};
 
 /// Runs a program in a run folder of its own and gives what it warned of: the same in its first lines,
 /// in `run.json`, in its promise and on its page.
@@ -14,8 +14,7 @@ fn warnings(home: &Path, name: &str, experiment: &str, arguments: &[&str]) -> Ve
         .arg(home.join("cache"))
         .arg("--out")
         .arg(&out)
-        .output()
-        .expect("the binary starts");
+        .ran();
     let message = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let lines = message
@@ -58,16 +57,8 @@ fn swae(home: &Path, name: &str, records: &str) -> Vec<String> {
 fn swae_and_flow_learn_of_each_other() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let flow = |name| {
-        let arguments = [
-            "gaussian",
-            "--records",
-            "400",
-            "--public-records",
-            "200",
-            "--public-epochs",
-            "1",
-            "--quick-scores",
-        ];
+        let arguments =
+            words("gaussian --records 400 --public-records 200 --public-epochs 1 --quick-scores");
         warnings(home.path(), name, "flow", &arguments)
     };
     assert!(swae(home.path(), "first", "60000").is_empty());
@@ -106,16 +97,15 @@ fn a_refused_run_leaves_no_note() {
         ("flow", &["--public", "glyphs"], &free, "--public glyphs"),
     ];
     for (experiment, arguments, out, says) in cases {
-        let output = sliver(experiment)
-            .args(["--backend", "flex", "--cache-dir"])
-            .arg(&cache)
-            .arg("--out")
-            .arg(out)
-            .args(arguments)
-            .output()
-            .expect("the binary starts");
-        let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        let message = refusal(
+            sliver(experiment)
+                .args(["--backend", "flex", "--cache-dir"])
+                .arg(&cache)
+                .arg("--out")
+                .arg(out)
+                .args(arguments)
+                .ran(),
+        );
         assert!(message.contains(says), "{arguments:?}: {message}");
         assert!(!cache.join("splits").exists(), "{experiment} {arguments:?}");
         assert!(!free.exists());
@@ -173,8 +163,7 @@ fn a_table_that_is_public_and_private_in_turn_is_told() {
         .args(["--csv", &mine, "--test-csv", &mine, "--schema", &schema])
         .arg("--out")
         .arg(home.path().join("5"))
-        .output()
-        .expect("the binary starts");
+        .ran();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("the same records as --csv"));
 }

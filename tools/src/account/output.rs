@@ -72,7 +72,6 @@ impl Answer {
         self.fields.push((name, json!(value), in_full));
     }
 
-    /// Prints it.
     pub(super) fn print(self, as_json: bool) {
         if as_json {
             let object: Map<String, Value> = self

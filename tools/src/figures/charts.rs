@@ -7,9 +7,7 @@ use reporting::figures::{
 
 use super::runs::{FairRun, distinct};
 
-/// A chart.
 pub(super) struct Chart {
-    /// Its file.
     pub file: String,
     /// What it shows.
     pub caption: String,

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use reporting::diagnostic::Failure;
+use reporting::diagnostic::{Failure, OrFailed};
 use reporting::figures::{LineChart, Particles, Scale, Series, Snapshot, mean_and_deviation};
 use serde_json::Value;
 
@@ -64,23 +64,19 @@ impl Run {
 }
 
 /// The panels of a run in its folder, by step.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] where one cannot be read.
 pub fn circle_panels(folder: &Path) -> Result<BTreeMap<u64, Snapshot>, Failure> {
     let mut panels = BTreeMap::new();
-    let files = std::fs::read_dir(folder).map_err(Failure::failed)?;
+    let files = std::fs::read_dir(folder).or_failed()?;
     for entry in files {
-        let path = entry.map_err(Failure::failed)?.path();
+        let path = entry.or_failed()?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if !(name.starts_with("panel-") && name.ends_with(".json")) {
             continue;
         }
-        let text = std::fs::read_to_string(&path).map_err(Failure::failed)?;
-        let panel: Value = serde_json::from_str(&text).map_err(Failure::failed)?;
+        let text = std::fs::read_to_string(&path).or_failed()?;
+        let panel: Value = serde_json::from_str(&text).or_failed()?;
         let step = panel["step"].as_u64().unwrap_or(0);
-        let points = serde_json::from_value(panel["points"].clone()).map_err(Failure::failed)?;
+        let points = serde_json::from_value(panel["points"].clone()).or_failed()?;
         panels.insert(
             step,
             Snapshot {

@@ -69,11 +69,6 @@ impl Arguments {
 }
 
 /// Draws everything that the runs allow, and says where.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] where there is no finished run or one cannot be read; [`Failure::Failed`]
-/// where a figure cannot be written.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (folders, out) = (arguments.folders(), arguments.out());
     if arguments.experiment == "docs" {

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 /// One finished run.
 pub(super) struct FairRun {
-    /// Its folder.
     pub folder: PathBuf,
     /// Its task, with the notion where that is not statistical parity.
     pub kind: String,

@@ -10,11 +10,6 @@ use reporting::report::{RunRecord, Sweep, find_runs, markdown, page};
 use reporting::run_folder::write_file;
 
 /// Runs one command of the tool.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] names the run folder, file and field that cannot be read, or the flag;
-/// [`Failure::Failed`] where the page cannot be written.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(out) = &arguments.out
         && out.extension().is_none_or(|ending| ending != "html")

@@ -13,7 +13,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use arguments::Scheduler;
-use reporting::diagnostic::Failure;
+use reporting::diagnostic::{Failure, OrFailed};
 use runner::{Place, Runner};
 use slurm::Array;
 
@@ -38,7 +38,7 @@ pub fn run(
     let sweep = Sweep::parse(&text).map_err(|why| {
         Failure::input(format!("{}: {why}", arguments.file.display()), grid::HELP)
     })?;
-    let folder = std::path::absolute(arguments.folder(&sweep)).map_err(Failure::failed)?;
+    let folder = std::path::absolute(arguments.folder(&sweep)).or_failed()?;
     let known = experiments
         .iter()
         .find(|(name, _)| *name == sweep.experiment);

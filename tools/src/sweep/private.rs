@@ -16,7 +16,7 @@ use rand::RngExt;
 use rand::rand_core::UnwrapErr;
 use rand::rngs::SysRng;
 use reporting::checksum::hex;
-use reporting::diagnostic::Failure;
+use reporting::diagnostic::{Failure, OrFailed};
 use reporting::report::{Better, DRAWN, Metric, RunRecord, command_line};
 use reporting::run_folder::write_file;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,6 @@ struct Drawn {
     request: String,
     /// The epsilon of each run, where it was chosen for the selection.
     epsilon: Option<f64>,
-    /// The cells, one for each run.
     cells: Vec<usize>,
 }
 
@@ -227,8 +226,7 @@ fn with_epsilon(cell: &Cell, epsilon: Option<f64>) -> Cell {
 
 /// What a run of this cell would release.
 fn planned(runner: &Runner, cell: &Cell) -> Result<Planned, Failure> {
-    let output = runner.command(cell).arg("--plan").output();
-    let output = output.map_err(Failure::failed)?;
+    let output = runner.command(cell).arg("--plan").output().or_failed()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.lines().rfind(|line| !line.trim().is_empty());
     match last.map(serde_json::from_str) {
@@ -337,7 +335,7 @@ fn drawn(secret: &Path, request: &str) -> Result<Option<Drawn>, Failure> {
     if !path.exists() {
         return Ok(None);
     }
-    let bytes = fs::read(&path).map_err(Failure::failed)?;
+    let bytes = fs::read(&path).or_failed()?;
     let drawn: Option<Drawn> = serde_json::from_slice(&bytes).ok();
     drawn
         .filter(|drawn| drawn.request == request)
@@ -400,13 +398,11 @@ fn more_than_planned(run: &Path, planned: u64) -> Result<Option<Event>, Failure>
         )));
     }
     let more = entries.releases() > planned;
-    more.then(|| entries.event())
-        .transpose()
-        .map_err(Failure::failed)
+    more.then(|| entries.event()).transpose().or_failed()
 }
 
 fn entries(run: &Path) -> Result<Entries, Failure> {
-    Ledger::read(&run.join("ledger.jsonl")).map_err(Failure::failed)
+    Ledger::read(&run.join("ledger.jsonl")).or_failed()
 }
 
 /// The score that chooses: the first result with the text in its name, in any case.
@@ -477,25 +473,25 @@ fn release(
         }
         Ok(part)
     };
-    let part = attempt().map_err(Failure::failed)?;
+    let part = attempt().or_failed()?;
     ledger(part.path(), &entries(&record.folder)?, promise)?;
     let run = told(record, metric, promise, epsilon, cells, arguments)?;
-    let bytes = serde_json::to_vec_pretty(&run).map_err(Failure::failed)?;
+    let bytes = serde_json::to_vec_pretty(&run).or_failed()?;
     write_file(&part.path().join("run.json"), &bytes)?;
     reporting::report::write(part.path())?;
-    fs::remove_file(part.path().join(".lock")).map_err(Failure::failed)?;
+    fs::remove_file(part.path().join(".lock")).or_failed()?;
     let made = part.keep();
     #[cfg(unix)]
     {
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(&made, open).map_err(Failure::failed)?;
+        fs::set_permissions(&made, open).or_failed()?;
     }
-    fs::rename(&made, best).map_err(Failure::failed)
+    fs::rename(&made, best).or_failed()
 }
 
 /// One line with what the selection costs, and one for the releases of the run, which it covers.
 fn ledger(folder: &Path, own: &Entries, promise: &Promise) -> Result<(), Failure> {
-    let mut ledger = Ledger::create(&folder.join("ledger.jsonl")).map_err(Failure::failed)?;
+    let mut ledger = Ledger::create(&folder.join("ledger.jsonl")).or_failed()?;
     let covered = own.releases().saturating_sub(1);
     let selected = Event::Selected {
         runs: promise.selection.runs(),
@@ -512,7 +508,7 @@ fn ledger(folder: &Path, own: &Entries, promise: &Promise) -> Result<(), Failure
             secret_noise: true,
         };
         if count > 0 {
-            ledger.append(&line).map_err(Failure::failed)?;
+            ledger.append(&line).or_failed()?;
         }
     }
     Ok(())
@@ -527,7 +523,7 @@ fn told(
     cells: usize,
     arguments: &Arguments,
 ) -> Result<Value, Failure> {
-    let mut run = serde_json::to_value(&record.run).map_err(Failure::failed)?;
+    let mut run = serde_json::to_value(&record.run).or_failed()?;
     let neighbours = run["plan"]["neighbours"]
         .as_str()
         .unwrap_or_default()

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use reporting::diagnostic::Failure;
+use reporting::diagnostic::{Failure, OrFailed};
 use reporting::interrupt::Interrupt;
 use reporting::report::command_line;
 
@@ -15,8 +15,9 @@ use super::slurm::Array;
 /// Where cells are run.
 pub(super) enum Place<'a> {
     /// On this machine, so many at a time.
-    Here { workers: usize },
-    /// By Slurm.
+    Here {
+        workers: usize,
+    },
     Slurm(Array<'a>),
 }
 
@@ -130,7 +131,7 @@ impl<'a> Runner<'a> {
                 });
             }
         });
-        failed.into_inner().map_err(Failure::failed)
+        failed.into_inner().or_failed()
     }
 
     fn one(&self, cell: &Cell, folder: &Path) -> Result<(), String> {

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use reporting::checksum::hex;
-use reporting::diagnostic::Failure;
+use reporting::diagnostic::{Failure, OrFailed};
 use reporting::interrupt::Interrupt;
 
 use super::grid::Cell;
@@ -55,7 +55,7 @@ impl Array<'_> {
             Failure::input(format!("{}: {e}", logs.display()), "choose another --out")
         })?;
         // One folder, one name: so the queue tells whether an array is at these runs.
-        let path = folder.canonicalize().map_err(Failure::failed)?;
+        let path = folder.canonicalize().or_failed()?;
         let name = format!("sliver-{}", &hex(path.as_os_str().as_encoded_bytes())[..10]);
         if let Some(job) = queued(&name)?.first() {
             return Err(Failure::input(
@@ -132,7 +132,7 @@ impl Array<'_> {
         name: &str,
     ) -> Result<String, Failure> {
         let path = logs.join("array.sh");
-        std::fs::write(&path, script(runner, cells, folder)).map_err(Failure::failed)?;
+        std::fs::write(&path, script(runner, cells, folder)).or_failed()?;
         let mut tasks = format!("0-{}", cells.len() - 1);
         if let Some(workers) = self.workers {
             tasks += &format!("%{workers}");

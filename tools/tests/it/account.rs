@@ -5,57 +5,48 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-fn account(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_account"))
-        .args(arguments)
-        .output()
-        .unwrap()
+fn account(flags: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_account"));
+    command.args(flags.split_whitespace()).output().unwrap()
 }
 
-fn json(arguments: &[&str]) -> Value {
-    let output = account(arguments);
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        output.status.success(),
-        "{arguments:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    serde_json::from_str(&text).unwrap()
+/// An answer for people.
+fn text(flags: &str) -> String {
+    String::from_utf8(account(flags).stdout).unwrap()
 }
 
-fn refused(arguments: &[&str], words: &[&str]) {
-    let output = account(arguments);
+/// An answer for programs.
+fn json(flags: &str) -> Value {
+    let output = account(&format!("{flags} --json"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{flags}: {said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+fn refused(flags: &str, words: &[&str]) {
+    let output = account(flags);
     let text = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+    assert_eq!(output.status.code(), Some(2), "{flags}: {text}");
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for word in words {
-        assert!(
-            flat.contains(word),
-            "{arguments:?}: {word:?} is not in {text}"
-        );
+        assert!(flat.contains(word), "{flags}: {word:?} is not in {text}");
     }
 }
 
-const AUTOENCODER: [&str; 6] = ["--records", "60000", "--batch", "600", "--steps", "5000"];
-
-fn asked<'a>(command: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let mut arguments = vec![command];
-    arguments.extend(AUTOENCODER);
-    arguments.extend(more);
-    arguments
-}
+const AUTOENCODER: &str = "--records 60000 --batch 600";
+const Z1: &str = "--noise-multiplier 1 --delta 1e-5";
 
 #[test]
 fn epsilon_answers_people_and_programs() {
-    let flags = asked(
-        "epsilon",
-        &["--noise-multiplier", "0.76", "--delta", "1e-5"],
-    );
-    let output = account(&flags);
-    let text = String::from_utf8(output.stdout).unwrap();
+    let flags = format!("epsilon {AUTOENCODER} --steps 5000 --noise-multiplier 0.76 --delta 1e-5");
+    let text = text(&flags);
     assert!(text.contains("epsilon") && text.contains("9.96"), "{text}");
-    let answer = json(&[&flags[..], &["--json"]].concat());
-    assert!((answer["epsilon"].as_f64().unwrap() - 9.963).abs() < 1e-3);
+    let answer = json(&flags);
+    assert!((number(&answer["epsilon"]) - 9.963).abs() < 1e-3);
     assert_eq!(answer["delta"], 1e-5);
     assert_eq!(answer["accountant"], "pld");
     assert_eq!(answer["is_upper_bound"], true);
@@ -63,190 +54,59 @@ fn epsilon_answers_people_and_programs() {
 }
 
 #[test]
-fn noise_meets_its_target() {
-    let answer = json(&asked(
-        "noise",
-        &["--target-epsilon", "10", "--delta", "1e-5", "--json"],
-    ));
-    assert!((answer["noise_multiplier"].as_f64().unwrap() - 0.759).abs() < 5e-4);
-    assert!(answer["epsilon"].as_f64().unwrap() <= 10.0);
+fn each_number_follows_from_the_others() {
+    let steps = "--steps 5000";
+    let noise = format!("noise {AUTOENCODER} {steps}");
+    let answer = json(&format!("{noise} --target-epsilon 10 --delta 1e-5"));
+    assert!((number(&answer["noise_multiplier"]) - 0.759).abs() < 5e-4);
+    assert!(number(&answer["epsilon"]) <= 10.0);
     refused(
-        &asked("noise", &["--target-epsilon", "1", "--delta", "0"]),
+        &format!("{noise} --target-epsilon 1 --delta 0"),
         &["no noise multiplier", "nearest", "--target-epsilon"],
     );
-}
-
-#[test]
-fn delta_and_epsilon_agree() {
-    let delta = json(&asked(
-        "delta",
-        &["--noise-multiplier", "0.76", "--epsilon", "9.963", "--json"],
-    ));
-    assert!((delta["delta"].as_f64().unwrap() / 1e-5 - 1.0).abs() < 1e-2);
-}
-
-#[test]
-fn budgets_give_steps_and_batches() {
-    let steps = json(&[
-        "steps",
-        "--records",
-        "60000",
-        "--batch",
-        "600",
-        "--noise-multiplier",
-        "0.76",
-        "--target-epsilon",
-        "9.97",
-        "--delta",
-        "1e-5",
-        "--json",
-    ]);
+    let z = "--noise-multiplier 0.76";
+    let delta = json(&format!("delta {AUTOENCODER} {steps} {z} --epsilon 9.963"));
+    assert!((number(&delta["delta"]) / 1e-5 - 1.0).abs() < 1e-2);
+    let budget = format!("{z} --target-epsilon 9.97 --delta 1e-5");
+    let found = json(&format!("steps {AUTOENCODER} {budget}"));
     assert!(
-        (4990..5100).contains(&steps["steps"].as_u64().unwrap()),
-        "{steps}"
+        (4990..5100).contains(&found["steps"].as_u64().unwrap()),
+        "{found}"
     );
-    let batch = json(&[
-        "batch",
-        "--records",
-        "60000",
-        "--steps",
-        "5000",
-        "--noise-multiplier",
-        "0.76",
-        "--target-epsilon",
-        "9.97",
-        "--delta",
-        "1e-5",
-        "--json",
-    ]);
+    let found = json(&format!("batch --records 60000 {steps} {budget}"));
     assert!(
-        (600..605).contains(&batch["batch"].as_u64().unwrap()),
-        "{batch}"
+        (600..605).contains(&found["batch"].as_u64().unwrap()),
+        "{found}"
     );
-    refused(
-        &[
-            "batch",
-            "--records",
-            "60000",
-            "--batch",
-            "600",
-            "--noise-multiplier",
-            "1",
-            "--target-epsilon",
-            "1",
-            "--delta",
-            "1e-5",
-            "--steps",
-            "10",
-        ],
-        &["--batch"],
-    );
+    let both = format!("batch {AUTOENCODER} --steps 10 --target-epsilon 1 {Z1}");
+    refused(&both, &["--batch"]);
 }
 
 #[test]
 fn samplers_and_groups() {
-    let poisson = json(&[
-        "epsilon",
-        "--sampler",
-        "poisson",
-        "--rate",
-        "0.01",
-        "--steps",
-        "10000",
-        "--noise-multiplier",
-        "4",
-        "--delta",
-        "1e-5",
-        "--json",
-    ]);
-    assert!((poisson["epsilon"].as_f64().unwrap() - 0.9469).abs() < 1e-3);
-    assert_eq!(poisson["neighbours"], "add-remove");
+    let four = "--noise-multiplier 4 --delta 1e-5";
+    let poisson = "epsilon --sampler poisson";
+    let answer = json(&format!("{poisson} --rate 0.01 --steps 10000 {four}"));
+    assert!((number(&answer["epsilon"]) - 0.9469).abs() < 1e-3);
+    assert_eq!(answer["neighbours"], "add-remove");
     // A rate that is made of the number of records says it.
-    let of_records = |more: &[&'static str]| {
-        let base = [
-            "epsilon",
-            "--sampler",
-            "poisson",
-            "--records",
-            "60000",
-            "--batch",
-            "600",
-        ];
-        let steps = [
-            "--steps",
-            "10",
-            "--noise-multiplier",
-            "4",
-            "--delta",
-            "1e-5",
-            "--json",
-        ];
-        [&base[..], &steps, more].concat()
-    };
-    let public = json(&of_records(&[]));
-    assert_eq!(public["neighbours"], "zero-out");
-    let flags = of_records(&["--neighbours", "add-remove"]);
-    refused(&flags, &["--neighbours add-remove", "zero-out", "--rate"]);
+    let of_records = format!("{poisson} {AUTOENCODER} --steps 10 {four}");
+    assert_eq!(json(&of_records)["neighbours"], "zero-out");
+    refused(
+        &format!("{of_records} --neighbours add-remove"),
+        &["--neighbours add-remove", "zero-out", "--rate"],
+    );
     let both = ["add-remove", "zero-out"].map(|neighbours| {
-        let base = [
-            "epsilon",
-            "--sampler",
-            "poisson",
-            "--rate",
-            "0.01",
-            "--steps",
-            "10",
-        ];
-        let noise = [
-            "--noise-multiplier",
-            "4",
-            "--delta",
-            "1e-5",
-            "--json",
-            "--neighbours",
-        ];
-        json(&[&base[..], &noise, &[neighbours]].concat())["epsilon"].clone()
+        let flags = format!("{poisson} --rate 0.01 --steps 10 {four} --neighbours {neighbours}");
+        json(&flags)["epsilon"].clone()
     });
     assert_eq!(both[0], both[1]);
-    let plain = json(&[
-        "epsilon",
-        "--sampler",
-        "none",
-        "--noise-multiplier",
-        "1",
-        "--delta",
-        "1e-5",
-        "--json",
-    ]);
-    assert!((plain["epsilon"].as_f64().unwrap() - 4.377_178).abs() < 1e-5);
-    let groups = json(&[
-        "epsilon",
-        "--group",
-        "1000:10",
-        "--group",
-        "500:20",
-        "--steps",
-        "50",
-        "--noise-multiplier",
-        "1",
-        "--delta",
-        "1e-5",
-        "--json",
-    ]);
-    let largest = json(&[
-        "epsilon",
-        "--records",
-        "500",
-        "--batch",
-        "20",
-        "--steps",
-        "50",
-        "--noise-multiplier",
-        "1",
-        "--delta",
-        "1e-5",
-        "--json",
-    ]);
+    let plain = json(&format!("epsilon --sampler none {Z1}"));
+    assert!((number(&plain["epsilon"]) - 4.377_178).abs() < 1e-5);
+    let groups = json(&format!(
+        "epsilon --group 1000:10 --group 500:20 --steps 50 {Z1}"
+    ));
+    let largest = json(&format!("epsilon --records 500 --batch 20 --steps 50 {Z1}"));
     assert_eq!(groups["epsilon"], largest["epsilon"]);
     assert_eq!(groups["neighbours"], "k-end");
 }
@@ -254,115 +114,62 @@ fn samplers_and_groups() {
 #[test]
 fn accountants_that_are_no_bounds_say_so_everywhere() {
     for name in ["gdp-clt-uniform", "gdp-clt-poisson"] {
-        let flags = asked(
-            "epsilon",
-            &[
-                "--noise-multiplier",
-                "0.76",
-                "--delta",
-                "1e-5",
-                "--accountant",
-                name,
-            ],
-        );
-        let text = String::from_utf8(account(&flags).stdout).unwrap();
+        let flags = format!("epsilon {AUTOENCODER} --steps 5000 {Z1} --accountant {name}");
+        let text = text(&flags);
         assert!(text.contains("not an upper bound"), "{text}");
-        let answer = json(&[&flags[..], &["--json"]].concat());
+        let answer = json(&flags);
         assert_eq!(answer["is_upper_bound"], false);
-        assert!(
-            answer["note"]
-                .as_str()
-                .unwrap()
-                .contains("not an upper bound")
-        );
+        let note = answer["note"].as_str().unwrap();
+        assert!(note.contains("not an upper bound"), "{note}");
     }
 }
 
 #[test]
 fn compare_puts_claims_beside_the_truth() {
-    let flags = asked("compare", &["--target-epsilon", "5", "--delta", "1e-5"]);
-    let text = String::from_utf8(account(&flags).stdout).unwrap();
-    assert!(
-        text.contains("gdp-clt-poisson") && text.contains("not an upper bound"),
-        "{text}"
-    );
-    let answer = json(&[&flags[..], &["--json"]].concat());
+    let flags = format!("compare {AUTOENCODER} --steps 5000 --target-epsilon 5 --delta 1e-5");
+    let text = text(&flags);
+    for words in ["gdp-clt-poisson", "not an upper bound"] {
+        assert!(text.contains(words), "{text}");
+    }
+    let answer = json(&flags);
     let rows = answer["accountants"].as_array().unwrap();
     let row = |name: &str| rows.iter().find(|row| row["accountant"] == name).unwrap();
     // The table of settings: z by pld, by rdp, and what the limit's noise really gives.
-    let number = |value: &Value| value.as_f64().unwrap();
     assert!((number(&row("pld")["noise_multiplier"]) - 1.037).abs() < 1e-3);
     assert!((number(&row("rdp")["noise_multiplier"]) - 1.529).abs() < 2e-3);
     let clt = row("gdp-clt-poisson");
     assert!((number(&clt["noise_multiplier"]) - 0.892).abs() < 1e-3);
     assert!((number(&clt["true_epsilon_upper"]) - 6.82).abs() < 1e-2);
-    assert!(
-        row("gaussian")["refused"]
-            .as_str()
-            .unwrap()
-            .contains("use pld")
-    );
+    let refused = row("gaussian")["refused"].as_str().unwrap();
+    assert!(refused.contains("use pld"), "{refused}");
 }
 
 #[test]
 fn curves_are_written_as_svg_and_csv() {
     let folder = tempfile::tempdir().unwrap();
     for kind in ["epsilon", "trade-off"] {
-        let svg = folder.path().join(format!("{kind}.svg"));
-        let csv = folder.path().join(format!("{kind}.csv"));
-        let output = account(&[
-            "curve",
-            "--kind",
-            kind,
-            "--records",
-            "1000",
-            "--batch",
-            "50",
-            "--steps",
-            "100",
-            "--noise-multiplier",
-            "2",
-            "--delta",
-            "1e-5",
-            "--points",
-            "11",
-            "--svg",
-            svg.to_str().unwrap(),
-            "--csv",
-            csv.to_str().unwrap(),
-        ]);
+        let [svg, csv] =
+            ["svg", "csv"].map(|ending| folder.path().join(format!("{kind}.{ending}")));
+        let output = account(&format!(
+            "curve --kind {kind} --records 1000 --batch 50 --steps 100 --noise-multiplier 2 --delta 1e-5 --points 11 \
+             --svg {} --csv {}",
+            svg.display(),
+            csv.display()
+        ));
         assert!(output.status.success());
         let picture = std::fs::read_to_string(svg).unwrap();
         assert!(picture.starts_with("<svg") && picture.contains("polyline"));
         assert!(picture.contains("not an upper bound"));
         let values = std::fs::read_to_string(csv).unwrap();
         assert_eq!(values.lines().count(), 12);
-        assert!(
-            values
-                .lines()
-                .next()
-                .unwrap()
-                .contains("pld,rdp,gdp-clt-uniform")
-        );
+        let head = values.lines().next().unwrap();
+        assert!(head.contains("pld,rdp,gdp-clt-uniform"), "{head}");
     }
-    for (flag, file, message) in [
-        ("--svg", "curve.png", "--svg is curve.png"),
-        ("--csv", "curve.svg", "--csv is curve.svg"),
+    for (file, message) in [
+        ("--svg curve.png", "--svg is curve.png"),
+        ("--csv curve.svg", "--csv is curve.svg"),
     ] {
-        refused(
-            &[
-                "curve",
-                "--rate",
-                "0.1",
-                "--noise-multiplier",
-                "1",
-                "--delta",
-                "1e-5",
-                flag,
-                file,
-            ],
-            &[message],
-        );
+        refused(&format!("curve --rate 0.1 {Z1} {file}"), &[message]);
     }
 }
 
@@ -376,28 +183,10 @@ fn a_ledger_says_what_was_spent() {
         writeln!(file, "{line}").unwrap();
     }
     write!(file, "{}", &line[..50]).unwrap();
-    let flags = [
-        "ledger",
-        path.to_str().unwrap(),
-        "--delta",
-        "1e-5",
-        "--json",
-    ];
+    let flags = format!("ledger {} --delta 1e-5", path.display());
     let spent = json(&flags);
-    let direct = json(&[
-        "epsilon",
-        "--records",
-        "2000",
-        "--batch",
-        "100",
-        "--steps",
-        "300",
-        "--noise-multiplier",
-        "1.1",
-        "--delta",
-        "1e-5",
-        "--json",
-    ]);
+    let training = "epsilon --records 2000 --batch 100 --steps 300";
+    let direct = json(&format!("{training} --noise-multiplier 1.1 --delta 1e-5"));
     assert_eq!(spent["epsilon"], direct["epsilon"]);
     assert_eq!(spent["releases"], 300);
     assert_eq!(spent["torn_lines"], serde_json::json!([301]));
@@ -405,10 +194,7 @@ fn a_ledger_says_what_was_spent() {
 
     writeln!(file, "\n{{\"event\": 3}}").unwrap();
     refused(&flags, &["ledger line 302"]);
-    refused(
-        &["ledger", "nowhere.jsonl", "--delta", "1e-5"],
-        &["nowhere.jsonl"],
-    );
+    refused("ledger nowhere.jsonl --delta 1e-5", &["nowhere.jsonl"]);
 }
 
 /// The number of a field in an answer for people.
@@ -423,32 +209,27 @@ fn printed(text: &str, name: &str) -> f64 {
 #[test]
 fn a_noise_multiplier_that_was_given_is_printed_in_full() {
     for z in ["0.999999", "1.000001"] {
-        let common = ["--sampler", "none", "--noise-multiplier", z];
+        let common = format!("--sampler none --noise-multiplier {z}");
         for command in [
-            &["epsilon", "--delta", "1e-5"][..],
-            &["delta", "--epsilon", "1"],
-            &["steps", "--target-epsilon", "20", "--delta", "1e-5"],
+            "epsilon --delta 1e-5",
+            "delta --epsilon 1",
+            "steps --target-epsilon 20 --delta 1e-5",
         ] {
-            let text = String::from_utf8(account(&[command, &common].concat()).stdout).unwrap();
+            let text = text(&format!("{command} {common}"));
             assert_eq!(printed(&text, "noise multiplier").to_string(), z, "{text}");
         }
-        let text = account(&[&["compare", "--delta", "1e-5"], &common[..]].concat()).stdout;
-        let text = String::from_utf8(text).unwrap();
-        assert!(
-            text.lines().any(|l| l.contains(&format!("  {z}  "))),
-            "{text}"
-        );
+        let text = text(&format!("compare --delta 1e-5 {common}"));
+        assert!(text.contains(&format!("  {z}  ")), "{text}");
     }
 }
 
 /// That both forms of an answer agree to five digits, and that the printed one does not promise more.
-fn not_less(flags: &[&str], names: &[(&str, &str)]) {
-    let text = String::from_utf8(account(flags).stdout).unwrap();
-    let exact = json(&[flags, &["--json"]].concat());
+fn not_less(flags: &str, names: &[(&str, &str)]) {
+    let (text, exact) = (text(flags), json(flags));
     for (label, name) in names {
-        let (printed, exact) = (printed(&text, label), exact[*name].as_f64().unwrap());
-        assert!(printed >= exact, "{flags:?}: {label} {printed} < {exact}");
-        assert!(printed <= exact * (1.0 + 1e-4), "{flags:?}: {text}");
+        let (printed, exact) = (printed(&text, label), number(&exact[*name]));
+        assert!(printed >= exact, "{flags}: {label} {printed} < {exact}");
+        assert!(printed <= exact * (1.0 + 1e-4), "{flags}: {text}");
     }
 }
 
@@ -460,153 +241,86 @@ fn what_is_printed_is_never_below_what_is_spent() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = folder.path().join("ledger.jsonl");
     for z in ["0.8", "1.3", "2.07", "3.1", "5.9", "1234.5"] {
-        let base = ["--sampler", "none", "--noise-multiplier", z];
-        not_less(
-            &[&["epsilon", "--delta", "1.234567e-6"], &base[..]].concat(),
-            &[EPSILON, DELTA, NOISE],
-        );
-        not_less(
-            &[&["delta", "--epsilon", "0.1234567"], &base[..]].concat(),
-            &[EPSILON, DELTA, NOISE],
-        );
+        let base = format!("--sampler none --noise-multiplier {z}");
+        for command in ["epsilon --delta 1.234567e-6", "delta --epsilon 0.1234567"] {
+            not_less(&format!("{command} {base}"), &[EPSILON, DELTA, NOISE]);
+        }
         let line = format!(
             r#"{{"event":{{"type":"gaussian","noise_multiplier":{z}}},"count":3,"neighbours":"replace_one"}}"#
         );
         std::fs::write(&ledger, line).unwrap();
-        not_less(
-            &["ledger", ledger.to_str().unwrap(), "--delta", "1e-5"],
-            &[EPSILON, DELTA],
-        );
-        let flags = [&["compare", "--delta", "1e-5"], &base[..]].concat();
-        let text = String::from_utf8(account(&flags).stdout).unwrap();
-        let exact = json(&[&flags[..], &["--json"]].concat());
+        let spent = format!("ledger {} --delta 1e-5", ledger.display());
+        not_less(&spent, &[EPSILON, DELTA]);
+        let flags = format!("compare --delta 1e-5 {base}");
+        let (text, exact) = (text(&flags), json(&flags));
         for row in exact["accountants"].as_array().unwrap() {
-            let line = text
-                .lines()
-                .find(|line| line.starts_with(row["accountant"].as_str().unwrap()));
-            let cells: Vec<f64> = line
-                .unwrap()
-                .split_whitespace()
-                .filter_map(|cell| cell.parse().ok())
-                .collect();
-            let Some(number) = row["epsilon"].as_f64() else {
+            let accountant = row["accountant"].as_str().unwrap();
+            let line = text.lines().find(|line| line.starts_with(accountant));
+            let cells = line.unwrap().split_whitespace();
+            let cells: Vec<f64> = cells.filter_map(|cell| cell.parse().ok()).collect();
+            let Some(epsilon) = row["epsilon"].as_f64() else {
                 continue;
             };
-            let bound = |name: &str| row[name].as_f64().unwrap();
-            assert!(
-                cells[0] >= bound("noise_multiplier") && cells[1] >= number,
-                "{text}"
-            );
+            let bound = |name: &str| number(&row[name]);
+            assert!(cells[0] >= bound("noise_multiplier"), "{text}");
+            assert!(cells[1] >= epsilon, "{text}");
             assert!(cells[2] <= bound("true_epsilon_lower"), "{text}");
             assert!(cells[3] >= bound("true_epsilon_upper"), "{text}");
         }
     }
     for target in ["0.3", "1", "2", "7"] {
-        let flags = [
-            "noise",
-            "--sampler",
-            "none",
-            "--target-epsilon",
-            target,
-            "--delta",
-            "1e-5",
-        ];
+        let flags = format!("noise --sampler none --target-epsilon {target} --delta 1e-5");
         not_less(&flags, &[EPSILON, NOISE]);
         // What is printed is typed in again.
-        let text = String::from_utf8(account(&flags).stdout).unwrap();
-        let z = printed(&text, "noise multiplier").to_string();
-        let again = [
-            "epsilon",
-            "--sampler",
-            "none",
-            "--noise-multiplier",
-            &z,
-            "--delta",
-            "1e-5",
-            "--json",
-        ];
-        assert!(
-            json(&again)["epsilon"].as_f64().unwrap() <= target.parse().unwrap(),
-            "{z}"
-        );
+        let z = printed(&text(&flags), "noise multiplier");
+        let again = json(&format!(
+            "epsilon --sampler none --noise-multiplier {z} --delta 1e-5"
+        ));
+        assert!(number(&again["epsilon"]) <= target.parse().unwrap(), "{z}");
     }
 }
 
 #[test]
 fn bad_input_is_named_with_its_bound() {
-    let base = ["--noise-multiplier", "1", "--delta", "1e-5"];
-    let with = |more: &[&'static str]| [&["epsilon"], &base[..], more].concat();
-    refused(&with(&[]), &["--records", "--rate"]);
-    refused(&with(&["--rate", "1.5"]), &["--rate is 1.5", "in (0, 1]"]);
-    refused(&with(&["--rate", "NaN"]), &["--rate is NaN"]);
-    refused(
-        &with(&["--records", "10", "--batch", "11"]),
-        &["--batch is 11", "the 10 of --records"],
-    );
-    refused(
-        &with(&[
-            "--sampler",
-            "poisson",
-            "--rate",
-            "0.1",
-            "--neighbours",
-            "replace-one",
-        ]),
-        &["--neighbours replace-one", "add-remove"],
-    );
-    refused(
-        &with(&["--sampler", "none", "--rate", "0.1"]),
-        &["--sampler none"],
-    );
-    refused(
-        &with(&["--rate", "0.1", "--accountant", "gaussian"]),
-        &["gaussian does not cover", "--accountant pld"],
-    );
-    refused(
-        &[
-            "epsilon",
-            "--sampler",
-            "none",
-            "--noise-multiplier",
-            "0",
-            "--delta",
-            "1e-5",
-        ],
-        &["--noise-multiplier is 0"],
-    );
-    refused(
-        &[
-            "epsilon",
-            "--sampler",
-            "none",
-            "--noise-multiplier",
-            "1",
-            "--delta",
-            "2",
-        ],
-        &["--delta is 2", "in [0, 1]"],
-    );
-    refused(&["epsilon", "--sampler", "nothing"], &["--sampler"]);
+    let cases: &[(&str, &[&str])] = &[
+        (Z1, &["--records", "--rate"]),
+        ("--rate 1.5", &["--rate is 1.5", "in (0, 1]"]),
+        ("--rate NaN", &["--rate is NaN"]),
+        (
+            "--records 10 --batch 11",
+            &["--batch is 11", "the 10 of --records"],
+        ),
+        (
+            "--sampler poisson --rate 0.1 --neighbours replace-one",
+            &["--neighbours replace-one", "add-remove"],
+        ),
+        ("--sampler none --rate 0.1", &["--sampler none"]),
+        (
+            "--rate 0.1 --accountant gaussian",
+            &["gaussian does not cover", "--accountant pld"],
+        ),
+        (
+            "--sampler none --noise-multiplier 0 --delta 1e-5",
+            &["--noise-multiplier is 0"],
+        ),
+        (
+            "--sampler none --noise-multiplier 1 --delta 2",
+            &["--delta is 2", "in [0, 1]"],
+        ),
+        ("--sampler nothing", &["--sampler"]),
+    ];
+    for (flags, words) in cases {
+        let noise = if flags.contains("--noise") { "" } else { Z1 };
+        refused(&format!("epsilon {noise} {flags}"), words);
+    }
 }
 
 #[test]
 fn extremes_answer() {
-    let zero = json(&asked(
-        "epsilon",
-        &["--noise-multiplier", "1", "--delta", "0", "--json"],
-    ));
-    assert_eq!(zero["epsilon"], "infinity");
-    let none = json(&[
-        "epsilon",
-        "--rate",
-        "0.1",
-        "--steps",
-        "0",
-        "--noise-multiplier",
-        "1",
-        "--delta",
-        "1e-5",
-        "--json",
-    ]);
-    assert_eq!(none["epsilon"], 0.0);
+    let zero = format!("epsilon {AUTOENCODER} --steps 5000 --noise-multiplier 1 --delta 0");
+    assert_eq!(json(&zero)["epsilon"], "infinity");
+    assert_eq!(
+        json(&format!("epsilon --rate 0.1 --steps 0 {Z1}"))["epsilon"],
+        0.0
+    );
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use data::split::{Records as _, Use};
 use data::{Dataset, DatasetKind, LoadOptions, Shapes, Split, SplitPlan};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 
 use crate::records::{COSINES, Records, SHAPES, Source, kind};
 
@@ -108,7 +108,7 @@ impl DataSplit {
         };
         possible(train.len())?;
         let (sha256, halves) = match settings.private_part {
-            Part::All => (train.sha256().map_err(Failure::failed)?, None),
+            Part::All => (train.sha256().or_failed()?, None),
             Part::Half => {
                 let folder = splits_folder(cache);
                 let plan = SplitPlan::default();
@@ -141,7 +141,7 @@ impl DataSplit {
                 used.push(Used {
                     what: other.name().into(),
                     name: other.name().into(),
-                    sha256: images.sha256().map_err(Failure::failed)?,
+                    sha256: images.sha256().or_failed()?,
                     used: Use::AllPublic,
                 });
             }

@@ -1,6 +1,6 @@
 //! DPSWflow (Sebag et al. 2023, algorithm 2): one release of all projections, stored; then any number of steps.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Ends, Session, bounded, positive, within};
 use private_queries::Projections;
 use swd::Region;
@@ -60,7 +60,7 @@ impl Mechanism for Settings {
     }
 
     fn start(&self, flow: &mut Flow, session: &mut Session) -> Result<Moved, Failure> {
-        let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
+        let sphere = Region::sphere(1.0).or_failed()?;
         let slices = flow.slices(self.slices)?;
         let query = Projections::new(slices, sphere, flow.groups.sizes());
         let targets = boxed(once(flow, session, &query)?);

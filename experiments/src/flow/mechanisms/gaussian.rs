@@ -1,6 +1,6 @@
 //! One private Gaussian, or one a class: the honest simple baseline.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::Session;
 use private_queries::{Gaussians, Moments, Query};
 
@@ -13,8 +13,7 @@ lab::settings! {
     /// Settings of private Gaussians.
     common {}
     flags {
-        /// Whether a neighbour may have another label, in a flow a class: `private` labels leave with the rest, `public`
-        /// ones have class sizes that are known.
+        /// Whether a neighbour may have another label (`private`), or class sizes are known (`public`).
         #[flag(value_enum)]
         labels: Labels,
     }
@@ -67,7 +66,7 @@ impl Flow {
     ) -> Result<Gaussians, Failure> {
         let query = moments(&self.groups, self.sizes_released, radius);
         let (gaussians, sizes) = session.release(self, name, &query, |run, _| {
-            query.measure(&run.groups.latents).map_err(Failure::failed)
+            query.measure(&run.groups.latents).or_failed()
         })?;
         if self.sizes_released {
             self.particles = apportion(&sizes, self.total_particles());

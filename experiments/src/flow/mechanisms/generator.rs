@@ -2,7 +2,7 @@
 //! makes it: without the order of the batch.
 
 use burn::tensor::{Tensor, TensorData};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Session, positive};
 use model::generator::Generator;
 use private_training::adam::ModuleAdam;
@@ -112,8 +112,8 @@ impl Flow {
         let mut mean = 0.0;
         for (points, target) in values.chunks(each * self.groups.dim).zip(targets) {
             let smoothing = smoothing_noise(target, each, &mut self.public);
-            let (distance, gradient) = smoothed_distance_and_gradient(points, &smoothing, target)
-                .map_err(Failure::failed)?;
+            let (distance, gradient) =
+                smoothed_distance_and_gradient(points, &smoothing, target).or_failed()?;
             cotangent.extend(gradient);
             mean += distance / targets.len() as f64;
         }

@@ -1,6 +1,6 @@
 //! Private sliced marginals: noisy histograms of every slice, released once; then any number of steps.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Ends, Session, bounded, positive, within};
 use private_queries::marginals::{Basis, Bins};
 use private_queries::{GroupMarginals, LabelledMarginals, MarginalQuery, Query};
@@ -37,19 +37,16 @@ lab::settings! {
         class_slices: Option<usize>,
     }
     flags {
-        /// Whether a neighbour may have another label, in a flow a class: `private` labels leave with the rest, `public`
-        /// ones have class sizes that are known.
+        /// Whether a neighbour may have another label (`private`), or class sizes are known (`public`).
         #[flag(value_enum)]
         labels: Labels,
-        /// Where particles start: on the sphere, in the private Gaussian of their group, or at public latents, the default
-        /// where synthetic digits stand beside private ones.
+        /// Where particles start (default: public where synthetic digits stand beside private ones, else gaussian).
         #[flag(value_enum)]
         #[setting(default)]
         start: Start,
         /// Bins of a marginal, a power of two.
         bins: usize,
-        /// The share of the budget (of `1/z^2`) that goes to moments of classes first. The bins then lie around each
-        /// class's private Gaussian, and noise is pulled towards it; 0 for histograms alone.
+        /// Share of the budget (of `1/z^2`) for class moments, around which the bins then lie; 0 for histograms alone.
         moments_share: f64,
         /// h: the step of the flow.
         step_size: f64,
@@ -141,7 +138,7 @@ impl Mechanism for Settings {
         if self.start == Start::Public {
             flow.keep_public(session)?;
         }
-        let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
+        let sphere = Region::sphere(1.0).or_failed()?;
         let around = match self.moments_share > 0.0 {
             true => Some(flow.moments(session, MOMENTS, 1.0)?),
             false => None,
@@ -158,18 +155,18 @@ impl Mechanism for Settings {
                 None => Bins::uniform(1.0, self.bins)
                     .and_then(|bins| MarginalQuery::new(slices, sphere, bins, Basis::Haar)),
             };
-            queries.push(query.map_err(Failure::failed)?);
+            queries.push(query.or_failed()?);
         }
         let targets = match flow.sizes_released {
             true => {
-                let query = LabelledMarginals::of(queries).map_err(Failure::failed)?;
+                let query = LabelledMarginals::of(queries).or_failed()?;
                 let (marginals, sizes) = once(flow, session, &query)?;
                 flow.particles = apportion(&sizes, flow.total_particles());
                 boxed(marginals)
             }
             false => {
                 let query = GroupMarginals::new(queries, flow.groups.sizes());
-                boxed(once(flow, session, &query.map_err(Failure::failed)?)?)
+                boxed(once(flow, session, &query.or_failed()?)?)
             }
         };
         let around = around.as_ref().map(|latents| (latents, self.start));
@@ -191,7 +188,7 @@ pub(super) fn once<Q: Query<Records = [Vec<f32>]>>(
     query: &Q,
 ) -> Result<Q::Answer, Failure> {
     session.release(flow, RELEASE, query, |run, _| {
-        query.measure(&run.groups.latents).map_err(Failure::failed)
+        query.measure(&run.groups.latents).or_failed()
     })
 }
 

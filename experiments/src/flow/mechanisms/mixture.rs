@@ -1,6 +1,6 @@
 //! A mixture of private Gaussians: one of each class first, and then one of each cell that it is cut into.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Ends, Session, bounded, within};
 use private_queries::{Mixture, Query};
 
@@ -15,12 +15,10 @@ lab::settings! {
     /// Settings of a mixture of private Gaussians.
     common {}
     flags {
-        /// Whether a neighbour may have another label, in a flow a class: `private` labels leave with the rest, `public`
-        /// ones have class sizes that are known.
+        /// Whether a neighbour may have another label (`private`), or class sizes are known (`public`).
         #[flag(value_enum)]
         labels: Labels,
-        /// Cells of each class, by the nearest of so many centres that are found in the Gaussian of the class: each has
-        /// moments of its own, at the same noise (default: as many as records and budget bear).
+        /// Cells of each class, each with moments of its own (default: as many as records and budget bear).
         #[setting(default)]
         cells: usize,
         /// The share of the budget (of `1/z^2`) that goes to moments of classes first; the cells are cut in them.
@@ -85,7 +83,7 @@ impl Flow {
         let count = self.groups.latents.len();
         let query = Mixture::on_the_sphere(&classes, count, each, &mut self.public);
         let (mixture, sizes) = session.release(self, RELEASE, &query, |run, _| {
-            query.measure(&run.groups.latents).map_err(Failure::failed)
+            query.measure(&run.groups.latents).or_failed()
         })?;
         // A cell that tells of no record has no sample; where all of them are such, the classes have.
         let (from, each, sizes) = match mixture.present().is_empty() {

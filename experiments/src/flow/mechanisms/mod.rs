@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use burn::module::Module;
 use burn::tensor::Device;
 use lab::checkpoint::Checkpoint;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Part, Session, bounded, floats_of_bytes, floats_to_bytes};
 use model::generator::Generator;
 use private_training::adam::ModuleAdam;
@@ -51,10 +51,6 @@ pub trait Mechanism: Part {
     fn fill(&mut self, _flags: &Self::Flags, _shared: &shared::Settings, _signal: f64) {}
 
     /// Refuses what cannot be, as far as that goes without the data.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
     fn check(&self, _shared: &shared::Settings) -> Result<(), Failure> {
         Ok(())
     }
@@ -204,7 +200,7 @@ impl Moved {
                     let cut = rest.split_at_checked(n * d);
                     let few = || checkpoint.damaged(&"it has too few particles");
                     let (here, after) = cut.ok_or_else(few)?;
-                    *particles = Particles::new(here, d).map_err(Failure::failed)?;
+                    *particles = Particles::new(here, d).or_failed()?;
                     rest = after;
                 }
             }
@@ -217,7 +213,6 @@ impl Moved {
 }
 
 impl Flow {
-    /// One step.
     pub(super) fn one_step(&mut self, session: &mut Session) -> Result<(), Failure> {
         // Out of the way of the rest of the flow for this step.
         let mut moved = std::mem::replace(&mut self.moved, Moved::Nothing);
@@ -245,7 +240,7 @@ impl Flow {
             Moved::Nothing => Vec::new(),
             Moved::Rows(generated) => return Ok(generated),
             Moved::Stored(mut groups, ..) | Moved::Resampled(mut groups, ..) => {
-                let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
+                let sphere = Region::sphere(1.0).or_failed()?;
                 rows_in(sphere, &mut groups)
             }
             Moved::Generator(model, ..) => self.sample(&model.valid(), &self.particles).concat(),
@@ -281,7 +276,7 @@ impl Flow {
     }
 
     fn slices(&mut self, count: usize) -> Result<Slices, Failure> {
-        Slices::tight(self.groups.dim, count, &mut self.public).map_err(Failure::failed)
+        Slices::tight(self.groups.dim, count, &mut self.public).or_failed()
     }
 
     /// Labels of particles that stand group after group.

@@ -1,6 +1,6 @@
 //! Where particles start.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use private_queries::Gaussians;
 use rand::RngExt;
 use rand::seq::index::sample;
@@ -16,7 +16,7 @@ impl Flow {
         &mut self,
         around: Option<(&Gaussians, Start)>,
     ) -> Result<Vec<Particles>, Failure> {
-        let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
+        let sphere = Region::sphere(1.0).or_failed()?;
         let dim = self.groups.dim;
         let mut starts = Vec::new();
         for (group, &n) in self.particles.clone().iter().enumerate() {
@@ -32,7 +32,7 @@ impl Flow {
                 }
                 _ => Particles::gaussian(n, dim, 1.0, &mut self.public),
             };
-            let mut particles = particles.map_err(Failure::failed)?;
+            let mut particles = particles.or_failed()?;
             particles.project_onto(sphere);
             starts.push(particles);
         }

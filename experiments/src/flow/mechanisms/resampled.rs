@@ -5,7 +5,7 @@
 //! [`NoisyProjections::from_released`] sorts the values of each slice before anything uses them, and
 //! neither a checkpoint nor a file of the run holds a release.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{SampledBatch, Session, positive};
 use private_queries::{Projections, Query};
 use swd::flow::StepSize;
@@ -78,7 +78,7 @@ impl Flow {
         slices: usize,
         session: &mut Session,
     ) -> Result<Vec<NoisyProjections>, Failure> {
-        let sphere = Region::sphere(1.0).map_err(Failure::failed)?;
+        let sphere = Region::sphere(1.0).or_failed()?;
         let slices = self.slices(slices)?;
         let (sampler, rng) = (&self.sampler, &mut self.non_private);
         let batch = SampledBatch::next(self.releaser.as_mut(), || {
@@ -97,9 +97,9 @@ impl Flow {
             groups.push(rows);
         }
         let query = Projections::new(slices, sphere, batch.sizes());
-        let measured = query.measure(&groups).map_err(Failure::failed)?;
+        let measured = query.measure(&groups).or_failed()?;
         let noisy = batch.release(self.releaser.as_mut(), measured, &mut session.ledger)?;
-        query.read(&noisy).map_err(Failure::failed)
+        query.read(&noisy).or_failed()
     }
 
     /// A step of every group towards a fresh release; answers the mean squared distance.
@@ -115,8 +115,9 @@ impl Flow {
         let total: usize = self.particles.iter().sum();
         let mut squares = 0.0;
         for (particles, target) in groups.iter_mut().zip(&targets) {
-            let squared = particles.step(target, &all, size, &mut self.public);
-            let squared = squared.map_err(Failure::failed)?;
+            let squared = particles
+                .step(target, &all, size, &mut self.public)
+                .or_failed()?;
             squares += squared * particles.count() as f64 / total as f64;
         }
         Ok(squares)

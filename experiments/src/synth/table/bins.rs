@@ -104,12 +104,10 @@ impl Bins {
         }
     }
 
-    /// The group of a value.
     pub(super) fn group(&self, value: u16) -> u16 {
         self.groups[usize::from(value)]
     }
 
-    /// How many values there are.
     pub(super) fn values(&self) -> u16 {
         self.groups.len() as u16
     }

@@ -2,7 +2,7 @@
 
 use dp_core::mechanism::NameCounts;
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::Session;
 use private_queries::{Contingency, NoisyCounts};
 
@@ -58,7 +58,7 @@ impl TableCopy {
             let places: Vec<usize> = numbers.iter().filter_map(of).collect();
             let share = 1.0 / places.len() as f64;
             let tables = places.iter().map(|&place| (vec![place], share));
-            let query = Contingency::new(sizes, tables).map_err(Failure::failed)?;
+            let query = Contingency::new(sizes, tables).or_failed()?;
             let query = query.of_units(self.most());
             let noisy = session.release(self, name, &query, |run, _| {
                 run.input.measured(&query, None)

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use data::table::Schema;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::interrupt::Interrupt;
 use lab::report::RunRecord;
 use lab::run_folder::{RunFolder, write_file, write_file_with};
@@ -69,12 +69,12 @@ pub(super) fn keep(run: &TableCopy, folder: &RunFolder) -> Result<(), Failure> {
 
 /// A schema without what is in no copy: comments, which tell of where it came from, and columns that are ignored.
 fn published(schema: &str) -> Result<String, Failure> {
-    let mut table: toml::Table = toml::from_str(schema).map_err(Failure::failed)?;
+    let mut table: toml::Table = toml::from_str(schema).or_failed()?;
     let columns = table.get_mut("column").and_then(toml::Value::as_array_mut);
     if let Some(columns) = columns {
         columns.retain(|column| column.get("kind").and_then(toml::Value::as_str) != Some("ignore"));
     }
-    toml::to_string(&table).map_err(Failure::failed)
+    toml::to_string(&table).or_failed()
 }
 
 /// How pandas reads a file of these columns.
@@ -84,7 +84,7 @@ fn python(file: &str, schema: &str, columns: &[&str]) -> Result<String, Failure>
             "import pandas as pd\n\ntable = pd.read_parquet(\"export/{PARQUET}\")\n"
         ));
     }
-    let table: toml::Table = toml::from_str(schema).map_err(Failure::failed)?;
+    let table: toml::Table = toml::from_str(schema).or_failed()?;
     let mut arguments = String::new();
     if let Some(delimiter) = table.get("delimiter").filter(|d| d.as_str() != Some(",")) {
         arguments += &format!(", sep={}", json!(delimiter));
@@ -125,23 +125,21 @@ pub(super) fn write(folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Fai
     let place = Destination::new(&to, false, (codes * 16) as u64)?;
     let mut rng = stream(seed.unwrap_or(0), STREAM);
     let table = &*source.table;
-    let mut file = schema
-        .writer(&place.path().join(table))
-        .map_err(Failure::failed)?;
-    let mut stored = File::open(&stored).map_err(Failure::failed)?;
+    let mut file = schema.writer(&place.path().join(table)).or_failed()?;
+    let mut stored = File::open(&stored).or_failed()?;
     loop {
         let mut bytes = Vec::new();
         let mut block = Read::take(&mut stored, (BLOCK * columns.len() * 2) as u64);
         let read = block.read_to_end(&mut bytes);
-        if read.map_err(Failure::failed)? == 0 {
+        if read.or_failed()? == 0 {
             break;
         }
         interrupt.check("the copy was written")?;
         let pairs = bytes.as_chunks::<2>().0.iter();
         let codes: Vec<u16> = pairs.map(|&pair| u16::from_le_bytes(pair)).collect();
-        file.write(&codes, &mut rng).map_err(Failure::failed)?;
+        file.write(&codes, &mut rng).or_failed()?;
     }
-    file.finish().map_err(Failure::failed)?;
+    file.finish().or_failed()?;
     write_file(&place.path().join(SCHEMA), text.as_bytes())?;
     write_file(&place.path().join(MARGINALS), &bytes(folder, MARGINALS)?)?;
     let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();

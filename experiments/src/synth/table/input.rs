@@ -8,7 +8,7 @@ use data::split::Use;
 use data::{BiasedConfig, DataError, LoadOptions, Units, biased};
 use data::{CodeColumn, CodedTable, OpenSchema, Part, Schema, StoredTable};
 use dp_core::mechanism::SensitiveVector;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Used, bounded, name_of_path};
 use private_queries::Contingency;
 
@@ -97,7 +97,7 @@ impl Input {
         bounded("records", records, records <= all, &bound)?;
         if known {
             let own = |place| place < records && part.has(place);
-            input.records.retain(own).map_err(Failure::failed)?;
+            input.records.retain(own).or_failed()?;
         }
         if input.units.is_none() {
             input.rows = records;
@@ -141,8 +141,8 @@ impl Input {
         let rules = self.schema.rules();
         let mut broken = 0;
         if !rules.pairs().is_empty() {
-            for block in self.records.blocks().map_err(Failure::failed)? {
-                let block = block.map_err(Failure::failed)?;
+            for block in self.records.blocks().or_failed()? {
+                let block = block.or_failed()?;
                 let records = block.chunks_exact(self.columns.len());
                 broken += records.filter(|record| !rules.keep(record)).count();
             }
@@ -162,7 +162,7 @@ impl Input {
         let mut records = records.map_err(refused)?;
         if let Some(kept) = &open.kept {
             let has = |place| kept.binary_search(&place).is_ok();
-            records.retain(has).map_err(Failure::failed)?;
+            records.retain(has).or_failed()?;
         }
         (self.records, self.schema) = (records, schema);
         Ok(())
@@ -219,13 +219,13 @@ impl Input {
         groups: Option<&[Bins]>,
     ) -> Result<SensitiveVector, Failure> {
         let mut counting = query.counting();
-        for block in self.records.blocks().map_err(Failure::failed)? {
-            let block = block.map_err(Failure::failed)?;
+        for block in self.records.blocks().or_failed()? {
+            let block = block.or_failed()?;
             let counted = match groups {
                 Some(bins) => counting.add(&grouped(&block, bins)),
                 None => counting.add(&block),
             };
-            counted.map_err(Failure::failed)?;
+            counted.or_failed()?;
         }
         Ok(counting.measured())
     }
@@ -277,7 +277,6 @@ fn refused(error: DataError) -> Failure {
     Failure::input(error.to_string(), ADVICE)
 }
 
-/// A schema that is known, and records by it.
 fn known(name: &str, text: String, schema: Schema, [records, test]: [CodedTable; 2]) -> Input {
     let used = Used::new(name, name, &records.sha256, Use::AllPrivate);
     Input {
@@ -464,14 +463,14 @@ fn places_of_units(
     most: usize,
 ) -> Result<Vec<usize>, Failure> {
     let mut sums = Vec::with_capacity(records.rows);
-    for block in records.blocks().map_err(Failure::failed)? {
-        let block = block.map_err(Failure::failed)?;
+    for block in records.blocks().or_failed()? {
+        let block = block.or_failed()?;
         sums.extend(block.chunks_exact(records.columns).map(|record| {
             let bytes: Vec<u8> = record.iter().flat_map(|code| code.to_le_bytes()).collect();
             Units::sum(&bytes)
         }));
     }
-    units.kept(most, &sums).map_err(Failure::failed)
+    units.kept(most, &sums).or_failed()
 }
 
 /// The schema of a public table: nobody has to confirm it.

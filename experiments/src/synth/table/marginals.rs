@@ -1,6 +1,6 @@
 //! All counts as they were released, with the deviation of their noise, as a file of the copy.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use private_queries::NoisyCounts;
 
 use super::bins::Bins;
@@ -24,7 +24,7 @@ pub(super) fn csv(run: &TableCopy) -> Result<Vec<u8>, Failure> {
     let mut lines = csv::Writer::from_writer(Vec::new());
     let head = (1..=COLUMNS).flat_map(|at| [format!("column{at}"), format!("value{at}")]);
     let head = head.chain(["count".into(), "deviation".into()]);
-    lines.write_record(head).map_err(Failure::failed)?;
+    lines.write_record(head).or_failed()?;
     let counts = |tables: &[NoisyCounts]| tables.iter().map(|t| t.counts.len()).sum::<usize>();
     let all = counts(&run.columns) + counts(&run.pairs) <= MOST;
     let pairs: &[NoisyCounts] = if all { &run.pairs } else { &[] };
@@ -44,11 +44,11 @@ pub(super) fn csv(run: &TableCopy) -> Result<Vec<u8>, Failure> {
                 let mut line: Vec<String> = table.columns.iter().zip(values).flat_map(of).collect();
                 line.resize(2 * COLUMNS, String::new());
                 line.extend([format!("{count:.2}"), format!("{:.2}", table.deviation)]);
-                lines.write_record(&line).map_err(Failure::failed)?;
+                lines.write_record(&line).or_failed()?;
             }
         }
     }
-    lines.into_inner().map_err(Failure::failed)
+    lines.into_inner().or_failed()
 }
 
 /// What the groups of a column hold.

@@ -1,6 +1,6 @@
 //! Pictures of a copy: its columns and its pairs, beside the noisy counts that were released. No private record is read.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::figures::{Bars, bars, heat};
 use lab::session::Picture;
 use private_queries::{Contingency, Query};
@@ -85,11 +85,10 @@ impl<'a> Pairs<'a> {
             (0..sizes.len()).flat_map(|second| (0..second).map(move |first| [first, second]));
         let pairs: Vec<[usize; 2]> = pairs.collect();
         let tables = pairs.iter().map(|pair| (pair.to_vec(), 1.0));
-        let query = Contingency::new(&sizes[..], tables).map_err(Failure::failed)?;
+        let query = Contingency::new(&sizes[..], tables).or_failed()?;
         let mut all = vec![0.0; query.len()];
         for block in run.made.chunks(BLOCK * sizes.len()) {
-            let counts = query.counts(&grouped(block, &run.bins));
-            let counts = counts.map_err(Failure::failed)?;
+            let counts = query.counts(&grouped(block, &run.bins)).or_failed()?;
             all.iter_mut()
                 .zip(counts)
                 .for_each(|(sum, count)| *sum += f64::from(count));

@@ -1,7 +1,7 @@
 //! What is shown of a copy.
 
 use data::CodedTable;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::tabular::{
     CodedRecords, TableScores, logistic_auc, pairs_tvd, single_tvd, sliced_distance, trees_auc,
     triples_tvd,
@@ -63,8 +63,8 @@ fn scores(run: &TableCopy) -> Result<Vec<Metric>, Failure> {
     }
     if run.ceilings {
         let mut private = Vec::new();
-        for block in run.input.records.blocks().map_err(Failure::failed)? {
-            private.extend_from_slice(&block.map_err(Failure::failed)?);
+        for block in run.input.records.blocks().or_failed()? {
+            private.extend_from_slice(&block.or_failed()?);
         }
         let prefix = format!("{READS_PRIVATE}, the ceiling: ");
         metrics.extend(named(&prefix, &private)?);
@@ -135,7 +135,7 @@ impl Judged {
         };
         let [copy, real] = [copy, real].map(joined);
         let [copy, real] = [&copy, &real].map(|codes| CodedRecords::new(codes, &sizes, &none));
-        let scores = copy.and_then(|copy| {
+        copy.and_then(|copy| {
             let real = real?;
             Ok(TableScores {
                 copy_records: copy.records(),
@@ -146,8 +146,8 @@ impl Judged {
                 trees_auc: None,
                 logistic_auc: None,
             })
-        });
-        scores.map_err(Failure::failed)
+        })
+        .or_failed()
     }
 
     /// The sliced distance, on the same slices for all.
@@ -155,8 +155,8 @@ impl Judged {
         let [copy, real] = [copy, real].map(|codes| few(codes, self.sizes.len()));
         let [copy, real] = [copy, real].map(|c| CodedRecords::new(c, &self.sizes, &self.ordered));
         let rng = &mut stream(0, 74);
-        let distance = copy.and_then(|copy| sliced_distance(&copy, &real?, SLICES, rng));
-        distance.map_err(Failure::failed)
+        copy.and_then(|copy| sliced_distance(&copy, &real?, SLICES, rng))
+            .or_failed()
     }
 
     /// Distances, and what classifiers learn from the copy of a label of few classes.
@@ -175,7 +175,7 @@ impl Judged {
                 logistic_auc(&copy, &real, label)?,
             ))
         });
-        (scores.trees_auc, scores.logistic_auc) = areas.map_err(Failure::failed)?;
+        (scores.trees_auc, scores.logistic_auc) = areas.or_failed()?;
         Ok(scores)
     }
 }

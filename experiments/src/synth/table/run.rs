@@ -8,7 +8,7 @@ use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
 use lab::backend::Chosen;
 use lab::checkpoint::hex;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::tabular::{CodedRecords, trees_predictor};
 use lab::interrupt::Interrupt;
 use lab::ranks::Crew;
@@ -54,7 +54,6 @@ pub(crate) struct TableCopy {
     signal: Signal,
     /// Groups of the bins of a number, at most.
     most_bins: f64,
-    /// Noisy counts of the columns.
     pub(super) columns: Vec<NoisyCounts>,
     /// Their groups in pairs.
     pub(super) bins: Vec<Bins>,
@@ -99,7 +98,7 @@ impl TableCopy {
             return Ok(None);
         };
         let neighbours = input.neighbours();
-        let all = FixedSizeSampler::new(neighbours, neighbours).map_err(Failure::failed)?;
+        let all = FixedSizeSampler::new(neighbours, neighbours).or_failed()?;
         let delta = settings.delta.unwrap_or(0.1 / neighbours as f64);
         let found = settings.private_schema.unwrap_or(0.0);
         let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score - found));
@@ -126,19 +125,22 @@ impl TableCopy {
         let table = private_score::query(sizes[label], self.most())?;
         let counts = session.release(self, SCORE, &table, |run, _| {
             let copy = report::few(&run.made, sizes.len());
-            let copy = CodedRecords::new(copy, &sizes, &ordered).map_err(Failure::failed)?;
-            let class = trees_predictor(&copy, label).map_err(Failure::failed)?;
+            let copy = CodedRecords::new(copy, &sizes, &ordered).or_failed()?;
+            let class = trees_predictor(&copy, label).or_failed()?;
             let mut cells = Vec::new();
-            for block in run.input.records.blocks().map_err(Failure::failed)? {
-                let block = block.map_err(Failure::failed)?;
+            for block in run.input.records.blocks().or_failed()? {
+                let block = block.or_failed()?;
                 let records = CodedRecords::new(&block, &sizes, &ordered);
-                let found = records.and_then(|records| class(&records));
-                let found = found.map_err(Failure::failed)?.into_iter().map(usize::from);
+                let found = records
+                    .and_then(|records| class(&records))
+                    .or_failed()?
+                    .into_iter()
+                    .map(usize::from);
                 let labels = block.iter().skip(label).step_by(sizes.len());
                 let labels = labels.map(|&label| label.into());
                 cells.extend(private_score::cells(labels, found));
             }
-            table.measure(&cells).map_err(Failure::failed)
+            table.measure(&cells).or_failed()
         })?;
         Ok(Some(counts))
     }
@@ -165,13 +167,13 @@ impl TableCopy {
     /// The two releases: counts of columns, and of pairs of columns whose values were joined by them.
     fn measured(&mut self, session: &mut Session) -> Result<(), Failure> {
         let most = self.most();
-        let query = measured::columns(&self.input.sizes()).map_err(Failure::failed)?;
+        let query = measured::columns(&self.input.sizes()).or_failed()?;
         let query = query.of_units(most);
         self.columns = session.release(self, COLUMNS, &query, |run, _| {
             run.input.measured(&query, None)
         })?;
         self.bins = self.joined();
-        let query = measured::pairs(&self.bins, self.input.label).map_err(Failure::failed)?;
+        let query = measured::pairs(&self.bins, self.input.label).or_failed()?;
         let query = query.of_units(most);
         self.pairs = session.release(self, PAIRS, &query, |run, _| {
             run.input.measured(&query, Some(&run.bins))

@@ -23,29 +23,24 @@ lab::settings! {
         kind: String,
     }
     flags {
-        /// The private table, whose form --schema says: a CSV or Parquet file, a folder of Parquet files, or a pattern of files
-        /// such as "part-*.csv"; or adult, or `biased`, which needs no file.
+        /// The private table: a CSV or Parquet file, a folder, a pattern of files; or adult, or `biased`, which needs no file.
         input: String,
-        /// The share of the budget (of `1/z^2`) that buys a noisy accuracy, on the private records, of trees that learned from
-        /// the copy, where there are no public test records; 0 for none.
+        /// Share of the budget (of `1/z^2`) for a noisy accuracy on the private records, without --test; 0 for none.
         score_share: f64,
     }
     optional {
         /// The share of the budget that finds the ranges and categories which the schema leaves out.
         #[flag(value_name = "SHARE", conflicts_with = "schema_from")]
         private_schema: f64,
-        /// What the columns hold, and which values there are, as a TOML file: public, and so asked for. `sliver schema FILE`
-        /// drafts one.
+        /// What the columns hold, as a TOML file: public, and so asked for. `sliver schema FILE` drafts one.
         #[flag(conflicts_with = "schema_from")]
         schema: PathBuf,
         /// A public table of the same form that says it instead.
         #[flag(value_name = "FILE")]
         schema_from: PathBuf,
-        /// The column that is to be predicted (default: the schema's): pairs of other columns are counted with each of its
-        /// values.
+        /// The column to predict (default: the schema's): pairs of other columns are counted with each of its values.
         label: String,
-        /// The column that says whose a record is, such as a person's, whose records are private together. The schema ignores
-        /// it.
+        /// The column that says whose a record is; a unit's records are private together. The schema ignores it.
         #[flag(value_name = "COLUMN", requires = "most_per_unit")]
         unit: String,
         /// Records of a unit that count, at most: noise grows with it.
@@ -57,8 +52,7 @@ lab::settings! {
         rows: usize,
     }
     switches {
-        /// Score the private records as a copy too, as a ceiling: the answer is NOT covered by the guarantee, and the report
-        /// says so.
+        /// Score the private records as a copy too: NOT covered by the guarantee.
         #[arg(long)]
         ceilings: bool,
         /// A copy of the same form that something else made: it is scored beside this one, on public test records.
