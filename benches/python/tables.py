@@ -1,4 +1,4 @@
-"""Private copies of Adult by AIM and MST, with their authors' code, beside ours.
+"""Private copies of Adult by AIM and MST beside ours.
 
 All work on the same 30162 records of 15 columns in the same public bins, with the same neighbours (one record
 replaced), and are scored alike: the total variation distance of all pairs of columns and of all pairs with the label
@@ -11,7 +11,10 @@ process of its own, whose seconds and peak of memory are all of that command's. 
     git clone https://github.com/ryan112358/private-pgm && git -C private-pgm checkout 4d2b3c5
     python3 benches/python/tables.py --data DATA/adult --sliver target/release/sliver --pgm private-pgm
 
-A program that is not there is named and left out. `taskset -c 0` before it keeps all on one core.
+MST is its authors' code. So is AIM with `--only aim`, but it takes minutes to hours a copy, and at that commit its copies
+are worse than its models. `aim-torch` is AIM with its fits in PyTorch and without that error (`aim.py` beside this;
+`pip install torch==2.11.0`); candidates and rho are of the authors' code. Python's hash of strings is fixed, since the
+order of AIM's candidates, and with it what a seed chooses, depends on it. A program that is not there is named and left out. `taskset -c 0` before it keeps all on one core.
 
 A peer turns (epsilon, delta) into rho of zCDP, which is its whole budget, and its neighbours have one record more or
 less. Replacing a record moves counts by sqrt 2 and not 1, and a score of the exponential mechanism by 2 and not 1: with
@@ -57,7 +60,7 @@ def arguments():
     parser.add_argument("--pgm", type=Path, help="a clone of ryan112358/private-pgm, for aim and mst")
     parser.add_argument("--out", type=Path, default=Path("runs/peers"), help="folder of results and of copies")
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.2, 1, 10])
-    parser.add_argument("--only", nargs="+", choices=[*PROGRAMS], default=[*PROGRAMS])
+    parser.add_argument("--only", nargs="+", choices=[*PROGRAMS], default=["sliver", "mst", "aim-torch"])
     parser.add_argument("--copy", nargs=4, metavar=("NAME", "ACCOUNTANT", "EPSILON", "SEED"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -143,6 +146,13 @@ def gaussian_mu(epsilon):
     return brentq(excess, 1e-3, 50, xtol=1e-12)
 
 
+def budget(accountant, epsilon):
+    """Half of the rho of the promise; the docstring above says why."""
+    from cdp2adp import cdp_rho
+
+    return float(cdp_rho(epsilon, DELTA) if accountant == "zcdp" else gaussian_mu(epsilon) ** 2 / 2) / 2
+
+
 def eliminate(potentials, clique, total=1, mesh=None):
     """private-pgm's variable elimination in NumPy: JAX compiles it anew for each model and pair, for most of AIM's time."""
     from mbi import Factor, junction_tree
@@ -176,12 +186,10 @@ def pgm(name, train, sizes, accountant, epsilon):
     """AIM or MST of private-pgm, with its defaults; the docstring above says what is patched."""
     import aim
     import mst
-    from cdp2adp import cdp_rho
     from mbi import Dataset, Domain, estimation, marginal_oracles
 
     marginal_oracles.variable_elimination = eliminate
-    rho = cdp_rho(epsilon, DELTA) if accountant == "zcdp" else gaussian_mu(epsilon) ** 2 / 2
-    rho, scores = rho / 2, np.sqrt(2)
+    rho, scores = budget(accountant, epsilon), np.sqrt(2)
     fit = estimation.mirror_descent
     estimation.mirror_descent = lambda *args, **kwargs: fit(*args, known_total=len(train), **kwargs)
     data = Dataset(train, Domain.fromdict(sizes))
@@ -194,12 +202,27 @@ def pgm(name, train, sizes, accountant, epsilon):
     mechanism.rho = rho
     choose = mechanism.exponential_mechanism
     mechanism.exponential_mechanism = lambda q, eps, sensitivity: choose(q, eps, sensitivity * scores)
-    pairs = [(pair, 1.0) for pair in itertools.combinations(sizes, 2)]
-    return mechanism.run(data, pairs, num_synth_rows=len(train))[1].df
+    return mechanism.run(data, workload(sizes), num_synth_rows=len(train))[1].df
 
 
-# Ours at three seeds, since it takes a second; the others at one.
-PROGRAMS = {"sliver": 3, "mst": 1, "aim": 1}
+def workload(sizes):
+    return [(pair, 1.0) for pair in itertools.combinations(sizes, 2)]
+
+
+def aim_torch(run, train, sizes, accountant, epsilon, seed):
+    """AIM by `aim.py`, which needs nothing of private-pgm: its input can go to a machine with a GPU."""
+    import aim
+
+    names, candidates = [*sizes], aim.compile_workload(workload(sizes))
+    np.savez_compressed(
+        f"{run}.npz", codes=train.to_numpy(), sizes=[*sizes.values()], names=names, weights=[*candidates.values()],
+        candidates=[[names.index(name) for name in c] + [-1] * (2 - len(c)) for c in candidates])
+    subprocess.run([sys.executable, ROOT / "benches/python/aim.py", "--data", f"{run}.npz", "--out", f"{run}.csv",
+                    "--rho", repr(budget(accountant, epsilon)), "--seed", f"{seed}"], check=True)
+
+
+# How many seeds: one of what takes long.
+PROGRAMS = {"sliver": 3, "mst": 1, "aim": 1, "aim-torch": 3}
 
 
 def missing(name, flags):
@@ -208,15 +231,15 @@ def missing(name, flags):
         return None if flags.sliver.is_file() else f"no {flags.sliver}"
     if flags.pgm is None or not (flags.pgm / "mechanisms/aim.py").is_file():
         return "no clone of private-pgm; say --pgm"
-    found = subprocess.run([sys.executable, "-c", "import jax, chex, optax, networkx, attr, matplotlib"],
-                           capture_output=True, text=True)
+    needed = "import jax, chex, optax, networkx, attr, matplotlib" + (", torch" if name == "aim-torch" else "")
+    found = subprocess.run([sys.executable, "-c", needed], capture_output=True, text=True)
     return found.stderr.strip().splitlines()[-1] if found.returncode else None
 
 
 def make(name, accountant, epsilon, seed, flags):
     """Makes one copy in a process of its own: the copy, its seconds and its peak of memory."""
     run = flags.out / f"{name}-{accountant}-{epsilon:g}-{seed}"
-    environment = os.environ.copy()
+    environment = os.environ | {"PYTHONHASHSEED": "0"}
     if name == "aim":
         # Each of its fits is compiled anew, which takes longer than the fit.
         environment["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
@@ -239,12 +262,17 @@ def make(name, accountant, epsilon, seed, flags):
     if status:
         raise SystemExit(f"{name} failed: see {run}.log")
     took = {"wall_s": wall, "processor_s": usage.ru_utime + usage.ru_stime, "peak_mib": usage.ru_maxrss / 1024}
-    return pd.read_csv(path), took
+    return pd.read_csv(path), {} if name == "aim-torch" else took  # Its seconds are a GPU's.
 
 
 def versions(name, flags):
     if name == "sliver":
         return subprocess.run([flags.sliver, "--version"], capture_output=True, text=True).stdout.strip()
+    if name == "aim-torch":
+        import torch
+
+        device = torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
+        return f"torch {metadata.version('torch')}, {device}"
     commit = subprocess.run(["git", "-C", flags.pgm, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     return f"private-pgm {commit.stdout.strip()}, jax {metadata.version('jax')}"
 
@@ -269,13 +297,16 @@ def markdown(results):
              ("wall_s", 1), ("processor_s", 1), ("peak_mib", 0)]
     print("| epsilon | program | accountant | pairs | with the label | boosted trees | logistic regression "
           "| seconds | of processor | MiB |\n|" + "---|" * 10)
-    for (epsilon, program, accountant), runs in sorted(rows.items(), key=lambda row: row[0][0]):
+    for (epsilon, program, accountant), runs in sorted(rows.items(), key=lambda row: row[0][:2]):
+        if program == "aim" and (epsilon, "aim-torch", accountant) in rows:
+            continue  # Below for its cost.
         cells = " | ".join(cell(runs, key, digits) for key, digits in shown)
-        print(f"| {epsilon or ''} | {program} | {accountant} | {cells} |")
+        print(f"| {f'{epsilon:g}' if epsilon else ''} | {program} | {accountant} | {cells} |")
     for epsilon, program, accountant in rows:
         if program == "aim" and (epsilon, "sliver", "gaussian") in rows:
             ratio = processor(epsilon, program, accountant) / processor(epsilon, "sliver", "gaussian")
-            print(f"\nEpsilon {epsilon:g}, {accountant}: AIM takes {ratio:.0f} times our seconds of processor.")
+            print(f"\nEpsilon {epsilon:g}, {accountant}: AIM, its authors' code, takes {ratio:.0f} times our seconds of "
+                  f"processor, and {rows[epsilon, program, accountant][0]['peak_mib']:.0f} MiB.")
     print("\nVersions: " + "; ".join(sorted({result["versions"] for result in results if result["versions"]}))
           + f"; scikit-learn {metadata.version('scikit-learn')}, numpy {np.__version__}, Python "
           + platform.python_version())
@@ -287,10 +318,11 @@ def main():
     if flags.copy:
         name, accountant, epsilon, seed = flags.copy
         sys.path[:0] = [str(flags.pgm / "mechanisms"), str(flags.pgm / "src")]
+        run = flags.out / f"{name}-{accountant}-{float(epsilon):g}-{seed}"
+        if name == "aim-torch":
+            return aim_torch(run, train, sizes, accountant, float(epsilon), seed)
         np.random.seed(int(seed))
-        copy = pgm(name, train, sizes, accountant, float(epsilon))
-        copy.to_csv(flags.out / f"{name}-{accountant}-{float(epsilon):g}-{seed}.csv", index=False)
-        return
+        return pgm(name, train, sizes, accountant, float(epsilon)).to_csv(f"{run}.csv", index=False)
 
     flags.out.mkdir(parents=True, exist_ok=True)
     train.to_csv(flags.out / "train.csv", index=False)
