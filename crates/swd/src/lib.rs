@@ -7,7 +7,7 @@
 //! | squared sliced Wasserstein | [`SlicedWasserstein`], [`transport::tensor::sliced_w2_squared`], [`transport::host::sliced_gradient_and_distance`] | [`sensitivity`] |
 //! | the same by another cost: powers, Huber, log-cosh, pseudo-Huber | [`Cost`], [`transport::host::sliced_cotangents_and_cost`] | [`sensitivity::cost_bound`], [`sensitivity::prior_cost_bound`] |
 //! | smoothed, to noisy projections | [`smoothed::smoothed_distance_and_gradient`] | not needed: the projections have the noise |
-//! | on a line, any weights and powers | [`transport::line`], [`transport::tensor::w2_squared_1d`], [`transport::tensor::wp_power_1d`] | none |
+//! | on a line, any weights and powers | [`transport::line`], [`transport::tensor::w2_squared_1d`], [`transport::tensor::wp_power_1d`] | [`sensitivity::cost_bound`], [`sensitivity::weighted_bound`]; none for `W_1` and for roots |
 //! | max-sliced | [`transport::tensor::max_sliced_w2_squared`] | none |
 //! | spherical | [`transport::tensor::sphere_sliced_w1`], [`transport::tensor::sphere_sliced_w2_squared_to_uniform`] | none |
 //! | entropic (Sinkhorn), its divergence | [`sinkhorn::Sinkhorn`] | none |

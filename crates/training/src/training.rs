@@ -372,7 +372,9 @@ impl<M: Module> Training<M> {
 
     /// Goes on from a checkpoint, with new noise: steps made after it are made again, and the ledger counts
     /// them again. Where the noise of steps is correlated, it counts all of them again, unless the noise goes on too: by
-    /// [`NoiseSource::resume`] of a state that was kept with the checkpoint, and is secret.
+    /// [`NoiseSource::resume`] of a state that was kept with the checkpoint, and is secret. **Only where the steps are made again
+    /// to the last bit**: the same records in the same order, objective, schedule and program, on host kernels and without
+    /// ranks. The same noise on other values releases their difference.
     ///
     /// # Errors
     ///

@@ -17,7 +17,8 @@ pub struct LedgerEntry {
     /// The sensitivity, slack included: L2 for Gaussian noise, L1 for Laplace noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensitivity: Option<f64>,
-    /// The standard deviation of the noise on each coordinate.
+    /// The standard deviation of the noise on each coordinate; where noise is correlated over steps, of each of the independent
+    /// parts that it is made of, in the first step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
     /// False where the noise came from a known seed, so that nothing was private.

@@ -2,7 +2,7 @@
 //!
 //! Each line is written and flushed to the device **before** the noisy value leaves the mechanism,
 //! so a run that is killed at any instant has a ledger that shows at least as many releases as were
-//! made. Lines hold public values only: the event, the sensitivity and the noise.
+//! made; one line stands for all steps of a mechanism whose noise is correlated. Lines hold public values only: the event, the sensitivity and the noise.
 //!
 //! ```
 //! use dp_accountant::accounting::{Accountant, Event, PldAccountant, Neighbours};
@@ -36,7 +36,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::DpError;
-use crate::accounting::{AccountingError, Event, Result as Accounted, as_read, replay};
+use crate::accounting::{AccountingError, Event, Neighbours, Result as Accounted, as_read, replay};
 
 /// What a ledger holds, with what was passed over.
 ///
@@ -99,12 +99,14 @@ impl Entries {
         counts.fold(0, u64::saturating_add)
     }
 
-    /// Whether one of them is of this event.
-    pub fn hold(&self, event: &Event) -> bool {
+    /// Whether one of them is of this event, under this relation, with noise that is secret or not.
+    pub fn hold(&self, event: &Event, neighbours: Neighbours, secret_noise: bool) -> bool {
         let read = as_read(event);
-        self.entries
-            .iter()
-            .any(|entry| Some(&entry.event) == read.as_ref())
+        self.entries.iter().any(|entry| {
+            Some(&entry.event) == read.as_ref()
+                && entry.neighbours == neighbours
+                && entry.secret_noise == secret_noise
+        })
     }
 
     /// One event for all of them, for accountants.

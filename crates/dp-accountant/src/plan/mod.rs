@@ -73,7 +73,8 @@ impl TrainingPlan {
     }
 
     /// This plan with noise that is correlated over so many steps, as [`BandedInverse`] says: sums of steps have less of it.
-    /// It asks for a [`CyclicSampler`](crate::sampling::CyclicSampler), and nothing is amplified by sampling. A step takes the
+    /// It asks for a [`CyclicSampler`](crate::sampling::CyclicSampler), whose records keep their order in all steps, and nothing
+    /// is amplified by sampling. A step takes the
     /// time to sample the noise of so many steps, and no more memory than that of one.
     ///
     /// ```
@@ -193,6 +194,7 @@ impl TrainingPlan {
             closed_form,
         })
     }
+
     /// How the noise of steps on fixed batches is correlated, and the period of their cycle.
     fn correlation(&self) -> Result<Option<(BandedInverse, u64)>, DpError> {
         match &self.sampler {

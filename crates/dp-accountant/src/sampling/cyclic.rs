@@ -6,8 +6,9 @@ use crate::accounting::Neighbours;
 /// `records / batch`. Nothing is sampled, and nothing is amplified: each record is in one step of each cycle. Neighbours
 /// replace one record, or one counts or is blank ([`CyclicSampler::zero_out`]).
 ///
-/// The order is the same in every process, so that a training goes on in it. Records whose order is itself a cycle should be
-/// shuffled before, by public randomness.
+/// The order is the same in every process, so that a training goes on in it. **Record `r` is the same one in every step**, also
+/// after a resume: records that are shuffled anew for each epoch take part in steps that are closer together, and no epsilon
+/// holds. Records whose order is itself a cycle should be shuffled once, before the first step, by public randomness.
 ///
 /// ```
 /// use dp_accountant::sampling::CyclicSampler;
@@ -41,7 +42,7 @@ impl CyclicSampler {
             what: "a cycle of batches of all records".into(),
             batch,
             records,
-            advice: "take a batch that divides it",
+            advice: "take a batch that divides their number",
         })
     }
 

@@ -124,7 +124,8 @@ impl NoiseSource {
         }
     }
 
-    /// What a checkpoint keeps: the key of everything after the last [`NoiseSource::advance`].
+    /// What a checkpoint keeps: the key of everything after the last [`NoiseSource::advance`], and those of the noise of the
+    /// last steps where later ones have a part of it.
     pub fn state(&self) -> NoiseState {
         NoiseState {
             key: self.key,

@@ -306,7 +306,8 @@ impl Releaser {
         Ok(())
     }
 
-    /// The standard deviation `z Delta` of the noise on each coordinate of a step.
+    /// The standard deviation `z Delta` of the noise on each coordinate of a step, or of each of the independent parts that
+    /// correlated noise is made of.
     pub fn deviation(&self, sensitivity: Sensitivity) -> f64 {
         self.plan.noise_multiplier() * sensitivity.l2_upper()
     }
@@ -361,10 +362,15 @@ impl Releaser {
         match self.plan.correlation() {
             None => self.record(event, sensitivity.l2_upper(), deviation, ledger)?,
             Some(correlation) => {
-                let later = correlation.inverse().len() - 1;
+                // No later step has a part of the noise of the last ones.
+                let left = self.plan.steps().saturating_sub(self.step + 1);
+                let later = (correlation.inverse().len() - 1).min(left as usize);
                 let mechanism = self.mechanism();
                 // Its line stands for all steps: it is written before the first, and again where a mechanism begins anew.
-                if !self.noise.goes_on(&mechanism, self.step) || !ledger.entries()?.hold(&event) {
+                let (neighbours, secret) = (self.plan.neighbours(), self.noise.is_secret());
+                let goes_on = self.noise.goes_on(&mechanism, self.step)
+                    && ledger.entries()?.hold(&event, neighbours, secret);
+                if !goes_on {
                     self.append(event, sensitivity.l2_upper(), deviation, ledger)?;
                 }
                 self.noise.advance_from(mechanism, self.step + 1, later);

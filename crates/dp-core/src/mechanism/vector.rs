@@ -139,7 +139,8 @@ impl SensitiveVector {
 pub struct Noisy {
     /// The values.
     pub values: Vec<f64>,
-    /// The standard deviation of the noise on each, 0 without privacy.
+    /// The standard deviation of the noise on each, 0 without privacy; where noise is correlated over steps, of each of the
+    /// independent parts that it is made of: the noise has up to `sqrt(4 / pi)` times that.
     pub deviation: f64,
 }
 

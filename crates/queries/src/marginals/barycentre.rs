@@ -8,13 +8,13 @@ use crate::query::{QueryError, length};
 /// The Wasserstein barycentre of groups on every slice: the distribution whose quantile function is the weighted mean of theirs.
 ///
 /// On a line the minimiser of `sum_j w_j W_2^2(mu, mu_j)` has the quantile function `sum_j w_j F_j^-1` (Agueh and Carlier 2011).
-/// Particles of a flow towards these quantiles in all slices minimise `sum_j w_j SW_2^2(x, mu_j)`, the sliced barycentre of Bonneel
-/// et al. (2015), up to a constant: in each slice `sum_j w_j (u - q_j)^2 = (u - sum_j w_j q_j)^2 + constant`.
+/// Particles of a flow towards these quantiles in all slices descend `sum_j w_j SW_2^2(x, mu_j)`, which is not convex in them and
+/// whose minimiser is the sliced barycentre of Bonneel et al. (2015), up to a constant: in each slice `sum_j w_j (u - q_j)^2 = (u - sum_j w_j q_j)^2 + constant`.
 ///
 /// # Privacy
 /// Post-processing of one release of the marginals of all groups ([`crate::GroupMarginals`]; neighbours replace one record by one
 /// of its group, sizes are public). Nothing else of the records is read, so weights, particles and steps are free, and so is
-/// every further barycentre. The noise is averaged too: by the triangle inequality for quantile functions the barycentre is off by
+/// every further barycentre. The noise is averaged too: by the triangle inequality its quantile functions are off by
 /// at most `sum_j w_j W_2(noisy_j, exact_j)` in each slice.
 ///
 /// ```
@@ -188,7 +188,7 @@ mod tests {
     }
 
     /// `N(m_j, s_j^2 I)` have the barycentre `N(sum w_j m_j, (sum w_j s_j)^2 I)`, and not the mixture, whose deviation along the
-    /// first axis is 1.6. Means of 20000 records are within 0.02 of the truth but for 1e-4 of seeds; this one is fixed.
+    /// first axis is 1.5. Their weighted mean is within 0.02 of the truth but for 1e-4 of seeds; this one is fixed.
     #[test]
     fn isotropic_gaussians_have_the_known_barycentre() {
         let rng = &mut ChaCha20Rng::seed_from_u64(7);

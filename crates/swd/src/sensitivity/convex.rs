@@ -76,7 +76,8 @@ pub fn cost_bound_both_private(
     Ok(one.max(cost_bound(cost, m_bound, l2, l1, m, Some(n))?))
 }
 
-/// [`cost_bound`] for two maps that share no parameter, each with a block of the gradient of its own.
+/// [`cost_bound`] for two maps that share no parameter, each with a block of the gradient of its own. It is for one private side:
+/// where both are private take the larger of this and of the same with `l1`, `l2` and `n`, `m` exchanged.
 ///
 /// With `F(L1, L2)` for `n Delta` of [`cost_bound`] it is the largest `F(L1 cos f, L2 sin f) / n` over angles `f`, attained
 /// wherever that one is: for the square and powers `p` of at least 2 `p (2M)^(p-1) max(2 L1, sqrt(L1^2 + L2^2)) / n`.
@@ -128,11 +129,11 @@ pub fn disjoint_bound(
     Ok(largest / (spacing / 2.0).cos() * (1.0 + ROUNDING))
 }
 
-/// [`cost_bound`] where records have weights that sum to at most 1, in place of `1/n` each: `a F(L1, L2)` with `a` the largest
+/// [`cost_bound`] where records have weights that sum to at most 1, in every data set, in place of `1/n` each: `a F(L1, L2)` with `a` the largest
 /// weight that a record can have, and `F` the limit of `n Delta` for many values on either side.
 ///
 /// - Slots of public weights: a record takes the weight of its slot, and one record is replaced.
-/// - Weights that belong to the records, in `[0, a]`: what is missing to 1 has to be given to a public point without Jacobian, so
+/// - Weights that belong to the records, in `[0, a]`: what is missing to 1 has to be given to a public point of `[-M, M]` without Jacobian, so
 ///   that the weights of all others stay as they are. A record of weight `a'` that is replaced by one of less is a record that
 ///   moves, and one that moves to the public point.
 ///

@@ -169,6 +169,8 @@ impl Between {
         self.check(groups)?;
         let d = self.slices.dim();
         let width = term.maps() * d;
+        let records: usize = groups.iter().map(Range::len).sum();
+        same("values of activations", records * width, activations.len())?;
         let columns = [0, width - d];
         let mut cotangents = vec![0.0; activations.len()];
         let mut penalty = 0.0;
@@ -210,6 +212,7 @@ impl Between {
         let (d, device) = (self.slices.dim(), activations.device());
         let slices = self.slices.tensor(&device);
         let width = term.maps() * d;
+        same("columns of activations", width, activations.dims()[1])?;
         let columns = [0..d, width - d..width];
         let mut parts: Vec<Tensor<2>> = groups
             .iter()

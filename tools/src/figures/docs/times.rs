@@ -27,12 +27,14 @@ pub(super) fn charts(folder: &Path) -> Result<Vec<Chart>, Failure> {
             &scale,
             "table-time.svg",
             "Time of a private copy of a table",
+            "seconds",
             &time,
         )?,
         over_records(
             &scale,
             "table-memory.svg",
             "Memory of a private copy of a table",
+            "MB of the file, MiB of memory",
             &memory,
         )?,
     ])
@@ -69,6 +71,7 @@ fn over_records(
     table: &Table,
     file: &str,
     title: &str,
+    unit: &str,
     columns: &[(&str, &str)],
 ) -> Result<Chart, Failure> {
     let records = table.column(&["records"])?;
@@ -84,7 +87,7 @@ fn over_records(
     let drawn = TradeOff {
         title: title.into(),
         x: Scale::logarithmic("records"),
-        y: Scale::logarithmic(""),
+        y: Scale::logarithmic(unit),
         methods,
     };
     Ok(chart(file, &drawn.title, drawn.draw()?))
