@@ -16,49 +16,52 @@ use crate::contract::{ENGINES, furthest, groups, replaced_at};
 const FAR: f32 = 1e3;
 const M: f64 = 0.5;
 
-/// `[g(x), h(x)]` of records with values that both maps see, and two that are in their Jacobians alone.
+/// A layer that sees so many values of a record, several times over, and not the two that are in its Jacobian alone.
+fn layer(seen: usize, times: usize, device: &Device) -> Linear {
+    let outputs = seen * times;
+    let mut layer = LinearConfig::new(seen + 2, outputs)
+        .with_bias(false)
+        .init(device);
+    let values =
+        (0..(seen + 2) * outputs).map(|i| f32::from(u8::from(i / outputs == i % outputs % seen)));
+    let values = TensorData::new(values.collect::<Vec<f32>>(), [seen + 2, outputs]);
+    layer.weight = Param::from_data(values, device);
+    layer
+}
+
+/// `[g(x), h(x)]`, two maps without a common parameter: the two halves of one layer.
 #[derive(Module, Debug)]
 struct Two {
-    g: Linear,
-    h: Linear,
+    both: Linear,
 }
 
 impl Two {
     fn new(seen: usize, device: &Device) -> Self {
-        let map = || {
-            let mut map = LinearConfig::new(seen + 2, seen)
-                .with_bias(false)
-                .init(device);
-            let values = (0..(seen + 2) * seen).map(|i| f32::from(u8::from(i / seen == i % seen)));
-            let values = TensorData::new(values.collect::<Vec<f32>>(), [seen + 2, seen]);
-            map.weight = Param::from_data(values, device);
-            map
-        };
-        Self { g: map(), h: map() }
+        Self {
+            both: layer(seen, 2, device),
+        }
     }
 }
 
 impl Network<2> for Two {
     fn forward(&self, rows: Tensor<2>) -> Forward {
-        let sides = vec![self.g.forward(rows.clone()), self.h.forward(rows)];
-        Forward::penalised(Tensor::cat(sides, 1))
+        Forward::penalised(self.both.forward(rows))
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        let inputs = Chain::features(self.g.weight.dims()[0]);
-        Layers::chain(inputs.concat(|x| x.linear(&self.g), |x| x.linear(&self.h)))
+        Layers::chain(Chain::features(self.both.weight.dims()[0]).linear(&self.both))
     }
 }
 
 /// The same map on both sides.
 #[derive(Module, Debug)]
 struct Shared {
-    two: Two,
+    map: Linear,
 }
 
 impl Network<2> for Shared {
     fn forward(&self, rows: Tensor<2>) -> Forward {
-        let side = self.two.g.forward(rows);
+        let side = self.map.forward(rows);
         Forward::penalised(Tensor::cat(vec![side.clone(), side], 1))
     }
 }
@@ -134,7 +137,7 @@ fn a_record_of_either_side_stays_within_the_bound() {
 fn shared_parameters_attain_the_sum_of_both_bounds() {
     let device = Device::flex();
     let network = Shared {
-        two: Two::new(1, &device),
+        map: layer(1, 1, &device),
     };
     let ([l1, l2], [n, m]) = ([0.2, 0.5], [3, 21]);
     let mut values = vec![(-10.0, 0.0); n];
