@@ -362,9 +362,11 @@ impl Releaser {
         match self.plan.correlation() {
             None => self.record(event, sensitivity.l2_upper(), deviation, ledger)?,
             Some(correlation) => {
-                // No later step has a part of the noise of the last ones.
-                let left = self.plan.steps().saturating_sub(self.step + 1);
-                let later = (correlation.inverse().len() - 1).min(left as usize);
+                let later = match self.step + 1 < self.plan.steps() {
+                    true => correlation.inverse().len() - 1,
+                    // No step is left that has a part of the noise before.
+                    false => 0,
+                };
                 let mechanism = self.mechanism();
                 // Its line stands for all steps: it is written before the first, and again where a mechanism begins anew.
                 let (neighbours, secret) = (self.plan.neighbours(), self.noise.is_secret());

@@ -95,7 +95,8 @@ fn the_noise_of_a_step_is_made_of_that_of_the_steps_before() {
             let before = noise.inverse().iter().zip(z.iter().rev());
             let expected: f64 = before.map(|(d, z)| d * f64::from(z[i])).sum();
             let scaled = expected * sensitivity / 2.0;
-            assert!((f64::from(released[i]) - scaled).abs() < 1e-5 * sensitivity);
+            let off = (f64::from(released[i]) - scaled).abs();
+            assert!(off < 1e-5 * sensitivity, "step {step}: {off} of {scaled}");
             assert!((noisy.values[i] - expected).abs() < 1e-5);
         }
         for run in [&alone, &correlated, &vectors] {
