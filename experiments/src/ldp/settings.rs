@@ -199,6 +199,12 @@ impl<K: Kind> session::Settings for Settings<K> {
         bounded("steps", shared.steps, shared.steps > 0, "at least 1")?;
         positive("learning-rate", shared.learning_rate)?;
         positive("radius", shared.radius)?;
+        if (shared.mechanism, shared.calibration) == (Mechanism::Laplace, Calibration::Paper) {
+            return Err(Failure::input(
+                "--mechanism laplace: its calibration is exact, and --calibration paper was asked for",
+                "say --calibration exact too",
+            ));
+        }
         bounded("latent", shared.latent, shared.latent > 0, "at least 1")?;
         let bound = "at least 20: two of each of ten classes";
         bounded("batch", shared.batch, shared.batch >= 20, bound)?;

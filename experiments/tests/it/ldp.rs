@@ -227,6 +227,8 @@ fn what_cannot_be_is_refused() {
             --epsilon 0 => --epsilon 0
             --delta 0.7 => --delta 0.7
             --radius -1 => --radius -1
+            --mechanism laplace --calibration paper => its calibration is exact
+            --preset paper --mechanism laplace => its calibration is exact
             --keep 0 => --keep 0
             --keep 900 => 900
             --no-privacy => --loss entropic

@@ -115,6 +115,17 @@ pub(crate) fn refuses<R: Ran>(cases: &str, run: impl Fn(&Path, &[&str]) -> R) {
     }
 }
 
+/// Resumes a finished run of `synth` from which these files, and its copy, are gone.
+pub(crate) fn made_again(run: &Path, files: &[&str]) {
+    for name in files {
+        std::fs::remove_file(run.join(name)).expect("removed");
+    }
+    std::fs::remove_dir_all(run.join("copy")).expect("removed");
+    let mut again = sliver("synth");
+    again.arg("--resume").arg(run).arg("--cache-dir");
+    done(again.arg(run.with_file_name("cache")));
+}
+
 /// Runs until `step` steps are done, as with a SIGINT that comes then.
 pub(crate) fn stopped_after(command: &mut Command, step: usize) {
     let stop = ["--stop-after-step".to_string(), step.to_string()];

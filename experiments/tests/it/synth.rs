@@ -10,7 +10,7 @@ use image::{GrayImage, Luma, Rgb, RgbImage};
 use test_support::data_folder;
 
 use crate::program::{
-    Ran, done, folder, json, number, refusal, refuses, says, sliver, text, words,
+    Ran, done, folder, json, made_again, number, refusal, refuses, says, sliver, text, words,
 };
 
 /// Classes of colour images of 36 x 32 pixels, each image with a place of its own.
@@ -238,23 +238,15 @@ fn a_killed_run_resumes_from_what_it_released() {
         fs::read(out.join("moments.bin")),
         fs::read_to_string(out.join("ledger.jsonl")),
     );
-    for name in [
-        "cells.bin",
-        "score.bin",
-        "run.json",
-        "latents.f32",
-        "report.html",
-    ] {
-        fs::remove_file(out.join(name)).expect("removed");
-    }
-    fs::remove_dir_all(out.join("copy")).expect("removed");
-    let mut again = sliver("synth");
-    done(
-        again
-            .arg("--resume")
-            .arg(&out)
-            .arg("--cache-dir")
-            .arg(out.with_file_name("cache")),
+    made_again(
+        &out,
+        &[
+            "cells.bin",
+            "score.bin",
+            "run.json",
+            "latents.f32",
+            "report.html",
+        ],
     );
     assert_eq!(
         fs::read(out.join("moments.bin")).expect("kept"),

@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use crate::program::{
-    Ran, done, folder, json, number, refusal, refuses, says, sliver, text, words,
+    Ran, done, folder, json, made_again, number, refusal, refuses, says, sliver, text, words,
 };
 use crate::synth::{files, first_release, is_near_its_bound, python_reads, release, unreleased};
 
@@ -256,24 +256,16 @@ fn a_killed_run_resumes_from_what_it_released() {
         fs::read(out.join("columns.bin")),
         fs::read_to_string(out.join("ledger.jsonl")),
     );
-    for name in [
-        "pairs.bin",
-        "score.bin",
-        "run.json",
-        "copy.bin",
-        "report.html",
-    ] {
-        fs::remove_file(out.join(name)).expect("removed");
-    }
-    fs::remove_dir_all(out.join("copy")).expect("removed");
     // The kind of the run is read from its folder.
-    let mut again = sliver("synth");
-    done(
-        again
-            .arg("--resume")
-            .arg(&out)
-            .arg("--cache-dir")
-            .arg(out.with_file_name("cache")),
+    made_again(
+        &out,
+        &[
+            "pairs.bin",
+            "score.bin",
+            "run.json",
+            "copy.bin",
+            "report.html",
+        ],
     );
     assert_eq!(
         fs::read(out.join("columns.bin")).expect("kept"),

@@ -77,6 +77,11 @@ pub enum Fault {
         /// The second.
         second: usize,
     },
+    /// The noise of this release is correlated with that of others: nothing here checks it.
+    Unchecked {
+        /// The number of the release.
+        release: usize,
+    },
     /// The batches are not sampled as the event says.
     Batches {
         /// How they differ from that.
@@ -119,6 +124,10 @@ impl fmt::Display for Fault {
                     "releases {first} and {second}: other values, the same noise"
                 )
             }
+            Self::Unchecked { release } => write!(
+                out,
+                "release {release}: this audit does not check noise that is correlated over steps"
+            ),
             Self::Batches { how } => write!(out, "batches: {how}"),
         }
     }
@@ -145,6 +154,11 @@ impl Recording {
         if made != held {
             faults.push(Fault::Ledger { made, held });
         }
+        let correlated =
+            |release: &Recorded| matches!(release.declared.event, Event::CorrelatedGaussian { .. });
+        faults.extend(
+            (self.releases.iter().position(correlated)).map(|release| Fault::Unchecked { release }),
+        );
         faults.extend(self.noise(false_alarm / 3.0));
         faults.extend(self.noise_twice(false_alarm / 3.0));
         faults.extend(self.batches(false_alarm / 3.0));
@@ -467,6 +481,17 @@ mod tests {
         only(
             alone(&|run| run.releases.iter_mut().for_each(|r| r.batch = one.clone())),
             |fault| matches!(fault, Fault::Batches { .. }),
+        );
+        let correlated = Event::CorrelatedGaussian {
+            noise_multiplier: 2.0,
+            bandwidth: 2,
+            steps: 30,
+            separation: 4,
+            participations: 8,
+        };
+        only(
+            alone(&|run| run.releases[6].declared.event = correlated.clone()),
+            |fault| matches!(fault, Fault::Unchecked { release: 6 }),
         );
         let poisson = |release: &mut Recorded| {
             let gaussian = Event::Gaussian {

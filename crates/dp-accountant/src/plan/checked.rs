@@ -32,8 +32,6 @@ pub trait NoiseFor {
 pub struct CheckedPlan {
     pub(super) sampler: BatchSampler,
     pub(super) step: Event,
-    /// How often the ledger of a finished run holds it.
-    pub(super) lines: u64,
     pub(super) correlation: Option<BandedInverse>,
     pub(super) releases: Vec<Once>,
     pub(super) steps: u64,
@@ -76,9 +74,17 @@ impl CheckedPlan {
         self.releases.iter().map(|r| (r.name.as_str(), &r.event))
     }
 
+    /// How often the ledger of a finished run holds [`CheckedPlan::step_event`].
+    fn lines(&self) -> u64 {
+        match self.correlation {
+            Some(_) => 1,
+            None => self.steps,
+        }
+    }
+
     /// All that the plan releases, as one event.
     pub fn event(&self) -> Event {
-        let steps = self.step.clone().repeated(self.lines);
+        let steps = self.step.clone().repeated(self.lines());
         let others = self.releases.iter().map(|once| once.event.clone());
         Event::Composed {
             events: std::iter::once(steps).chain(others).collect(),
@@ -103,7 +109,7 @@ impl CheckedPlan {
     /// Steps, all of them once where they come in a cycle, and other releases, counted together: the lines that the ledger
     /// of a finished run holds.
     pub fn releases_in_all(&self) -> u64 {
-        self.lines + self.releases.len() as u64
+        self.lines() + self.releases.len() as u64
     }
 
     /// The delta of the guarantee.
@@ -143,7 +149,7 @@ impl CheckedPlan {
     ///
     /// The accountant's refusals.
     pub fn epsilon_spent(&self, ledger: &Entries) -> Result<f64, DpError> {
-        let mut planned = vec![(self.step.clone(), self.lines)];
+        let mut planned = vec![(self.step.clone(), self.lines())];
         planned.extend(self.releases.iter().map(|once| (once.event.clone(), 1)));
         if is_as_planned(&ledger.entries, &planned) {
             return Ok(self.epsilon_upper);

@@ -74,8 +74,7 @@ impl TrainingPlan {
 
     /// This plan with noise that is correlated over so many steps, as [`BandedInverse`] says: sums of steps have less of it.
     /// It asks for a [`CyclicSampler`](crate::sampling::CyclicSampler), whose records keep their order in all steps, and nothing
-    /// is amplified by sampling. A step takes the
-    /// time to sample the noise of so many steps, and no more memory than that of one.
+    /// is amplified by sampling. A step takes the time to sample the noise of so many steps, and no more memory than that of one.
     ///
     /// ```
     /// use dp_accountant::plan::TrainingPlan;
@@ -185,7 +184,6 @@ impl TrainingPlan {
                 })
                 .collect(),
             correlation: correlation.map(|(correlation, _)| correlation),
-            lines,
             sampler: self.sampler,
             steps: self.steps,
             noise_multiplier,

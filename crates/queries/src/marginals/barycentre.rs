@@ -8,8 +8,9 @@ use crate::query::{QueryError, length};
 /// The Wasserstein barycentre of groups on every slice: the distribution whose quantile function is the weighted mean of theirs.
 ///
 /// On a line the minimiser of `sum_j w_j W_2^2(mu, mu_j)` has the quantile function `sum_j w_j F_j^-1` (Agueh and Carlier 2011).
-/// Particles of a flow towards these quantiles in all slices descend `sum_j w_j SW_2^2(x, mu_j)`, which is not convex in them and
-/// whose minimiser is the sliced barycentre of Bonneel et al. (2015), up to a constant: in each slice `sum_j w_j (u - q_j)^2 = (u - sum_j w_j q_j)^2 + constant`.
+/// Particles of a flow towards these quantiles in all slices descend `sum_j w_j SW_2^2(x, mu_j)`, up to a constant: in each slice
+/// `sum_j w_j (u - q_j)^2 = (u - sum_j w_j q_j)^2 + constant`. It is not convex in them; its minimiser is the sliced barycentre of
+/// Bonneel et al. (2015).
 ///
 /// # Privacy
 /// Post-processing of one release of the marginals of all groups ([`crate::GroupMarginals`]; neighbours replace one record by one
