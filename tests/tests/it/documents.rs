@@ -1,5 +1,7 @@
 //! What the documents say of the workspace: tests, snippets, commands, files.
 
+use std::fmt::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::root;
@@ -66,10 +68,19 @@ fn code_words(text: &str) -> impl Iterator<Item = &str> {
     prose.flat_map(|part| part.split('`').skip(1).step_by(2))
 }
 
-/// What stands in the brackets `[tests: ...]` of a page.
-fn brackets(text: &str) -> impl Iterator<Item = &str> {
-    let after = text.split("[tests:").skip(1);
-    after.map(|rest| rest.split_once(']').expect("an end of the bracket").0)
+/// The lists of tests of a page, `[tests: ...]` in the tables of proofs and `<!-- tests: ... -->` elsewhere: where each
+/// starts and ends, and what stands in it.
+fn lists_of_tests(text: &str) -> Vec<(Range<usize>, &str)> {
+    let mut found = Vec::new();
+    for (open, close) in [("[tests:", "]"), ("<!-- tests:", "-->")] {
+        for (start, _) in text.match_indices(open) {
+            let list = &text[start + open.len()..];
+            let length = list.find(close).expect("an end of the list");
+            let end = start + open.len() + length + close.len();
+            found.push((start..end, &list[..length]));
+        }
+    }
+    found
 }
 
 /// Whether a word has the form of a test's name: at least three underscores between small letters and digits.
@@ -97,9 +108,9 @@ fn is_in(sources: &[(PathBuf, String)], word: &str) -> bool {
 /// like tests and are nothing. A history may name what is gone.
 fn names_of_tests(page: &str, text: &str, sources: &[(PathBuf, String)]) -> (usize, Vec<String>) {
     let (mut wrong, mut count) = (Vec::new(), 0);
-    for bracket in brackets(text) {
+    for (_, list) in lists_of_tests(text) {
         let before = count;
-        for name in bracket.split('`').skip(1).step_by(2) {
+        for name in list.split('`').skip(1).step_by(2) {
             count += 1;
             let tests = tests_named(name, sources);
             if tests != 1 {
@@ -107,7 +118,7 @@ fn names_of_tests(page: &str, text: &str, sources: &[(PathBuf, String)]) -> (usi
             }
         }
         if count == before {
-            wrong.push(format!("{page}: no name in [tests:{bracket}]"));
+            wrong.push(format!("{page}: no name in tests:{list}"));
         }
     }
     if !page.ends_with("CHANGELOG.md") {
@@ -134,12 +145,12 @@ fn every_test_that_a_document_names_exists() {
         }
         for statement in statements(&text) {
             count += 1;
-            if !statement.contains("[tests:") && !statement.contains("no test") {
+            if lists_of_tests(&statement).is_empty() && !statement.contains("no test") {
                 wrong.push(format!("{page}: neither tests nor 'no test': {statement}"));
             }
         }
     }
-    assert!(names > 120 && count > 40, "{names} {count}");
+    assert!(names > 150 && count > 35, "{names} {count}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -167,10 +178,106 @@ fn a_name_that_no_test_has_is_seen() {
     assert_eq!(wrong("a.md", "[tests: `it_holds_for_all`]"), 1);
     assert_eq!(wrong("a.md", "[tests:\n`a_help_of_tests`]"), 1);
     assert_eq!(wrong("a.md", "[tests: none]"), 1);
+    assert_eq!(wrong("a.md", "<!-- tests:\n`it_holds_for_all` -->"), 1);
     assert_eq!(wrong("a.md", "`it_holds_for_all` and `key_of_a_file`"), 0);
     assert_eq!(wrong("a.md", "`it_holds_for_most` and `one_two`"), 1);
     assert_eq!(wrong("a.md", "```sh\nrun `it_holds_for_most`\n```\n"), 0);
     assert_eq!(wrong("CHANGELOG.md", "`it_holds_for_most`"), 0);
+}
+
+/// A statement and its tests: the text of its paragraph, item or row before the list, without Markdown.
+fn promise(before: &str) -> String {
+    let lines: Vec<&str> = before.lines().collect();
+    let starts = |line: &str| {
+        line.is_empty()
+            || line.starts_with(['-', '|', '#', '*'])
+            || line.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let first = lines.iter().rposition(|line| starts(line)).unwrap_or(0);
+    let text = lines[first..].join(" ");
+    let mut plain = String::new();
+    let mut rest = text.trim_start_matches(['-', ' ', '|']);
+    while let Some((text, link)) = rest.split_once("](") {
+        let (before, words) = text.rsplit_once('[').expect("a link's words");
+        write!(plain, "{before}{words}").expect("memory");
+        rest = link.split_once(')').expect("a link's end").1;
+    }
+    plain.push_str(rest);
+    let plain = plain.replace(" |", ":").replace("**", "");
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    words.join(" ").trim_start_matches(['.', ',', ' ']).into()
+}
+
+/// The page of promises: each statement of the pages that names tests, with links to these.
+fn promises(sources: &[(PathBuf, String)]) -> String {
+    let mut page = String::from(
+        "# Promises and their tests\n\nStatements of the pages whose sources name tests in a comment, by \
+         `UPDATE_PROMISES=1 cargo test -p system-tests --test it promises`.\n",
+    );
+    let mut pages = all("md");
+    pages.sort();
+    for (path, text) in pages {
+        let name = path
+            .strip_prefix(root())
+            .unwrap_or(&path)
+            .display()
+            .to_string();
+        let lists = lists_of_tests(&text).into_iter();
+        let mut last = 0;
+        for (place, list) in lists.filter(|(place, _)| text[place.start..].starts_with('<')) {
+            if last == 0 {
+                write!(
+                    page,
+                    "\n## [{name}](../../{name})\n\n| statement | tests |\n|---|---|\n"
+                )
+                .expect("memory");
+            }
+            let statement = promise(&text[last..place.start]);
+            last = place.end;
+            let links: Vec<String> = list
+                .split('`')
+                .skip(1)
+                .step_by(2)
+                .map(|test| {
+                    let (file, _) = sources
+                        .iter()
+                        .find(|source| tests_named(test, std::slice::from_ref(*source)) == 1)
+                        .unwrap_or_else(|| panic!("no test {test}"));
+                    let file = file.strip_prefix(root()).unwrap_or(file).display();
+                    format!("[`{test}`](../../{file})")
+                })
+                .collect();
+            writeln!(page, "| {statement} | {} |", links.join(", ")).expect("memory");
+        }
+    }
+    page
+}
+
+/// The page of promises is what the pages say now.
+#[test]
+fn promises_are_listed_with_their_tests() {
+    let path = root().join("docs/contributing/promises.md");
+    let page = promises(&all("rs"));
+    if std::env::var_os("UPDATE_PROMISES").is_some() {
+        std::fs::write(&path, &page).expect("a page");
+    }
+    assert!(page.lines().count() > 80, "{page}");
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == page,
+        "docs/contributing/promises.md is not up to date"
+    );
+}
+
+/// The guard itself: an item with a link, a row, a second list of one item.
+#[test]
+fn a_promise_is_what_stands_before_its_tests() {
+    assert_eq!(
+        promise("above\n\n- **One** is a\n  [link](b.md#c). "),
+        "One is a link."
+    );
+    assert_eq!(promise("| a |\n| `b` | c "), "`b`: c");
+    assert_eq!(promise(". And  more"), "And more");
 }
 
 /// The fields of a line of CSV, with quotes where a comma stands in one.
