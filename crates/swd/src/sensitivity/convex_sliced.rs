@@ -3,7 +3,7 @@
 use super::convex::{cost_bound, n_delta};
 use super::spread::shift_spread;
 use super::{
-    CellSpread, PriorMatchingBound, ROUNDING, check_all, prior_matching_bound,
+    CellSpread, PriorMatchingBound, ROUNDING, both_private_bound, check_all, prior_matching_bound,
     private_sample_bounds,
 };
 use crate::{Cells, Cost, Slices, SwdError};
@@ -126,8 +126,7 @@ pub fn prior_cost_bound(
 /// [`private_sample_bounds`] for any cost: for a record of the `n` that the map is fed, and for one of the `m` of the private
 /// sample that it does not touch, which is compared by its `n` quantile cells.
 ///
-/// The first is the smaller of [`cost_bound`] with `L2 = 0` and, where `psi = h'` is concave,
-/// `(2 sqrt(lambda) psi((1 + sqrt lambda) M) + 2 psi(M) + 2 sqrt(lambda) M B) L / n`. The second is `2 sqrt(lambda) M B L / m`: a
+/// The first is that of [`both_private_cost_bound`] for `L1 = L` and `L2 = 0`. The second is `2 sqrt(lambda) M B L / m`: a
 /// record of the sample moves the cells of a slice by what sums to `n/m` times its own move, and each coefficient by `B` times
 /// that.
 ///
@@ -145,7 +144,7 @@ pub fn private_sample_cost_bounds(
         return private_sample_bounds(m_bound, l, n, m, lambda_max);
     }
     check_all(m_bound, l, lambda_max, m)?;
-    let mut inputs = cost_bound(cost, m_bound, l, 0.0, n, None)?;
+    let inputs = one_side(cost, m_bound, l, 0.0, n, None, lambda_max)?;
     if let Cost::Power(value) = cost
         && !cost.rises()
     {
@@ -158,9 +157,68 @@ pub fn private_sample_cost_bounds(
     let curvature = cost.curvature_upper(2.0 * m_bound);
     let root = lambda_max.sqrt();
     let moved = 2.0 * root * m_bound * curvature;
-    if !cost.rises() {
-        let own = 2.0 * root * cost.slope((1.0 + root) * m_bound) + 2.0 * cost.slope(m_bound);
-        inputs = inputs.min((own + moved) * l / n as f64 * (1.0 + ROUNDING));
-    }
     Ok([inputs, moved * l / m as f64 * (1.0 + ROUNDING)])
+}
+
+/// [`both_private_bound`](super::both_private_bound) for any cost: where both sides are private and trained, for a record of
+/// either of them.
+///
+/// For a record of the first side, of `n`, it is the smaller of [`cost_bound`] and, where `psi = h'` is concave,
+///
+/// ```text
+/// (L1 (2 sqrt(lambda) psi((1 + sqrt lambda) M) + 2 psi(M) + 2 sqrt(lambda) M B) + L2 2 sqrt(lambda) M B) / n
+/// ```
+///
+/// with `B` the largest `h''`; for one of the second side `L1`, `L2` and `n`, `m` change places. It is for the gradient of the cost
+/// itself, [`crate::transport::between::sliced_gradients_and_cost`].
+///
+/// ```
+/// use swd::Cost;
+/// use swd::sensitivity::{both_private_bound, both_private_cost_bound};
+///
+/// // Two groups of 300 records, nearly by W_1, along a tight frame in R^6.
+/// let huber = both_private_cost_bound(Cost::Huber(1.0), 1.5, 1.0, 1.0, 300, 300, 1.0 / 6.0)?;
+/// assert!(huber < both_private_bound(1.5, 1.0, 1.0, 300, 300, 1.0 / 6.0)?);
+/// # Ok::<(), swd::SwdError>(())
+/// ```
+///
+/// # Errors
+/// As [`cost_bound`]; `lambda_max` is negative or not finite.
+pub fn both_private_cost_bound(
+    cost: Cost,
+    m_bound: f64,
+    l1: f64,
+    l2: f64,
+    n: usize,
+    m: usize,
+    lambda_max: f64,
+) -> Result<f64, SwdError> {
+    if cost == Cost::Square {
+        return both_private_bound(m_bound, l1, l2, n, m, lambda_max);
+    }
+    let first = one_side(cost, m_bound, l1, l2, n, Some(m), lambda_max)?;
+    Ok(first.max(one_side(cost, m_bound, l2, l1, m, Some(n), lambda_max)?))
+}
+
+/// For a record of one of two private sides, of `n` records; the other one has `m`, or is cells.
+fn one_side(
+    cost: Cost,
+    m_bound: f64,
+    own: f64,
+    other: f64,
+    n: usize,
+    m: Option<usize>,
+    lambda_max: f64,
+) -> Result<f64, SwdError> {
+    let line = cost_bound(cost, m_bound, own, other, n, m)?;
+    check_all(m_bound, own, lambda_max, n)?;
+    if cost.rises() {
+        return Ok(line);
+    }
+    let root = lambda_max.sqrt();
+    let moved = 2.0 * root * m_bound * cost.curvature_upper(2.0 * m_bound);
+    let rest = 2.0 * root * cost.slope((1.0 + root) * m_bound) + 2.0 * cost.slope(m_bound);
+    let joint = (own * (rest + moved) + other * moved) / n as f64 * (1.0 + ROUNDING);
+    // A curvature without a bound has no joint one.
+    Ok(if joint < line { joint } else { line })
 }

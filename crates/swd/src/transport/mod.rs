@@ -3,7 +3,7 @@
 //! For one slice with values `u_1..u_n` and the target's cells `q_1 <= ... <= q_n`
 //! ([`crate::cells`]), record `i` is transported to the cell of its rank: `rho_i = u_i - q_rank(i)`
 //! and `grad_u W_2^2 = (2/n) rho`. [`host`] computes what a private step needs on plain slices of
-//! numbers, [`mod@line`] the plan of one slice; [`tensor`] gives differentiable distances between tensors on any device. Both rank by
+//! numbers, [`between`] any cost between two samples that are both trained, [`mod@line`] the plan of one slice; [`tensor`] gives differentiable distances between tensors on any device. Both rank by
 //! [`crate::sort`]. Distances are squared, and their names say so.
 //!
 //! ```
@@ -16,6 +16,7 @@
 //! # Ok::<(), swd::SwdError>(())
 //! ```
 
+pub mod between;
 pub mod host;
 pub mod line;
 pub mod tensor;

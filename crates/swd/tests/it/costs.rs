@@ -5,10 +5,13 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use serde_json::Value;
 use swd::sensitivity::{
-    cost_bound, cost_bound_both_private, disjoint_bound, prior_cost_bound, prior_matching_bound,
-    theorem_bound, weighted_bound,
+    both_private_cost_bound, cost_bound, cost_bound_both_private, disjoint_bound, prior_cost_bound,
+    prior_matching_bound, theorem_bound, weighted_bound,
 };
-use swd::transport::host::{sliced_cotangents_and_cost, sliced_cotangents_and_distance};
+use swd::transport::between::sliced_gradients_and_cost;
+use swd::transport::host::{
+    sliced_cotangents_and_cost, sliced_cotangents_and_distance, sliced_gradient_and_distance,
+};
 use swd::{Cells, Cost, Slices, UniformBall};
 
 fn reference() -> Value {
@@ -366,6 +369,69 @@ proptest! {
         found += (1..n).map(|i| norm(&|j| f64::from(a[i * d + j]) - f64::from(b[i * d + j]))).sum::<f64>();
         let bound = prior_cost_bound(cost, m_bound, 1.0, 0.0, &slices, &cells).unwrap();
         prop_assert!(found <= bound.in_f32_upper(), "{} > {:?}", found, bound);
+    }
+
+    /// Neighbours in the ball towards another private sample of any size, whose points move too.
+    #[test]
+    fn neighbours_of_two_private_samples_are_within_the_bound(cost in costs(), d in 1_usize..4, l2 in 0.0_f64..2.0, seed: u64) {
+        let rng = &mut ChaCha20Rng::seed_from_u64(seed);
+        let (n, m) = (rng.random_range(1..9), rng.random_range(1..9));
+        let slices = Slices::tight(d, 2 * d, rng).unwrap();
+        let ends = rng.random_bool(0.5);
+        let mut points = |count: usize| -> Vec<f32> {
+            let row = |_| -> Vec<f32> {
+                let row: Vec<f32> = (0..d).map(|_| rng.random_range(-1.0..1.0)).collect();
+                let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-3);
+                row.iter().map(|x| x * 1.4999 / if ends { norm } else { norm.max(1.0) }).collect()
+            };
+            (0..count).flat_map(row).collect()
+        };
+        let (u, v) = (points(n), points(m));
+        let mut other = u.clone();
+        other[..d].copy_from_slice(&points(1));
+        let [(a, _), (b, _)] = [&u, &other].map(|u| sliced_gradients_and_cost(cost, u, &v, &slices).unwrap());
+        let apart = |a: &[f32], b: &[f32]| {
+            let squares = a.iter().zip(b).map(|(&a, &b)| (f64::from(a) - f64::from(b)).powi(2));
+            squares.sum::<f64>().sqrt()
+        };
+        let rows = |side: usize| a[side].chunks_exact(d).zip(b[side].chunks_exact(d)).map(|(a, b)| apart(a, b));
+        let zero = vec![0.0; d];
+        let own = apart(&a[0][..d], &zero) + apart(&b[0][..d], &zero) + rows(0).skip(1).sum::<f64>();
+        let found = own + l2 * rows(1).sum::<f64>();
+        let bound = both_private_cost_bound(cost, 1.5, 1.0, l2, n, m, slices.lambda_max_upper()).unwrap();
+        prop_assert!(found <= bound * (1.0 + 1e-5), "{} > {}", found, bound);
+    }
+
+    /// Gradients of either sample are the derivatives of the cost between both; on a line they are the reference's, and those of
+    /// the square what its cells give.
+    #[test]
+    fn gradients_of_two_samples_are_derivatives(cost in costs(), n in 1_usize..8, m in 1_usize..8, seed: u64) {
+        let rng = &mut ChaCha20Rng::seed_from_u64(seed);
+        let mut values = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.random_range(-1.0..1.0)).collect() };
+        let (u, v) = (values(n), values(m));
+        let line = Slices::from_directions(1, &[1.0]).unwrap();
+        let ([first, second], value) = sliced_gradients_and_cost(cost, &u, &v, &line).unwrap();
+        let wide = |values: &[f32]| values.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
+        let (c, e) = coefficients(cost, &wide(&u), &wide(&v));
+        for (found, expected) in first.iter().chain(&second).zip(c.iter().chain(&e)) {
+            prop_assert!((f64::from(*found) - expected / n as f64).abs() < 1e-6, "{} {}", found, expected);
+        }
+        let mut moved = u.clone();
+        moved.iter_mut().zip(&first).for_each(|(u, g)| *u -= 1e-3 * g);
+        let squares: f64 = first.iter().map(|&g| f64::from(g).powi(2)).sum();
+        let gained = value - sliced_gradients_and_cost(cost, &moved, &v, &line).unwrap().1;
+        prop_assert!(gained > -1e-6 && gained < 1e-3 * squares + 1e-6, "{} of {}", gained, squares);
+
+        let (rows, others) = (values(2 * n), values(2 * m));
+        let slices = Slices::iid(2, 5, rng).unwrap();
+        let (both, cost) = sliced_gradients_and_cost(Cost::Square, &rows, &others, &slices).unwrap();
+        for (found, (x, y)) in both.iter().zip([(&rows, &others), (&others, &rows)]) {
+            let (expected, distance) = sliced_gradient_and_distance(x, y, &slices).unwrap();
+            prop_assert!((distance - cost).abs() < 1e-6 * (1.0 + cost));
+            for (a, b) in found.iter().zip(&expected) {
+                prop_assert!((a - b).abs() < 1e-5, "{} {}", a, b);
+            }
+        }
     }
 
     /// Cotangents are the derivatives of the cost, and those of the square what they were.

@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use burn::tensor::Tensor;
-use swd::Slices;
 use swd::sensitivity::paper::paper_bound_both_private;
-use swd::sensitivity::{F32_CLIP_SLACK, both_private_bound};
+use swd::sensitivity::{F32_CLIP_SLACK, both_private_cost_bound};
+use swd::transport::between::sliced_gradients_and_cost;
 use swd::transport::host::sliced_gradient_and_distance;
 use swd::transport::tensor::{cotangent_rounding, two_sample_gradients};
+use swd::{Cost, Slices};
 
 use super::Term;
 use crate::TrainingError;
@@ -24,7 +25,8 @@ pub struct Pair {
 
 /// The penalty of a step: pairs of groups, and public slices. Everything in it is public.
 ///
-/// `P = sum over pairs of weight * SW_2^2(group, group)`; in one dimension `W_2^2` itself.
+/// `P = sum over pairs of weight * SW_2^2(group, group)`; in one dimension `W_2^2` itself. Another cost of [`swd::Cost`] may take the
+/// place of the square.
 #[derive(Debug, Clone)]
 pub struct Between {
     slices: Slices,
@@ -117,18 +119,22 @@ impl Between {
     /// largest over pairs of `weight * Delta(n_0, n_1)`.
     ///
     /// `Delta = 8 M L / min(n_0, n_1)`, or less where a tight frame of at least six dimensions knows
-    /// better ([`both_private_bound`], which has two maps too).
-    pub(super) fn sensitivity_upper(&self, term: &Term) -> Result<f64, TrainingError> {
+    /// better ([`both_private_cost_bound`], which has two maps and other costs too).
+    pub(super) fn sensitivity_upper(&self, cost: Cost, term: &Term) -> Result<f64, TrainingError> {
         let (m, [l1, l2]) = (term.clipping.activation, term.jacobians());
         let lambda = self.slices.lambda_max_upper();
         let root = lambda.sqrt();
         // The cotangents of both sides are rounded to f32 on both data sets, each by 2^-24 of its norm,
         // and the cells that they are taken from were.
-        let rounding = f64::powi(2.0, -20) * l1.max(l2) * root * (root + 1.0) * m;
+        let rounding = match cost {
+            Cost::Square => f64::powi(2.0, -20) * l1.max(l2) * root * (root + 1.0) * m,
+            // Cotangents alone, once as they are and once with their weight: what they are taken from is exact.
+            cost => f64::powi(2.0, -21) * (l1 + l2) * root * cost.slope(2.0 * m),
+        };
         let mut worst = 0.0f64;
         for pair in &self.pairs {
             let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
-            let bound = both_private_bound(m, l1, l2, n0, n1, lambda)?;
+            let bound = both_private_cost_bound(cost, m, l1, l2, n0, n1, lambda)?;
             worst = worst.max(pair.weight * (bound * (1.0 + F32_CLIP_SLACK) + rounding));
         }
         Ok(worst)
@@ -162,6 +168,7 @@ impl Between {
     /// have `2d` columns, and the first group of a pair has the first half.
     pub(super) fn cotangents(
         &self,
+        cost: Cost,
         term: &Term,
         groups: &[Range<usize>],
         activations: &[f32],
@@ -181,21 +188,34 @@ impl Between {
                 rows.copied().collect()
             };
             let sides = [rows(0), rows(1)];
-            for (own, other) in [(0, 1), (1, 0)] {
-                let (c, distance) =
-                    sliced_gradient_and_distance(&sides[own], &sides[other], &self.slices)?;
+            let (gradients, distance) = self.gradients(cost, &sides)?;
+            for (own, gradient) in gradients.iter().enumerate() {
                 let records = groups[pair.groups[own]].clone();
-                for (i, c) in records.zip(c.chunks_exact(d)) {
+                for (i, c) in records.zip(gradient.chunks_exact(d)) {
                     let target = &mut cotangents[i * width + columns[own]..][..d];
                     for (target, &c) in target.iter_mut().zip(c) {
                         *target = (pair.weight * f64::from(c)) as f32;
                     }
                 }
-                // Both directions give the same distance.
-                penalty += 0.5 * pair.weight * distance;
             }
+            penalty += pair.weight * distance;
         }
         Ok((cotangents, penalty))
+    }
+
+    /// The gradients of the distance of two groups in each of them, and the distance.
+    fn gradients(
+        &self,
+        cost: Cost,
+        [x, y]: &[Vec<f32>; 2],
+    ) -> Result<([Vec<f32>; 2], f64), TrainingError> {
+        if cost != Cost::Square {
+            return Ok(sliced_gradients_and_cost(cost, x, y, &self.slices)?);
+        }
+        // Cells take half of the time of a plan, and both directions give the same distance.
+        let (first, distance) = sliced_gradient_and_distance(x, y, &self.slices)?;
+        let (second, same) = sliced_gradient_and_distance(y, x, &self.slices)?;
+        Ok(([first, second], 0.5 * (distance + same)))
     }
 
     /// [`Between::cotangents`] on the device of `activations`. With the bounds of a private step they are
@@ -248,7 +268,7 @@ impl Between {
         let wide = (n0.max(n1) / n0.min(n1) + 4) as f64;
         let cells = wide * f64::powi(2.0, -24) * m;
         let error = cotangent_rounding(self.slices.count(), self.slices.dim(), m, m) + cells;
-        let declared = self.sensitivity_upper(term)?;
+        let declared = self.sensitivity_upper(Cost::Square, term)?;
         Ok(1.0 / (1.0 + 8.0 * pair.weight * l1.max(l2) * error / declared))
     }
 }

@@ -116,9 +116,9 @@ impl Penalty {
         Self::of(Kind::Sample { share })
     }
 
-    /// What moving a projected activation costs: its square unless said. Another cost is for a public distribution
-    /// ([`Penalty::to`]) or a private sample ([`Penalty::to_private_sample`]), and has another sensitivity
-    /// ([`swd::sensitivity::prior_cost_bound`], [`swd::sensitivity::private_sample_cost_bounds`]).
+    /// What moving a projected activation costs: its square unless said. Another cost has another sensitivity
+    /// ([`swd::sensitivity::prior_cost_bound`], [`swd::sensitivity::both_private_cost_bound`],
+    /// [`swd::sensitivity::private_sample_cost_bounds`]).
     #[must_use]
     pub fn cost(mut self, cost: Cost) -> Self {
         self.cost = cost;
@@ -201,8 +201,7 @@ impl Penalty {
     ///
     /// # Errors
     ///
-    /// Fewer slices than dimensions, two maps in an activation of odd width or elsewhere than between groups, groups that do not pair, a public sample of another dimension; a cost other than the
-    /// square between groups.
+    /// Fewer slices than dimensions, two maps in an activation of odd width or elsewhere than between groups, groups that do not pair, a public sample of another dimension.
     pub fn draw(
         &self,
         width: usize,
@@ -227,7 +226,7 @@ impl Penalty {
             Kind::Sample { share } => Target::Sample(ToSample::new(sizes, slices, *share)?),
         };
         let sampled = self.sampled(target);
-        sampled.check_bounded()?;
+        sampled.check()?;
         Ok(sampled)
     }
 
@@ -296,8 +295,8 @@ pub struct SampledPenalty {
 }
 
 impl SampledPenalty {
-    /// Refuses a cost, or a second map, that no bound is known of for this target.
-    fn check_bounded(&self) -> Result<(), TrainingError> {
+    /// Refuses a cost that is none, and a second map that no bound is known of for this target.
+    fn check(&self) -> Result<(), TrainingError> {
         let between = matches!(self.target, Target::Between(_));
         if self.term.second.is_some() && !between {
             return Err(TrainingError::Unbounded {
@@ -305,12 +304,8 @@ impl SampledPenalty {
                     .into(),
             });
         }
-        match (&self.target, self.cost.check()?) {
-            (Target::Prior(_) | Target::Sample(_), _) | (_, Cost::Square) => Ok(()),
-            (_, cost) => Err(TrainingError::Unbounded {
-                what: format!("the cost {cost} of a penalty between groups: use the square"),
-            }),
-        }
+        self.cost.check()?;
+        Ok(())
     }
 
     /// The values of a record that are compared, those of both maps where there are two.
@@ -342,12 +337,12 @@ impl SampledPenalty {
     ///
     /// # Errors
     ///
-    /// Bounds that are refused; a cost other than the square between groups.
+    /// Bounds that are refused.
     pub fn sensitivity_upper(&self) -> Result<f64, TrainingError> {
-        self.check_bounded()?;
+        self.check()?;
         match &self.target {
             Target::Prior(matching) => matching.sensitivity_upper(self.cost, &self.term.clipping),
-            Target::Between(between) => between.sensitivity_upper(&self.term),
+            Target::Between(between) => between.sensitivity_upper(self.cost, &self.term),
             Target::Sample(sample) => sample.sensitivity_upper(self.cost, &self.term.clipping),
         }
     }
@@ -370,7 +365,10 @@ impl SampledPenalty {
             },
             Target::Between(between) => {
                 let both = self.term.jacobians().iter().sum::<f64>();
-                between.weights() * 2.0 * both * root * (root + 1.0) * m
+                match self.cost {
+                    Cost::Square => between.weights() * 2.0 * both * root * (root + 1.0) * m,
+                    cost => between.weights() * both * root * cost.slope(2.0 * m),
+                }
             }
             Target::Sample(_) => match self.cost {
                 Cost::Square => one_side(m),
@@ -411,10 +409,12 @@ impl SampledPenalty {
         fixed: Option<&Fixed>,
         activations: &[f32],
     ) -> Result<(Vec<f32>, f64), TrainingError> {
-        self.check_bounded()?;
+        self.check()?;
         match &self.target {
             Target::Prior(matching) => matching.cotangents(self.cost, groups, activations),
-            Target::Between(between) => between.cotangents(&self.term, groups, activations),
+            Target::Between(between) => {
+                between.cotangents(self.cost, &self.term, groups, activations)
+            }
             Target::Sample(sample) => {
                 let radius = self.term.clipping.activation;
                 sample.cotangents(self.cost, fixed, activations, radius)
