@@ -193,6 +193,27 @@ impl PyEvent {
         self.sampled(Sampler::WithoutReplacement { records, batch })
     }
 
+    /// An upper bound on an epoch of shuffled batches of fixed size, this event being the release of a batch.
+    ///
+    /// For a loader that makes a fresh order of all records for each epoch and drops an incomplete last batch. Nothing is
+    /// amplified: an epoch, or a part of one, costs what this event does on all records. `neighbours` is "replace-one" or
+    /// "zero-out"; a record more would change the number of batches, or which record is left over.
+    #[pyo3(signature = (*, neighbours=Relation(Neighbours::ReplaceOne)))]
+    #[pyo3(text_signature = "($self, *, neighbours='replace-one')")]
+    fn shuffled_epoch_upper(&self, neighbours: Relation) -> PyResult<Self> {
+        let zero_out = match neighbours.0 {
+            Neighbours::ReplaceOne => false,
+            Neighbours::ZeroOut => true,
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "shuffled batches hold under replace-one or zero-out neighbours, not under {other}: with a record \
+                     more the number of batches changes, or which record is left over"
+                )));
+            }
+        };
+        self.sampled(Sampler::ShuffledUpper { zero_out })
+    }
+
     /// This event on a batch from each of several groups of public sizes (k-end neighbours).
     ///
     /// `groups`: pairs (records, batch). The largest rate counts (Rodriguez-Vitores et al. 2025, arXiv 2502.01701,

@@ -248,6 +248,7 @@ def test_an_event_is_refused_under_neighbours_that_it_does_not_hold_for():
         (lambda: Event.gaussian(1.0).poisson_sampled(0.1, neighbours="k-end"), ValueError, "k-end"),
         (lambda: Event.gaussian(1.0).sampled_without_replacement(5, 6), ValueError, "batch is 6.*5 records"),
         (lambda: Event.gaussian(1.0).sampled_from_groups([]), ValueError, "at least 1"),
+        (lambda: Event.gaussian(1.0).shuffled_epoch_upper(neighbours="add-remove"), ValueError, "number of batches"),
         (lambda: Event.gaussian(1.0).self_composed(-1), ValueError, "-1.*at least 0"),
         (lambda: Event.gaussian(1.0).self_composed(1.5), TypeError, "1.5.*whole number"),
         (lambda: Event.selected([], 2.0), ValueError, "at least 1"),

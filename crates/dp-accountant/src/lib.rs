@@ -30,7 +30,7 @@
 //! | `PoissonSampler` | `PoissonZeroOut` | a record counts or is blank |
 //! | `AddRemoveSampler` | `Poisson` | add or remove one record |
 //! | `AllRecords` | none | replace one record |
-//! | `CyclicSampler` | none | replace one record, or a record counts or is blank |
+//! | `CyclicSampler` | none, or `ShuffledUpper` | replace one record, or a record counts or is blank |
 //! | for accounting alone | `PoissonTruncated`, `RandomAllocation` | a record counts or is blank |
 
 #![forbid(unsafe_code)]

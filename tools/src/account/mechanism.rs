@@ -13,6 +13,8 @@ pub enum SamplerName {
     WithoutReplacement,
     /// Each record independently; zero-out neighbours, or add-remove with a public --rate.
     Poisson,
+    /// Batches of a fresh order of all records in each epoch; replace-one or zero-out neighbours. Nothing is amplified.
+    Shuffled,
     /// Every step sees every record.
     None,
 }
@@ -91,7 +93,7 @@ impl MechanismFlags {
     /// `steps` steps with this noise multiplier.
     pub fn event(&self, noise_multiplier: f64, steps: u64) -> Result<Event, Failure> {
         let sampler = self.sampler()?;
-        Ok(self.event_with(sampler, noise_multiplier, steps))
+        Ok(self.event_with(sampler, self.batch, noise_multiplier, steps))
     }
 
     /// The same, on batches of another size.
@@ -101,12 +103,31 @@ impl MechanismFlags {
             SamplerName::Poisson => Sampler::PoissonZeroOut {
                 rate: (batch as f64 / records as f64).min(1.0),
             },
+            SamplerName::Shuffled => self.shuffled(),
             _ => Sampler::WithoutReplacement { records, batch },
         };
-        self.event_with(Some(sampler), noise_multiplier, steps)
+        self.event_with(Some(sampler), Some(batch), noise_multiplier, steps)
     }
 
-    fn event_with(&self, sampler: Option<Sampler>, noise_multiplier: f64, steps: u64) -> Event {
+    fn shuffled(&self) -> Sampler {
+        let zero_out = self.neighbours == Some(NeighboursName::ZeroOut);
+        Sampler::ShuffledUpper { zero_out }
+    }
+
+    fn event_with(
+        &self,
+        sampler: Option<Sampler>,
+        batch: Option<u64>,
+        noise_multiplier: f64,
+        steps: u64,
+    ) -> Event {
+        // A shuffled epoch is one event, and a part of one too.
+        let count = match (&sampler, self.records.zip(batch)) {
+            (Some(Sampler::ShuffledUpper { .. }), Some((records, batch))) => {
+                steps.div_ceil((records / batch).max(1))
+            }
+            _ => steps,
+        };
         let step = match self.noise {
             NoiseName::Gaussian => Event::Gaussian { noise_multiplier },
             NoiseName::Laplace => Event::Laplace { noise_multiplier },
@@ -115,7 +136,7 @@ impl MechanismFlags {
             Some(sampler) => step.sampled(sampler),
             None => step,
         }
-        .repeated(steps)
+        .repeated(count)
     }
 
     /// The sampler, `None` where every step sees every record.
@@ -132,10 +153,16 @@ impl MechanismFlags {
                 let groups = self.group.iter().map(|group| group.0).collect();
                 Some(Sampler::KEndGroups { groups })
             }
-            (SamplerName::Poisson, ..) if !self.group.is_empty() => {
+            (SamplerName::Poisson | SamplerName::Shuffled, ..) if !self.group.is_empty() => {
                 return Err(Failure::input(
                     "--group is for --sampler without-replacement",
-                    "Poisson samples have one --rate",
+                    "Poisson samples have one --rate, and shuffled batches one size",
+                ));
+            }
+            (SamplerName::Shuffled, rate, ..) if rate.is_some() || self.batch.is_none() => {
+                return Err(Failure::input(
+                    "shuffled batches have a size: how many of them are in an epoch is what counts",
+                    "give --records and --batch",
                 ));
             }
             (SamplerName::WithoutReplacement, Some(rate), ..) => {
@@ -155,12 +182,12 @@ impl MechanismFlags {
                         "a batch is sampled from the records without replacement",
                     ));
                 }
-                Some(if name == SamplerName::Poisson {
-                    Sampler::PoissonZeroOut {
+                Some(match name {
+                    SamplerName::Poisson => Sampler::PoissonZeroOut {
                         rate: (batch as f64 / records as f64).next_up().min(1.0),
-                    }
-                } else {
-                    Sampler::WithoutReplacement { records, batch }
+                    },
+                    SamplerName::Shuffled => self.shuffled(),
+                    _ => Sampler::WithoutReplacement { records, batch },
                 })
             }
             _ => {
@@ -187,7 +214,8 @@ impl MechanismFlags {
         Err(Failure::input(
             format!("--neighbours {wanted} is not what this sampler gives: {given}"),
             "without-replacement gives replace-one (k-end with --group); poisson gives zero-out of --records and \
-             --batch, which make their number public, and add-remove or zero-out by --rate",
+             --batch, which make their number public, and add-remove or zero-out by --rate; shuffled gives replace-one or \
+             zero-out, because a record more changes the number of batches or which record is left over",
         ))
     }
 

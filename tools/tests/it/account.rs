@@ -109,6 +109,25 @@ fn samplers_and_groups() {
     let largest = json(&format!("epsilon --records 500 --batch 20 --steps 50 {Z1}"));
     assert_eq!(groups["epsilon"], largest["epsilon"]);
     assert_eq!(groups["neighbours"], "k-end");
+    // Four batches of a shuffled epoch: of nine steps the last is a third epoch.
+    let shuffled = "epsilon --sampler shuffled --records 410 --batch 100";
+    let epochs = json(&format!("{shuffled} --steps 9 {Z1}"));
+    let three = json(&format!("epsilon --sampler none --steps 3 {Z1}"));
+    assert_eq!(epochs["epsilon"], three["epsilon"]);
+    assert_eq!(epochs["neighbours"], "replace-one");
+    let blank = json(&format!("{shuffled} --steps 12 --neighbours zero-out {Z1}"));
+    assert_eq!(blank["epsilon"], three["epsilon"]);
+    refused(
+        &format!("{shuffled} --neighbours add-remove {Z1}"),
+        &["--neighbours add-remove", "number of batches"],
+    );
+    refused(
+        &format!("epsilon --sampler shuffled --rate 0.1 {Z1}"),
+        &["--batch"],
+    );
+    let largest =
+        format!("batch --sampler shuffled --records 400 --steps 8 --target-epsilon 7 {Z1}");
+    assert_eq!(json(&largest)["batch"], 100);
 }
 
 #[test]

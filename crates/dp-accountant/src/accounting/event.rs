@@ -96,6 +96,34 @@ pub enum Sampler {
         /// Batches of an epoch, 1 to 2048.
         steps: u64,
     },
+    /// Batches of fixed size of all records in an order that is made anew for each epoch, without a look at the data: a
+    /// loader that shuffles. The sampled event is all releases of an epoch, one for each batch and each with noise of its own;
+    /// an upper bound, for nothing is amplified: an epoch costs what the event does on all records. Poisson samples
+    /// ([`Sampler::PoissonZeroOut`]) and dealt ones ([`Sampler::RandomAllocation`]) of the same size cost less.
+    ///
+    /// *Proof.* Given the orders, secret or not, a record is in one batch of an epoch at most: an incomplete last one is
+    /// dropped, and an epoch that ends early is a whole one here. Whatever was released before, the other batches of the
+    /// epoch release the same of both neighbours, and this one is the event; so its pair dominates the epoch, and pairs of
+    /// epochs compose. The orders have one law for both neighbours, and `H_a` is jointly convex. The `k` records of a group
+    /// lie in batches of `k_1 + k_2 + ... = k` of them, and Gaussian noise hides `sum k_i^2 <= k^2`. A record more changes
+    /// the number of batches, or leaves another one over: there is no bound here for add or remove.
+    ///
+    /// ```
+    /// use dp_accountant::accounting::{Accountant, Event, GaussianAccountant, PldAccountant, Sampler};
+    ///
+    /// // Five epochs of a hundred batches.
+    /// let noise = Event::Gaussian { noise_multiplier: 5.0 };
+    /// let shuffled = noise.clone().sampled(Sampler::ShuffledUpper { zero_out: true }).repeated(5);
+    /// let poisson = noise.clone().sampled(Sampler::PoissonZeroOut { rate: 0.01 }).repeated(500);
+    /// let epsilon = |event: &Event| GaussianAccountant.epsilon(event, 1e-6);
+    /// assert_eq!(epsilon(&shuffled)?, epsilon(&noise.repeated(5))?);
+    /// assert!(PldAccountant::default().epsilon(&poisson, 1e-6)? < 0.2 * epsilon(&shuffled)?);
+    /// # Ok::<(), dp_accountant::accounting::AccountingError>(())
+    /// ```
+    ShuffledUpper {
+        /// Whether neighbours blank a record, instead of replacing it.
+        zero_out: bool,
+    },
     /// A batch of fixed size from each group (k-end neighbours): the largest group rate counts
     /// (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, lemma 5.2).
     KEndGroups {
@@ -105,7 +133,7 @@ pub enum Sampler {
 }
 
 impl Sampler {
-    /// The sampling rate in (0, 1]; for groups the largest of theirs.
+    /// The sampling rate in (0, 1]; for groups the largest of theirs, and 1 for the whole of a shuffled epoch.
     ///
     /// # Errors
     /// A rate outside (0, 1], an empty batch, a batch larger than its group, or no group at all.
@@ -128,6 +156,7 @@ impl Sampler {
                 check_rate(*rate)?;
                 Ok(*rate)
             }
+            Self::ShuffledUpper { .. } => Ok(1.0),
             Self::RandomAllocation { steps } => {
                 let ok = (1..=2048).contains(steps);
                 check("number of steps", *steps as f64, ok, "between 1 and 2048")?;
@@ -164,6 +193,8 @@ impl Sampler {
             Self::PoissonZeroOut { .. }
             | Self::PoissonTruncated { .. }
             | Self::RandomAllocation { .. } => Neighbours::ZeroOut,
+            Self::ShuffledUpper { zero_out: true } => Neighbours::ZeroOut,
+            Self::ShuffledUpper { zero_out: false } => Neighbours::ReplaceOne,
             Self::KEndGroups { .. } => Neighbours::KEnd,
         }
     }
@@ -454,6 +485,7 @@ impl Event {
                     Sampler::Poisson { .. } | Sampler::PoissonZeroOut { .. } => "Poisson sampled",
                     Sampler::PoissonTruncated { .. } => "Poisson sampled with batches cut",
                     Sampler::RandomAllocation { .. } => "dealt to the batches of an epoch",
+                    Sampler::ShuffledUpper { .. } => "made of the batches of a shuffled epoch",
                     Sampler::KEndGroups { .. } => "sampled from k-end groups",
                 };
                 format!("{} that is {how}", event.describe())

@@ -59,7 +59,7 @@ impl CheckedPlan {
         &self.sampler
     }
 
-    /// What one step releases; where steps come in a cycle, what all of them do.
+    /// What one step releases; where batches are fixed, what all of them do, and where they are shuffled, those of an epoch.
     pub fn step_event(&self) -> &Event {
         &self.step
     }
@@ -78,7 +78,7 @@ impl CheckedPlan {
     fn lines(&self) -> u64 {
         match self.correlation {
             Some(_) => 1,
-            None => self.steps,
+            None => self.sampler.epoch(self.steps).unwrap_or(self.steps),
         }
     }
 
@@ -106,8 +106,8 @@ impl CheckedPlan {
         self.steps
     }
 
-    /// Steps, all of them once where they come in a cycle, and other releases, counted together: the lines that the ledger
-    /// of a finished run holds.
+    /// Steps, or all of them once where batches are fixed, or epochs where they are shuffled, and other releases, counted
+    /// together: the lines that the ledger of a finished run holds.
     pub fn releases_in_all(&self) -> u64 {
         self.lines() + self.releases.len() as u64
     }

@@ -73,7 +73,7 @@ impl TrainingPlan {
     }
 
     /// This plan with noise that is correlated over so many steps, as [`BandedInverse`] says: sums of steps have less of it.
-    /// It asks for a [`CyclicSampler`](crate::sampling::CyclicSampler), whose records keep their order in all steps, and nothing
+    /// It asks for a [`CyclicSampler`](crate::sampling::CyclicSampler) whose records keep their order in all steps, and nothing
     /// is amplified by sampling. A step takes the time to sample the noise of so many steps, and no more memory than that of one.
     ///
     /// ```
@@ -130,8 +130,9 @@ impl TrainingPlan {
             }
         }
         // Without sampling and without other noise there is a closed form.
-        let closed_form =
-            (self.steps == 0 || correlation.is_some()) && releases.iter().all(|r| !r.is_laplace());
+        let epochs = self.sampler.epoch(self.steps);
+        let unsampled = self.steps == 0 || correlation.is_some() || epochs.is_some();
+        let closed_form = unsampled && releases.iter().all(|r| !r.is_laplace());
         let accountant: &dyn Accountant = if closed_form {
             &GaussianAccountant
         } else {
@@ -149,10 +150,10 @@ impl TrainingPlan {
             (Some(sampler), None) => gaussian(z).sampled(sampler.clone()),
             (None, None) => gaussian(z),
         };
-        // All steps with correlated noise are one release.
+        // All steps with correlated noise are one release, and so are those of a shuffled epoch.
         let lines = match correlation {
             Some(_) => 1,
-            None => self.steps,
+            None => epochs.unwrap_or(self.steps),
         };
         let total = |z: f64| {
             let steps = (self.steps > 0).then(|| step(z).repeated(lines));
@@ -196,7 +197,7 @@ impl TrainingPlan {
     /// How the noise of steps on fixed batches is correlated, and the period of their cycle.
     fn correlation(&self) -> Result<Option<(BandedInverse, u64)>, DpError> {
         match &self.sampler {
-            BatchSampler::Cyclic(sampler) if self.steps > 0 => {
+            BatchSampler::Cyclic(sampler) if self.steps > 0 && sampler.epoch(1).is_none() => {
                 let noise = BandedInverse::new(self.bandwidth, self.steps)?;
                 Ok(Some((noise, sampler.period() as u64)))
             }
@@ -204,7 +205,7 @@ impl TrainingPlan {
             _ => Err(out_of_range(
                 "bandwidth of the noise",
                 self.bandwidth as f64,
-                "1, independent noise, but for steps on the fixed batches of a CyclicSampler",
+                "1, independent noise, but for steps on the fixed batches of a CyclicSampler that does not shuffle",
             )),
         }
     }

@@ -12,5 +12,6 @@ mod failure;
 mod group;
 mod plan_spent;
 mod samplers;
+mod shuffled;
 mod truncated;
 mod zcdp;

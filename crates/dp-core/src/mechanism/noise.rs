@@ -14,6 +14,7 @@ const NEXT_KEY: u64 = 0;
 const DRAWS: u64 = 1;
 const NOISE: u64 = 2;
 const STEPS: u64 = 3;
+const ORDER: u64 = 4;
 
 /// A source of Gaussian and Laplace noise.
 ///
@@ -24,7 +25,8 @@ const STEPS: u64 = 3;
 /// key, with which released noise could be subtracted, is gone from memory. A key opens all noise that
 /// comes after it and none before: one that a checkpoint keeps opens what leaves from then on, until it
 /// is removed. Where the noise of steps is correlated, the keys of the last steps, of their noise alone, are kept as long as
-/// later steps have a part of it: a checkpoint opens these steps too. Noise and other draws are separate streams of a key, so that the noise of a step does
+/// later steps have a part of it: a checkpoint opens these steps too. Where batches are shuffled, the key of the order of an epoch is
+/// kept too. Noise and other draws are separate streams of a key, so that the noise of a step does
 /// not depend on how many other numbers the step drew.
 ///
 /// What is released once gets discrete noise, which is exact. Gaussian noise of steps is `f64`, and not the continuous
@@ -48,14 +50,15 @@ pub struct NoiseState {
     chain: Option<Chain>,
 }
 
-/// Steps of one mechanism, whose noise that of the next step is correlated with.
+/// Steps of one mechanism that the next step goes on from.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Chain {
     /// Which mechanism, and on which batches.
     mechanism: String,
     /// The last of the steps.
     step: u64,
-    /// Keys of their noise, from the last step back.
+    /// Keys of their noise, from the last step back, where that of the next step is correlated with it; the key of the order
+    /// of records where that is one for all of them.
     keys: Vec<[u8; 32]>,
 }
 
@@ -136,11 +139,9 @@ impl NoiseSource {
 
     /// Moves to the next key and forgets the present one. The mechanism calls it after each release.
     pub fn advance(&mut self) {
-        let mut key = [0u8; 32];
-        stream(self.key, NEXT_KEY).fill_bytes(&mut key);
         *self = Self {
             chain: self.chain.take(),
-            ..Self::keyed(key, self.secret)
+            ..Self::keyed(self.derived(NEXT_KEY), self.secret)
         };
     }
 
@@ -188,9 +189,34 @@ impl NoiseSource {
 
     /// The key of the noise of the next step, which opens nothing else.
     fn step_key(&self) -> [u8; 32] {
+        self.derived(STEPS)
+    }
+
+    fn derived(&self, number: u64) -> [u8; 32] {
         let mut key = [0u8; 32];
-        stream(self.key, STEPS).fill_bytes(&mut key);
+        stream(self.key, number).fill_bytes(&mut key);
         key
+    }
+
+    /// The key of the order of records in an epoch, where the last of its steps that this source made noise for is `step`.
+    pub(super) fn order(&self, epoch: &str, step: u64) -> Option<[u8; 32]> {
+        let chain = self.chain.as_ref().filter(|_| self.goes_on(epoch, step));
+        chain.and_then(|chain| chain.keys.first().copied())
+    }
+
+    /// The key of the order of an epoch that begins, which opens nothing else.
+    pub(super) fn new_order(&self) -> [u8; 32] {
+        self.derived(ORDER)
+    }
+
+    /// As [`NoiseSource::advance`] after a step of an epoch in this order.
+    pub(super) fn advance_in(&mut self, epoch: String, step: u64, order: [u8; 32]) {
+        self.advance();
+        self.chain = Some(Chain {
+            mechanism: epoch,
+            step,
+            keys: vec![order],
+        });
     }
 
     /// Whether the noise is secret, so that a release is private at all.

@@ -2,6 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
 use super::names::MOST_NAMES;
 use super::vector::Norm;
 use super::{
@@ -22,7 +25,8 @@ use crate::sampling::{Draw, Made};
 /// A value is returned only after its event has been written to the ledger and flushed to the device that
 /// holds it; on `Err` nothing was released. It releases what the plan holds and nothing else: a step's
 /// value for its own last draw, as many steps as planned, each other release once. Where the noise of steps is correlated, one
-/// line stands for all of them, and another for those that do not go on from the last step and its noise.
+/// line stands for all of them, and another for those that do not go on from the last step and its noise. Where batches are
+/// shuffled, one line stands for an epoch, and another for the rest of one that does not go on in its order.
 ///
 /// ```
 /// use burn::module::ParamId;
@@ -55,6 +59,8 @@ pub struct Releaser {
     draws: u64,
     step: u64,
     made: Vec<bool>,
+    /// The key of the order of records that the last draw is of, where batches are shuffled.
+    order: Option<[u8; 32]>,
 }
 
 /// Releasers of this process.
@@ -71,6 +77,7 @@ impl NoiseFor for NoiseSource {
             run: RUNS.fetch_add(1, Ordering::Relaxed) + 1,
             draws: 0,
             step: 0,
+            order: None,
         }
     }
 }
@@ -130,7 +137,14 @@ impl Releaser {
         };
         let sampler = self.plan.sampler();
         let expected = sampler.expected_sizes();
-        let batch = sampler.sample(made.step, self.noise.rng());
+        let batch = if sampler.epoch(made.step).is_some() {
+            let kept = self.noise.order(&self.mechanism(), self.step);
+            let order = kept.unwrap_or_else(|| self.noise.new_order());
+            self.order = Some(order);
+            sampler.sample(made.step, &mut ChaCha20Rng::from_seed(order))
+        } else {
+            sampler.sample(made.step, self.noise.rng())
+        };
         Ok(Draw::new(made, batch, expected))
     }
 
@@ -359,26 +373,36 @@ impl Releaser {
     ) -> Result<(), DpError> {
         let deviation = self.deviation(sensitivity);
         let event = self.plan.step_event().clone();
-        match self.plan.correlation() {
-            None => self.record(event, sensitivity.l2_upper(), deviation, ledger)?,
-            Some(correlation) => {
-                let later = match self.step + 1 < self.plan.steps() {
+        let chained = self.plan.correlation().is_some() || self.order.is_some();
+        let mechanism = if chained {
+            self.mechanism()
+        } else {
+            String::new()
+        };
+        // A line may stand for several steps: it is written before the first, and again where they do not go on from the last.
+        let goes_on = match (self.plan.correlation(), self.order) {
+            (Some(_), _) => self.noise.goes_on(&mechanism, self.step),
+            (None, Some(_)) => self.noise.order(&mechanism, self.step) == self.order,
+            (None, None) => false,
+        };
+        let (neighbours, secret) = (self.plan.neighbours(), self.noise.is_secret());
+        if !(goes_on && ledger.entries()?.hold(&event, neighbours, secret)) {
+            self.append(event, sensitivity.l2_upper(), deviation, ledger)?;
+        }
+        self.step += 1;
+        // The key that made this noise is gone from memory before the value leaves.
+        match (self.plan.correlation(), self.order) {
+            (Some(correlation), _) => {
+                let later = match self.step < self.plan.steps() {
                     true => correlation.inverse().len() - 1,
                     // No step is left that has a part of the noise before.
                     false => 0,
                 };
-                let mechanism = self.mechanism();
-                // Its line stands for all steps: it is written before the first, and again where a mechanism begins anew.
-                let (neighbours, secret) = (self.plan.neighbours(), self.noise.is_secret());
-                let goes_on = self.noise.goes_on(&mechanism, self.step)
-                    && ledger.entries()?.hold(&event, neighbours, secret);
-                if !goes_on {
-                    self.append(event, sensitivity.l2_upper(), deviation, ledger)?;
-                }
-                self.noise.advance_from(mechanism, self.step + 1, later);
+                self.noise.advance_from(mechanism, self.step, later);
             }
+            (None, Some(order)) => self.noise.advance_in(mechanism, self.step, order),
+            (None, None) => self.noise.advance(),
         }
-        self.step += 1;
         Ok(())
     }
 
@@ -395,9 +419,11 @@ impl Releaser {
         self.noise.correlated_normal(correlation.inverse(), count)
     }
 
-    /// What tells one mechanism of correlated steps from another.
+    /// What tells one mechanism of correlated steps, or one epoch of shuffled ones, from another, before the next step.
     fn mechanism(&self) -> String {
-        format!("{:?} of {:?}", self.plan.step_event(), self.plan.sampler())
+        let (event, sampler) = (self.plan.step_event(), self.plan.sampler());
+        let epoch = sampler.epoch(self.step + 1);
+        format!("{event:?} of {sampler:?}, epoch {epoch:?}")
     }
 
     fn record(

@@ -5,4 +5,5 @@ mod layers;
 mod names;
 mod noise;
 mod plan;
+mod shuffled;
 mod stacks;

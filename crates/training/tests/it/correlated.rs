@@ -16,7 +16,7 @@ use crate::common::{Small, training, uniform};
 const RECORDS: usize = 12;
 const BATCH: usize = 3;
 const PERIOD: u64 = 4;
-const STEPS: u64 = 10;
+pub(super) const STEPS: u64 = 10;
 
 fn plan(bandwidth: u64) -> TrainingPlan {
     let sampler = CyclicSampler::new(RECORDS, BATCH).unwrap();
@@ -27,27 +27,29 @@ fn plan(bandwidth: u64) -> TrainingPlan {
 
 /// What each step releases where the record at `place` pulls one way, the other way (-1) or is blank (0), and all others one
 /// way, the network being the same in each, with the sensitivity of a step.
-fn released(
+pub(super) fn released(
     objective: &Objective,
     engine: Engine,
     plan: TrainingPlan,
     (place, pull): (usize, f32),
 ) -> (Vec<Vec<f32>>, f64) {
     let device = Device::flex();
-    let mut targets = [50.0; RECORDS];
+    let records = plan.sampler.records().unwrap();
+    let mut targets = vec![50.0; records];
     targets[place] *= pull;
-    let mut images = uniform([RECORDS, 1, 6, 6], 5, &device);
+    let mut images = uniform([records, 1, 6, 6], 5, &device);
     if pull == 0.0 {
         // A record whose gradient is not finite adds nothing.
         let blank = Tensor::full([1, 1, 6, 6], f32::NAN, &device);
         images = images.slice_assign([place..place + 1, 0..1, 0..6, 0..6], blank);
     }
-    let targets = Tensor::<1>::from_floats(targets, &device).reshape([RECORDS, 1]);
+    let targets = Tensor::<1>::from_floats(&targets[..], &device).reshape([records, 1]);
     let network = Small::new(3, 1, &device);
     let folder = tempfile::tempdir().unwrap();
     let with = TrainingConfig::new(objective.clone()).engine(engine);
     let (mut training, mut ledger) = training(with, &network, plan, &folder);
-    let neighbours = training.sampler().neighbours();
+    let plan = training.plan().unwrap();
+    let (neighbours, lines) = (plan.neighbours(), plan.releases_in_all());
     let mut released = Vec::new();
     while let Some(step) = training.next_step().unwrap() {
         let batch = step.select(&images, &targets).unwrap();
@@ -55,13 +57,14 @@ fn released(
         released.push(gradient.gradient().to_host());
     }
     let entries = ledger.entries().unwrap().entries;
-    assert_eq!((released.len() as u64, entries.len()), (STEPS, 1));
+    let made = (released.len() as u64, entries.len() as u64);
+    assert_eq!(made, (STEPS, lines));
     assert_eq!(entries[0].neighbours, neighbours);
     (released, entries[0].sensitivity.unwrap())
 }
 
 /// The differences of what two neighbours release in each step, in units of the sensitivity of a step.
-fn differences_of(
+pub(super) fn differences_of(
     objective: &Objective,
     engine: Engine,
     plan: &TrainingPlan,
@@ -111,7 +114,7 @@ fn bound(bandwidth: u64, separation: u64, participations: u64) -> f64 {
     noise.sensitivity_upper(separation, participations).unwrap()
 }
 
-fn loss() -> Objective {
+pub(super) fn loss() -> Objective {
     Objective::of([Loss::squared_error().max_grad_norm(0.01)])
 }
 
@@ -197,10 +200,11 @@ fn a_blank_record_moves_all_steps_half_as_far() {
     assert!(refused.contains("blank"), "{refused}");
 }
 
-fn steps(training: &mut Training<Small>, count: usize, ledger: &mut Ledger) {
+pub(super) fn steps(training: &mut Training<Small>, count: usize, ledger: &mut Ledger) {
     let device = Device::flex();
-    let images = uniform([RECORDS, 1, 6, 6], 5, &device);
-    let targets = Tensor::<2>::ones([RECORDS, 1], &device);
+    let records = training.sampler().records().unwrap();
+    let images = uniform([records, 1, 6, 6], 5, &device);
+    let targets = Tensor::<2>::ones([records, 1], &device);
     for _ in 0..count {
         let Some(step) = training.next_step().unwrap() else {
             break;
@@ -209,7 +213,7 @@ fn steps(training: &mut Training<Small>, count: usize, ledger: &mut Ledger) {
     }
 }
 
-fn started(plan: CheckedPlan, seed: u64) -> Training<Small> {
+pub(super) fn started(plan: CheckedPlan, seed: u64) -> Training<Small> {
     let network = Small::new(3, 1, &Device::flex());
     let releaser = plan.releaser(NoiseSource::insecure(seed));
     let config = TrainingConfig::new(loss());

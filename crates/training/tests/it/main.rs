@@ -8,4 +8,5 @@ mod poisson_contract;
 mod ranks;
 mod refusals;
 mod resume;
+mod shuffled;
 mod two_maps;

@@ -1,0 +1,128 @@
+//! Shuffled batches: what they are, what they cost, and what is refused.
+
+use dp_accountant::accounting::{
+    Accountant, Event, GaussianAccountant, Neighbours, PldAccountant, RdpAccountant, Sampler,
+};
+use dp_accountant::plan::{Noise, ReleaseNoise, TrainingPlan};
+use dp_accountant::sampling::{BatchSampler, CyclicSampler};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+/// No record is in two batches of an epoch, whether all of them fill it or not, and another epoch has another order.
+#[test]
+fn an_epoch_has_no_record_twice() {
+    for (records, batch) in [(12, 3), (13, 3), (14, 3), (5, 5), (7, 1), (9, 5)] {
+        let sampler = CyclicSampler::shuffled(records, batch).unwrap();
+        let period = sampler.period() as u64;
+        let steps = |epoch: u64| {
+            let steps = (epoch - 1) * period + 1..=epoch * period;
+            assert!(steps.clone().all(|step| sampler.epoch(step) == Some(epoch)));
+            steps.map(move |step| sampler.sample(step, &mut ChaCha20Rng::seed_from_u64(epoch)))
+        };
+        for epoch in [1, 2, 1 << 40] {
+            let mut seen = steps(epoch).collect::<Vec<_>>().concat();
+            seen.sort_unstable();
+            seen.dedup();
+            assert_eq!(seen.len(), records - records % batch);
+        }
+        let same = steps(1).eq(steps(2));
+        assert_eq!(same, batch == records, "{records} {batch}");
+    }
+    for (records, batch) in [(0, 0), (0, 1), (4, 0), (4, 5)] {
+        let refused = CyclicSampler::shuffled(records, batch)
+            .unwrap_err()
+            .to_string();
+        assert!(refused.contains(&format!("batch of {batch}")), "{refused}");
+    }
+}
+
+/// A plan costs one Gaussian release for each epoch, one that ends early included; correlated noise is refused.
+#[test]
+fn an_epoch_costs_one_release() {
+    let z = 3.0;
+    let noise = Event::Gaussian {
+        noise_multiplier: z,
+    };
+    let sampler = CyclicSampler::shuffled(1003, 100).unwrap();
+    for (sampler, neighbours) in [
+        (sampler, Neighbours::ReplaceOne),
+        (sampler.zero_out(), Neighbours::ZeroOut),
+    ] {
+        for (steps, epochs) in [(1, 1), (10, 1), (11, 2), (30, 3)] {
+            let plan = TrainingPlan::of(Noise::Multiplier(z), 1e-5, steps, sampler);
+            let checked = plan.clone().check().unwrap();
+            assert_eq!(checked.accountant(), "gaussian");
+            assert_eq!(
+                (checked.releases_in_all(), checked.neighbours()),
+                (epochs, neighbours)
+            );
+            assert_eq!(checked.event().neighbours().unwrap(), Some(neighbours));
+            let all = noise.clone().repeated(epochs);
+            let expected = GaussianAccountant.epsilon(&all, 1e-5).unwrap();
+            assert_eq!(checked.epsilon_upper(), expected);
+            let rdp = RdpAccountant.epsilon(&checked.event(), 1e-5).unwrap();
+            assert_eq!(rdp, RdpAccountant.epsilon(&all, 1e-5).unwrap());
+            let beside = plan
+                .clone()
+                .and("counts", ReleaseNoise::Laplace { epsilon: 0.1 });
+            assert!(beside.check().unwrap().epsilon_upper() > expected);
+            let refused = plan.correlated(2).check().unwrap_err().to_string();
+            assert!(refused.contains("does not shuffle"), "{refused}");
+        }
+    }
+    // Nothing but other releases: no epoch.
+    let alone = TrainingPlan::of(Noise::Multiplier(z), 1e-5, 0, sampler);
+    let alone = alone
+        .and("moments", ReleaseNoise::Share(1.0))
+        .check()
+        .unwrap();
+    assert_eq!(alone.releases_in_all(), 1);
+    let fixed = BatchSampler::from(CyclicSampler::new(12, 3).unwrap());
+    assert_eq!((fixed.distribution(), fixed.epoch(5)), (None, None));
+}
+
+/// Of other events than Gaussian noise, of groups, and as a ledger has it.
+#[test]
+fn an_epoch_is_its_event_on_all_records() {
+    let shuffled = |event: Event| event.sampled(Sampler::ShuffledUpper { zero_out: false });
+    let pld = PldAccountant::default();
+    for event in [
+        Event::Laplace {
+            noise_multiplier: 2.0,
+        },
+        Event::Pure { epsilon: 0.3 },
+        Event::Gaussian {
+            noise_multiplier: 2.0,
+        },
+    ] {
+        let (epoch, alone) = (shuffled(event.clone()).repeated(3), event.repeated(3));
+        assert_eq!(pld.epsilon(&epoch, 1e-5), pld.epsilon(&alone, 1e-5));
+        let text = serde_json::to_string(&epoch).unwrap();
+        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), epoch);
+    }
+    let gaussian = Event::Gaussian {
+        noise_multiplier: 8.0,
+    };
+    let of_four = GaussianAccountant.epsilon(&shuffled(gaussian).of_groups(4), 1e-5);
+    let stronger = Event::Gaussian {
+        noise_multiplier: 2.0,
+    };
+    assert_eq!(of_four, GaussianAccountant.epsilon(&stronger, 1e-5));
+    let laplace = shuffled(Event::Laplace {
+        noise_multiplier: 8.0,
+    });
+    assert!(pld.epsilon(&laplace.of_groups(4), 1e-5).is_err());
+    let poisson = Event::Gaussian {
+        noise_multiplier: 2.0,
+    }
+    .sampled(Sampler::Poisson { rate: 0.1 });
+    let mixed = Event::Composed {
+        events: vec![
+            poisson,
+            shuffled(Event::Gaussian {
+                noise_multiplier: 2.0,
+            }),
+        ],
+    };
+    assert!(pld.epsilon(&mixed, 1e-5).is_err());
+}
