@@ -13,8 +13,7 @@ use rand_chacha::ChaCha20Rng;
 use test_support::data_folder;
 
 use crate::program::{
-    Ran, done, folder, json, killed_after, lines, metrics, number, refusal, refuses, says, sliver,
-    words,
+    Ran, done, folder, json, lines, metrics, number, refusal, refuses, says, sliver, words,
 };
 
 const WIDTH: usize = 12;
@@ -212,30 +211,6 @@ fn a_warp_is_learned_from_one_release() {
     let other = json(&other.join("run.json"));
     assert_ne!(found["warp"], other["warp"]);
     assert!(found["warp"].is_object());
-}
-
-/// A killed run ends as an uninterrupted one does; repeated releases are in the ledger twice.
-#[test]
-fn a_killed_run_ends_the_same() {
-    let (keep, out) = folder();
-    let files = domains(keep.path());
-    let more = words("--epsilon 2 --steps 6 --insecure-noise-seed 7 --ema 0.5");
-    let command = || adapt(keep.path(), &files, &more);
-    assert!(run(&mut command(), &out).status.success());
-    for (step, repeated) in [(2, 1), (5, 1)] {
-        let other = keep.path().join(format!("killed-{step}"));
-        let mut killed = command();
-        killed.args(["--checkpoint-every", "1", "--run"]);
-        killed.arg(&other);
-        killed_after(&mut killed, &other, step);
-        let mut resumed = sliver("adapt");
-        resumed.arg("--backend").arg("flex").arg("--cache-dir");
-        resumed.arg(keep.path().join("cache"));
-        done(resumed.arg("--resume").arg(&other).ran());
-        // The loss has all digits: it tells of any other weight.
-        assert_eq!(metrics(&out).0.last(), metrics(&other).0.last());
-        assert_eq!(lines(&other), 6 + repeated);
-    }
 }
 
 /// Bad files and flags: the place, the bound, exit code 2, and nothing is written.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Once;
 
-use dp_core::accounting::{Accountant, GaussianAccountant};
+use dp_core::accounting::{Accountant, Event, GaussianAccountant};
 use dp_core::ledger::{Entries, Ledger};
 
 use crate::program::{
@@ -397,7 +397,7 @@ fn the_ledger_of_a_resampled_flow_gives_its_epsilon() {
 /// epochs at 0.67 and 0.8 times its norm `w`, for which it claims epsilon 10 and 5. Over the
 /// sensitivity of a tight frame the noise is 0.854 and 1.020 (`w` with the quantile at
 /// `1 - delta / 2`, as in the reference vectors), or 0.848 and 1.013 (at `1 - delta`, as equation 23 is
-/// written): the accountant reads epsilon 5.52 and 2.78, or 5.60 and 2.81, from the ledger.
+/// written): the accountant reads epsilon 5.52 and 2.78, or 5.60 and 2.81, from the plan.
 #[test]
 fn the_published_settings_cost_less_than_published() {
     for (noise, epochs, steps, expected) in [
@@ -406,33 +406,14 @@ fn the_published_settings_cost_less_than_published() {
         ("0.8483", "35", 4200, 5.6013),
         ("1.0129", "20", 2400, 2.8136),
     ] {
-        let (_keep, out) = folder();
-        done(
-            flow(&[
-                "resampled",
-                "--records",
-                "30000",
-                "--public-records",
-                "200",
-                "--public-epochs",
-                "1",
-                "--particles",
-                "100",
-                "--unconditional",
-                "--quick-scores",
-                "--epochs",
-                epochs,
-            ])
-            .arg("--run")
-            .arg(&out)
-            .args(["--noise-multiplier", noise])
-            .ran(),
-        );
-        let releases = ledger(&out);
-        let event = releases.event().expect("an event");
+        let flags = words("resampled --records 30000 --unconditional --plan");
+        let more = ["--epochs", epochs, "--noise-multiplier", noise];
+        let printed = text(&done(flow(&[&flags[..], &more].concat())).stdout);
+        let plan: serde_json::Value = serde_json::from_str(printed.trim()).expect("JSON");
+        let event: Event = serde_json::from_value(plan["event"].clone()).expect("an event");
         let epsilon = pld(&event, 1e-5);
         assert!((epsilon / expected - 1.0).abs() < 0.01, "{epsilon}");
-        assert_eq!(releases.releases(), steps);
+        assert_eq!(plan["releases"], steps);
     }
 }
 
@@ -506,25 +487,20 @@ fn a_flow_that_could_not_be_judged_resumes_without_another_release() {
 
 #[test]
 fn a_stopped_flow_resumes_to_the_same_end() {
-    for mechanism in [RESAMPLED, GENERATOR] {
-        let settings = [
-            mechanism,
-            &words("--steps 60 --insecure-noise-seed 4 --checkpoint-every 7"),
-        ]
-        .concat();
-        let (_keep, whole) = folder();
-        done(small(&whole, &settings));
-        let (_keep, killed) = folder();
-        for step in [10, 20, 30] {
-            let mut command = of_seconds(&killed, &settings);
-            killed_after(&mut command, &killed, step);
-        }
-        done(small(&killed, &settings));
-        let latents = |out: &Path| std::fs::read(out.join("latents.f32")).expect("latents");
-        assert_eq!(latents(&killed), latents(&whole), "{mechanism:?}");
-        // From checkpoints at 7, 14 and 28.
-        assert_eq!(lines(&killed), 60 + 3 + 6 + 2);
+    let settings = words("--steps 60 --insecure-noise-seed 4 --checkpoint-every 7");
+    let settings = [RESAMPLED, &settings].concat();
+    let (_keep, whole) = folder();
+    done(small(&whole, &settings));
+    let (_keep, killed) = folder();
+    for step in [10, 20, 30] {
+        let mut command = of_seconds(&killed, &settings);
+        killed_after(&mut command, &killed, step);
     }
+    done(small(&killed, &settings));
+    let latents = |out: &Path| std::fs::read(out.join("latents.f32")).expect("latents");
+    assert_eq!(latents(&killed), latents(&whole));
+    // From checkpoints at 7, 14 and 28.
+    assert_eq!(lines(&killed), 60 + 3 + 6 + 2);
 }
 
 /// What a program printed, on one line.

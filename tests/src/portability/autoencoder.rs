@@ -10,17 +10,19 @@ use rand_chacha::ChaCha20Rng;
 use super::{Case, TestDevice, Tolerance, wave, wide};
 
 /// Small grey images.
-const SMALL: ImageShape = ImageShape {
+pub(super) const SMALL: ImageShape = ImageShape {
     channels: 1,
     side: 32,
 };
+/// So many in each case: a GPU chooses its kernels once.
+pub(super) const IMAGES: usize = 5;
 
 pub(super) fn cases() -> Vec<Case> {
     let space = |device: &Device| {
         let mut rng = ChaCha20Rng::seed_from_u64(6);
         SmallAutoencoder::new(SMALL, 8, &mut rng, device)
     };
-    let images = Arc::new(wave(2 * 32 * 32));
+    let images = Arc::new(wave(IMAGES * 32 * 32));
     let there = images.clone();
     vec![Case::new(
         "layers",
@@ -28,7 +30,7 @@ pub(super) fn cases() -> Vec<Case> {
         Tolerance::Operation,
         move |on: &TestDevice| {
             let (space, device) = (space(&on.device), &on.device);
-            let shape = [2, 1, 32, 32];
+            let shape = [IMAGES, 1, 32, 32];
             let data = TensorData::new(there.to_vec(), shape);
             let latents = space.encode(Tensor::from_data(data, device));
             let mut all: Vec<f64> = latents.clone().into_data().iter().collect();

@@ -5,7 +5,7 @@ use burn::module::Module;
 use burn::optim::{GradientsParams, SgdConfig};
 use burn::tensor::{Device, Tensor, TensorData};
 use model::generator::Generator;
-use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder};
+use model::latent::{DcganAutoencoder, LatentSpace, SmallAutoencoder};
 use private_training::adam::ModuleAdam;
 use private_training::weights;
 use rand::{RngExt, SeedableRng};
@@ -15,13 +15,8 @@ use swd::flow::StepSize;
 use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_noise};
 use swd::{Particles, Region, Slices};
 
+use super::autoencoder::{IMAGES, SMALL};
 use super::{Case, TestDevice, Tolerance, wave};
-
-/// Small grey images.
-const SMALL: ImageShape = ImageShape {
-    channels: 1,
-    side: 32,
-};
 
 const STEPS: usize = 10;
 const RECORDS: usize = 20;
@@ -44,11 +39,11 @@ fn release(rows: &[f32], dim: usize, rng: &mut ChaCha20Rng) -> NoisyProjections 
 fn particles(device: &Device) -> Vec<f64> {
     let mut rng = ChaCha20Rng::seed_from_u64(21);
     let space = SmallAutoencoder::new(SMALL, 8, &mut rng, device);
-    let images = TensorData::new(wave(RECORDS * 32 * 32), [RECORDS, 1, 32, 32]);
+    let images = TensorData::new(wave(IMAGES * 32 * 32), [IMAGES, 1, 32, 32]);
     let latents = space.encode(Tensor::from_data(images, device));
     let latents: Vec<f32> = latents.into_data().iter().collect();
     let target = release(&latents, 8, &mut rng);
-    let mut particles = Particles::gaussian(6, 8, 1.0, &mut rng).expect("particles");
+    let mut particles = Particles::gaussian(IMAGES, 8, 1.0, &mut rng).expect("particles");
     let slices: Vec<usize> = (0..24).collect();
     for _ in 0..STEPS {
         let size = StepSize {
@@ -59,7 +54,7 @@ fn particles(device: &Device) -> Vec<f64> {
             .step(&target, &slices, size, &mut rng)
             .expect("a step");
     }
-    let rows = TensorData::new(particles.rows(), [6, 8]);
+    let rows = TensorData::new(particles.rows(), [IMAGES, 8]);
     let images = space.decode(Tensor::from_data(rows, device));
     images.into_data().iter::<f64>().collect()
 }
@@ -95,7 +90,7 @@ fn generator(device: &Device) -> Vec<f64> {
 /// latents.
 fn trained<S: LatentSpace + Module>(mut space: S, device: &Device) -> Vec<f64> {
     let shape = space.shape();
-    let dims = [5, shape.channels, shape.side, shape.side];
+    let dims = [IMAGES, shape.channels, shape.side, shape.side];
     let pixels = wave(dims.iter().product()).into_iter().map(f32::abs);
     let pixels = TensorData::new(pixels.collect::<Vec<f32>>(), dims);
     let images = || Tensor::<4>::from_data(pixels.clone(), &device.clone().autodiff());

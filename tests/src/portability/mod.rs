@@ -29,7 +29,7 @@ mod training;
 mod transport;
 
 pub use runs::sabotaged_runs;
-pub use test_device::{TestDevice, available_devices, test_devices};
+pub use test_device::{CHUNK, TestDevice, available_devices, test_devices};
 
 /// How far a case may be from its reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

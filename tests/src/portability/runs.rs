@@ -180,7 +180,7 @@ fn classifier(alpha: f64, device: &Device, engine: Engine) -> Vec<f64> {
         .engine(engine)
         .optimizer(AdamConfig::new().init())
         .learning_rate(1e-2);
-    let sampler = FixedSizeSampler::new(20, 8).expect("a sampler");
+    let sampler = FixedSizeSampler::new(20, 6).expect("a sampler");
     let (mut training, mut ledger, _folder) = start(config, network, sampler);
     let [c, h, w] = Small::IMAGE;
     let images = upload(wave(20 * c * h * w), c * h * w, device).reshape([20, c, h, w]);

@@ -5,6 +5,10 @@ use dp_core::per_sample::Rounding;
 use lab::backend::{Backend, Choice, devices};
 use private_training::Engine;
 
+/// Records of a chunk on tensors. A GPU compiles and times kernels anew for each number of records in a chunk, which is
+/// most of the time there: most cases have a multiple of it.
+pub const CHUNK: usize = 3;
+
 /// A device, and the engine of its private steps.
 pub struct TestDevice {
     /// Backend and device, for people.
@@ -71,7 +75,7 @@ pub fn test_devices() -> (Vec<TestDevice>, Vec<(String, String)>) {
                 name,
                 backend: listed.backend,
                 device: chosen.device,
-                engine: Engine::Tensor { chunk: 6 },
+                engine: Engine::Tensor { chunk: CHUNK },
             });
         }
     }

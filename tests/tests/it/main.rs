@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor, TensorData};
 
+// The longest ones come first by their name.
+mod agreement;
 mod architecture;
 mod documents;
 mod fairness_contract;
-mod portability;
 mod privacy_contract;
 mod sample_contract;
+mod transfers;
 mod transport_factor;
 mod vector_contract;
 

@@ -1,14 +1,15 @@
 //! What a private step reads back from a GPU: its losses and whether its gradient is finite, no more.
 //!
-//! wgpu logs every buffer that is mapped to be read, with its size. A program of its own: what other tests read would be
-//! counted too, and a process has one logger.
+//! wgpu logs every buffer that is mapped to be read, with its size. In a process of its own: what other tests read would
+//! be counted too, and a process has one logger.
 
+use std::process::Command;
 use std::sync::Mutex;
 
 use lab::backend::Backend;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use private_training::Engine;
-use system_tests::portability::{available_devices, runs};
+use system_tests::portability::{TestDevice, available_devices, runs};
 
 /// The most bytes that the runtime maps for one number.
 const PAGE: u64 = 16384;
@@ -53,15 +54,29 @@ fn taken() -> Vec<u64> {
         .unwrap_or_default()
 }
 
+fn on_wgpu() -> Option<TestDevice> {
+    let mut test_devices = available_devices().into_iter();
+    test_devices.find(|test_device| test_device.backend == Backend::Wgpu)
+}
+
 #[test]
 fn a_private_step_reads_back_two_losses_and_a_scalar() {
-    let test_devices = available_devices();
-    let Some(test_device) = test_devices
-        .iter()
-        .find(|test_device| test_device.backend == Backend::Wgpu)
-    else {
+    if on_wgpu().is_none() {
         return;
-    };
+    }
+    let mut alone = Command::new(std::env::current_exe().expect("this program"));
+    alone.args(["transfers::in_a_process_of_its_own", "--exact", "--ignored"]);
+    let output = alone.env_remove("SLIVER_SKIPPED").output();
+    let output = output.expect("it starts");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let passed = output.status.success() && printed.contains("1 passed");
+    assert!(passed, "{printed}");
+}
+
+#[test]
+#[ignore = "by the test above"]
+fn in_a_process_of_its_own() {
+    let test_device = on_wgpu().expect("a device");
     log::set_logger(&READS).expect("no other logger");
     log::set_max_level(LevelFilter::Trace);
     let engine = Engine::Tensor { chunk: 100 };
