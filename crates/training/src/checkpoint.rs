@@ -18,6 +18,9 @@ pub struct Checkpoint {
     pub public: RngState,
     /// Batches of a training without privacy.
     pub batches: Option<RngState>,
+    /// Clipping norms that move, of the next step.
+    #[serde(default, with = "bits")]
+    pub max_grad_norms: Vec<f64>,
     /// The weights, in the order in which burn visits them.
     #[serde(skip)]
     pub weights: Vec<f32>,
@@ -27,6 +30,22 @@ pub struct Checkpoint {
     /// The average of the weights; empty without one.
     #[serde(skip)]
     pub average: Vec<u8>,
+}
+
+/// Numbers to the last bit, which JSON that is read back may not have: the same noise on another clipping norm would tell of
+/// both.
+mod bits {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(values: &[f64], to: S) -> Result<S::Ok, S::Error> {
+        let bits: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
+        bits.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+        let bits = Vec::<u64>::deserialize(from)?;
+        Ok(bits.into_iter().map(f64::from_bits).collect())
+    }
 }
 
 impl Checkpoint {
@@ -130,10 +149,12 @@ mod tests {
             weights: vec![1.0, f32::NAN.copysign(-1.0), -0.5],
             optimizer: vec![3, 4],
             average: Vec::new(),
+            max_grad_norms: vec![151.075_415_566_522_05],
         };
         let bytes = checkpoint.to_bytes().unwrap();
         let read = Checkpoint::from_bytes(&bytes).unwrap();
         assert_eq!(read.to_bytes().unwrap(), bytes);
+        assert_eq!(read.max_grad_norms, checkpoint.max_grad_norms);
         assert_eq!(read.public.generator().unwrap().next_u64(), rng.next_u64());
         for length in 0..bytes.len() {
             assert!(

@@ -12,6 +12,7 @@ pub struct Clipped {
     gradient: ParameterGradient,
     sensitivity: Sensitivity,
     sizes: Vec<usize>,
+    count_scale: f64,
 }
 
 impl Clipped {
@@ -24,7 +25,21 @@ impl Clipped {
             gradient,
             sensitivity,
             sizes: sizes.into_iter().collect(),
+            count_scale: 0.0,
         }
+    }
+
+    /// The same with counts beside the gradient, each times `scale`.
+    pub(crate) fn with_counts(mut self, scale: f64, counts: impl Iterator<Item = f64>) -> Self {
+        let counts: Vec<f32> = counts.map(|count| (scale * count) as f32).collect();
+        self.gradient = self.gradient.with(&counts);
+        self.count_scale = scale;
+        self
+    }
+
+    /// What counts are multiplied with; none where there are none.
+    pub(crate) fn count_scale(&self) -> Option<f64> {
+        (self.count_scale > 0.0).then_some(self.count_scale)
     }
 
     /// This gradient as that of `draw`.

@@ -11,7 +11,7 @@ use crate::engine::{Engine, Pass};
 use crate::ranks::Shared;
 use crate::trial::{dimensions, try_layers};
 use crate::{
-    Batch, Clipped, GroupSizes, Network, Objective, StepLosses, StepObjective, TrainingError,
+    Batch, Clipped, GroupSizes, Loss, Network, Objective, StepLosses, StepObjective, TrainingError,
 };
 
 /// The gradients of an objective, batch after batch, by the engine that suits the network.
@@ -25,6 +25,8 @@ pub struct Gradients {
     memory: Option<usize>,
     used: Option<Engine>,
     notes: Vec<String>,
+    /// Whether clipping norms may move.
+    counts: bool,
     /// The dimensions of activations, once the network has been tried.
     dims: Option<Vec<usize>>,
 }
@@ -39,6 +41,7 @@ impl Gradients {
             memory: None,
             used: None,
             notes: Vec::new(),
+            counts: false,
             dims: None,
         }
     }
@@ -177,7 +180,31 @@ impl Gradients {
             Some(dims) => dims.clone(),
             None => dimensions(network, batch)?,
         };
-        self.objective.draw(&dims, sizes, &mut self.public)
+        let step = self.objective.draw(&dims, sizes, &mut self.public)?;
+        Ok(StepObjective {
+            counts: self.counts,
+            ..step
+        })
+    }
+
+    /// From now on clipped gradients have a count beside them of each loss whose clipping norm moves.
+    pub(crate) fn count(&mut self) {
+        self.counts = true;
+    }
+
+    /// The clipping norms that move, for the next step.
+    pub(crate) fn adaptive(&mut self) -> impl Iterator<Item = &mut Loss> {
+        self.objective.adaptive()
+    }
+
+    /// Moves clipping norms by the noisy counts of a step, each times `scale`.
+    pub(crate) fn adapt(&mut self, counts: &[f32], scale: f64, sizes: &GroupSizes) {
+        for (loss, &count) in self.adaptive().zip(counts) {
+            let share = 0.5 + f64::from(count) / scale / sizes.records(loss);
+            let adaptive = loss.adaptive;
+            let after = adaptive.map(|adaptive| adaptive.after(loss.max_grad_norm, share));
+            loss.max_grad_norm = after.unwrap_or(loss.max_grad_norm);
+        }
     }
 
     /// The dimensions of the activations of a network that is what it claims. A batch without a record, as Poisson sampling

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod adam;
+mod adaptive;
 mod batch;
 mod checkpoint;
 mod clipped;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use burn::tensor::{Int, Tensor, TensorData};
 
 use crate::TrainingError;
+use crate::adaptive::Adaptive;
 use crate::error::{positive, same, weight};
 
 /// How far a probability stays from 0 and 1 in the cross-entropy.
@@ -28,6 +29,7 @@ pub struct Loss {
     pub(crate) weight: f64,
     pub(crate) max_grad_norm: f64,
     pub(crate) groups: Option<Vec<usize>>,
+    pub(crate) adaptive: Option<Adaptive>,
 }
 
 #[derive(Clone)]
@@ -47,6 +49,7 @@ impl std::fmt::Debug for Loss {
             .field("weight", &self.weight)
             .field("clip", &self.max_grad_norm)
             .field("groups", &self.groups)
+            .field("adaptive", &self.adaptive)
             .finish()
     }
 }
@@ -58,6 +61,7 @@ impl Loss {
             weight: 1.0,
             max_grad_norm: 1.0,
             groups: None,
+            adaptive: None,
         }
     }
 
@@ -106,6 +110,29 @@ impl Loss {
         self
     }
 
+    /// In a private [`crate::Training`] the clipping norm `C` follows the `quantile`, in (0, 1), of the norms of records'
+    /// gradients: each step multiplies it by `exp(-rate (b - quantile))`, for `b` the share of records of norm at most `C` as
+    /// a noisy count tells it, cut to [0, 1]. It begins at [`Loss::max_grad_norm`] and is kept between 1e-9 and 1e9; 0.2 is
+    /// the published rate (Andrew, Thakkar, McMahan and Ramaswamy 2021, arXiv 1905.03871).
+    ///
+    /// A step stays one Gaussian release of the plan's noise multiplier `z`: of its gradient, which moves by at most `S`, and
+    /// beside it of `0.1 S c / D` for the count `c` of +1/2 for a record within `C`, -1/2 beyond it and 0 for one that adds
+    /// nothing, which moves by `D`: 1 where a record is replaced, 1/2 where one is blank, added or removed. So all of it moves
+    /// by at most `sqrt(1 + 0.1^2) S`, which is the sensitivity in the ledger: the gradient has 0.5 % more noise and the count
+    /// has `10.05 z D`. In terms of the multipliers `z_g = sqrt(1.01) z` and `z_c = z_g / 0.1` of the parts,
+    /// `z = (z_g^-2 + z_c^-2)^(-1/2)`, theorem 1 of the source, where `D = 1/2` makes of `z_c` twice the deviation of the count.
+    /// Norms are public: the next is made of what was released, and the one before.
+    ///
+    /// ```
+    /// use private_training::Loss;
+    /// let median = Loss::cross_entropy().max_grad_norm(1.0).adaptive_clipping(0.5, 0.2);
+    /// ```
+    #[must_use]
+    pub fn adaptive_clipping(mut self, quantile: f64, rate: f64) -> Self {
+        self.adaptive = Some(Adaptive { quantile, rate });
+        self
+    }
+
     /// The mean over the records of these groups alone, by their place in the sampler; over all unless
     /// given.
     #[must_use]
@@ -126,7 +153,19 @@ impl Loss {
 
     pub(crate) fn check(&self) -> Result<(), TrainingError> {
         weight("the weight of a loss", self.weight)?;
-        positive("the clipping norm C of a loss", self.max_grad_norm)
+        positive("the clipping norm C of a loss", self.max_grad_norm)?;
+        let Some(adaptive) = self.adaptive else {
+            return Ok(());
+        };
+        positive("the rate of a clipping norm", adaptive.rate)?;
+        if adaptive.quantile > 0.0 && adaptive.quantile < 1.0 {
+            return Ok(());
+        }
+        Err(TrainingError::OutOfRange {
+            name: "the quantile that a clipping norm follows",
+            value: adaptive.quantile,
+            bound: "above 0 and below 1".into(),
+        })
     }
 
     pub(crate) fn check_groups(&self, groups: usize) -> Result<(), TrainingError> {

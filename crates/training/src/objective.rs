@@ -8,6 +8,7 @@ use dp_core::mechanism::{ParameterGradient, Sensitivity};
 use dp_core::sampling::BatchSampler;
 use rand::Rng;
 
+use crate::adaptive::COUNT_MOVES;
 use crate::engine::{Engine, Pass};
 use crate::error::same;
 use crate::penalty::{ExactCells, Term};
@@ -48,6 +49,12 @@ impl Objective {
     /// The losses.
     pub fn losses(&self) -> &[Loss] {
         &self.losses
+    }
+
+    /// Those whose clipping norm moves.
+    pub(crate) fn adaptive(&mut self) -> impl Iterator<Item = &mut Loss> {
+        let losses = self.losses.iter_mut();
+        losses.filter(|loss| loss.adaptive.is_some())
     }
 
     /// The penalties.
@@ -121,6 +128,7 @@ impl Objective {
             terms: penalties.iter().map(|penalty| penalty.term).collect(),
             penalties,
             sizes,
+            counts: false,
         })
     }
 
@@ -132,6 +140,7 @@ impl Objective {
             terms: self.penalties.iter().map(|penalty| penalty.term).collect(),
             penalties: Vec::new(),
             sizes,
+            counts: false,
         })
     }
 
@@ -159,6 +168,7 @@ impl Objective {
             terms: penalties.iter().map(|penalty| penalty.term).collect(),
             penalties,
             sizes,
+            counts: false,
         })
     }
 }
@@ -245,6 +255,8 @@ pub struct StepObjective {
     /// None on a rank that is not the root.
     pub(crate) penalties: Vec<SampledPenalty>,
     pub(crate) sizes: GroupSizes,
+    /// Whether the records within clipping norms that move are counted.
+    pub(crate) counts: bool,
 }
 
 impl StepObjective {
@@ -271,11 +283,38 @@ impl StepObjective {
 
     /// The same where the part of a record goes through so many `more` roundings to `f32`.
     fn sensitivity_with(&self, engine: Engine, more: usize) -> Result<Sensitivity, TrainingError> {
+        let counts = self.counted().count() as f64;
+        let beside = (1.0 + counts * COUNT_MOVES * COUNT_MOVES).sqrt();
+        Ok(Sensitivity::l2(beside * self.moves(engine, more)?)?)
+    }
+
+    /// How far a record moves the gradient alone.
+    fn moves(&self, engine: Engine, more: usize) -> Result<f64, TrainingError> {
         let mut total = self.loss_sensitivity();
         for penalty in &self.penalties {
             total += penalty.term.weight * penalty.sensitivity_upper()?;
         }
-        Ok(Sensitivity::l2(total + self.sums_upper(engine, more))?)
+        Ok(total + self.sums_upper(engine, more))
+    }
+
+    /// The places of the losses that are counted.
+    fn counted(&self) -> impl Iterator<Item = usize> {
+        let losses = self.losses.iter().enumerate();
+        let moving = losses.filter(|(_, loss)| self.counts && loss.adaptive.is_some());
+        moving.map(|(place, _)| place)
+    }
+
+    /// How far a record moves a count, with what two of them may be off by in `f32`.
+    fn count_moves(&self) -> f64 {
+        0.5 * self.differing() + self.sizes.most_records() as f64 * f64::powi(2.0, -24)
+    }
+
+    /// How many records' parts are in one of two neighbours alone, or differ.
+    fn differing(&self) -> f64 {
+        match self.sizes {
+            GroupSizes::Fixed(_) => 2.0,
+            GroupSizes::Poisson(_) | GroupSizes::AddRemove(_) => 1.0,
+        }
     }
 
     /// What the sums over records in `f32` may be off by, in two data sets together, and over the share that is declared
@@ -310,10 +349,7 @@ impl StepObjective {
     }
 
     fn loss_sensitivity(&self) -> f64 {
-        let records = match self.sizes {
-            GroupSizes::Fixed(_) => 2.0,
-            GroupSizes::Poisson(_) | GroupSizes::AddRemove(_) => 1.0,
-        };
+        let records = self.differing();
         let losses = self.losses.iter();
         let losses = losses
             .map(|loss| loss.weight * (records * loss.max_grad_norm / self.sizes.records(loss)));
@@ -396,7 +432,14 @@ impl StepObjective {
         }
         let pass = Pass::new(self, batch, true).over(shared);
         let (gradient, losses) = pass.run(network, engine, device)?;
-        Ok((Clipped::new(gradient, sensitivity, sizes), losses))
+        let mut clipped = Clipped::new(gradient, sensitivity, sizes);
+        if self.counted().next().is_some() {
+            let more = usize::from(ordered);
+            let scale = COUNT_MOVES * self.moves(engine, more)? / self.count_moves();
+            let counts = self.counted().map(|place| losses.counts[place]);
+            clipped = clipped.with_counts(scale, counts);
+        }
+        Ok((clipped, losses))
     }
 
     /// The ordinary gradient of the objective: nothing is clipped and **nothing is private**.

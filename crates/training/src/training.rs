@@ -14,7 +14,8 @@ use rand_chacha::ChaCha20Rng;
 
 use crate::checkpoint::{Checkpoint, RngState};
 use crate::ema::Ema;
-use crate::engine::Engine;
+use crate::engine::{Engine, read};
+use crate::error::{positive, same};
 use crate::ranks::{Shared, Team, records_of};
 use crate::weights::{from_host, to_host};
 use crate::{
@@ -111,12 +112,13 @@ impl TrainingConfig {
     ///
     /// As [`TrainingConfig::start`].
     pub fn start_with_noise<M: Module>(
-        self,
+        mut self,
         network: M,
         releaser: Releaser,
     ) -> Result<Training<M>, TrainingError> {
         let sizes = GroupSizes::of(releaser.plan().sampler());
         self.gradients.objective().check_for(&sizes)?;
+        self.gradients.count();
         self.with(network, Batches::Private(Box::new(releaser)))
     }
 
@@ -336,6 +338,12 @@ impl<M: Module> Training<M> {
         self.gradients.used()
     }
 
+    /// The clipping norms that [move](crate::Loss::adaptive_clipping), as the next step has them. They are public.
+    pub fn max_grad_norms(&mut self) -> Vec<f64> {
+        let losses = self.gradients.adaptive();
+        losses.map(|loss| loss.max_grad_norm).collect()
+    }
+
     /// Why steps are slower than they could be, or made of fewer records at once, in sentences.
     pub fn notes(&self) -> &[String] {
         self.gradients.notes()
@@ -376,6 +384,7 @@ impl<M: Module> Training<M> {
             weights: to_host(&self.network),
             optimizer: self.optimizer.to_bytes(),
             average: self.average.as_ref().map_or(Vec::new(), Ema::to_bytes),
+            max_grad_norms: self.max_grad_norms(),
         }
     }
 
@@ -412,6 +421,11 @@ impl<M: Module> Training<M> {
             }
         }
         let public = checkpoint.public.generator()?;
+        let norms = &checkpoint.max_grad_norms;
+        let expected = self.max_grad_norms().len();
+        same("clipping norms that move", expected, norms.len())?;
+        let name = "a clipping norm of a checkpoint";
+        norms.iter().try_for_each(|&norm| positive(name, norm))?;
         match (&mut self.batches, &checkpoint.batches) {
             (Batches::Private(releaser), None) => releaser.at_step(checkpoint.step)?,
             (Batches::Public { rng, made, .. }, Some(state)) => {
@@ -427,6 +441,9 @@ impl<M: Module> Training<M> {
         }
         self.written = Some((ledger.path().to_path_buf(), ledger.releases()));
         *self.gradients.public_rng() = public;
+        for (loss, norm) in self.gradients.adaptive().zip(norms) {
+            loss.max_grad_norm = *norm;
+        }
         (self.network, self.average) = (network, average);
         Ok(())
     }
@@ -585,12 +602,20 @@ impl<M: Module> Step<'_, M> {
         };
         same_ledger(training.written.as_ref(), ledger)?;
         let sizes = GroupSizes::of(releaser.plan().sampler());
-        let (clipped, losses) = training
-            .gradients
-            .clipped_over(network, batch, sizes, shared)?;
+        let (clipped, losses) =
+            training
+                .gradients
+                .clipped_over(network, batch, sizes.clone(), shared)?;
+        let scale = clipped.count_scale();
         let bounded = clipped.of(draw)?;
-        let released = releaser.release(bounded, ledger)?;
+        let mut released = releaser.release(bounded, ledger)?;
         training.written = Some((ledger.path().to_path_buf(), ledger.releases()));
+        if let Some(scale) = scale {
+            let counts;
+            (released, counts) = released.split_last();
+            let counts = counts.map_or(Ok(Vec::new()), read)?;
+            training.gradients.adapt(&counts, scale, &sizes);
+        }
         Ok((released, losses))
     }
 

@@ -93,6 +93,20 @@ impl ParameterGradient {
         self.parts.iter().map(|(slot, _)| slot.clone()).collect()
     }
 
+    /// The same with more numbers that are released with it, as the gradient of no parameter.
+    #[must_use]
+    pub fn with(mut self, values: &[f32]) -> Self {
+        let device = self.parts.first().map(|(_, first)| first.device());
+        let device = device.unwrap_or_else(Device::flex);
+        let slot = ParameterSlot {
+            id: ParamId::new(),
+            shape: vec![values.len()],
+        };
+        let data = TensorData::new(values.to_vec(), [values.len()]);
+        self.parts.push((slot, Tensor::from_data(data, &device)));
+        self
+    }
+
     /// What burn's optimizers take, without any noise: **nothing is private about it**.
     pub fn into_params_without_privacy(self) -> GradientsParams {
         self.into_params()
@@ -140,6 +154,12 @@ impl ReleasedGradient {
     /// The released values.
     pub fn gradient(&self) -> &ParameterGradient {
         &self.gradient
+    }
+
+    /// Without the last part, which is that of [`ParameterGradient::with`] where there is one.
+    pub fn split_last(mut self) -> (Self, Option<Tensor<1>>) {
+        let last = self.gradient.parts.pop();
+        (self, last.map(|(_, values)| values))
     }
 
     /// What burn's optimizers take.

@@ -5,6 +5,7 @@ use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{Reference, Rounding, Rows, norm_clip_weight};
 
 use super::{Pass, StepLosses, read};
+use crate::adaptive::counted;
 use crate::error::same;
 use crate::ranks::Shared;
 use crate::{Network, TrainingError};
@@ -32,6 +33,7 @@ impl<const D: usize> Pass<'_, D> {
         let reference = Reference::new(network)?;
         let look = self.look(network)?;
         let mut sum = vec![0.0f64; reference.scalars()];
+        let mut counts = vec![0.0; self.shares.len()];
         for i in 0..self.batch.records() {
             let (input, target) = self.batch.record(i);
             let (input, target) = (input.without_autodiff(), target.without_autodiff());
@@ -49,7 +51,7 @@ impl<const D: usize> Pass<'_, D> {
                 }
                 scalars
             });
-            let weights = self.weights_alone(i, &rows, &look);
+            let weights = self.weights_alone(i, &rows, &look, &mut counts);
             match self.shared.and_then(Shared::grid) {
                 None => rows.add_weighted(&weights, &mut sum),
                 Some(_) => {
@@ -60,7 +62,7 @@ impl<const D: usize> Pass<'_, D> {
                 }
             }
         }
-        let mut losses = look.sums.clone();
+        let mut losses = [look.sums.as_slice(), &counts].concat();
         let sum = self.total(sum, &mut losses)?;
         let flat: Vec<f32> = sum.into_iter().map(|x| x as f32).collect();
         let slots = reference.parameters().to_vec();
@@ -120,8 +122,14 @@ impl<const D: usize> Pass<'_, D> {
         })
     }
 
-    /// One weight for each row of a record.
-    fn weights_alone(&self, record: usize, rows: &Rows, look: &Look) -> Vec<f64> {
+    /// One weight for each row of a record, which is added to the counts of losses.
+    fn weights_alone(
+        &self,
+        record: usize,
+        rows: &Rows,
+        look: &Look,
+        counts: &mut [f64],
+    ) -> Vec<f64> {
         let mut weights = Vec::with_capacity(rows.values().len());
         for (l, loss) in self.objective.losses.iter().enumerate() {
             let share = self.shares[l][record];
@@ -132,6 +140,7 @@ impl<const D: usize> Pass<'_, D> {
                 (true, false) => 1.0,
                 (true, true) => f64::from(norm_clip_weight(squared(), loss.max_grad_norm)),
             };
+            counts[l] += counted(weight);
             weights.push(share * weight);
         }
         let mut start = weights.len();

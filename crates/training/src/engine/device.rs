@@ -96,7 +96,8 @@ impl Pass<'_, 2> {
             a.into_iter().zip(b).map(|(a, b)| a + b).collect()
         });
         let mut on_grid: Option<Vec<f64>> = None;
-        let mut losses = vec![Tensor::<1>::zeros([1], device); k];
+        // And counts behind them.
+        let mut losses = vec![Tensor::<1>::zeros([1], device); 2 * k];
         let mut checked = false;
         for chunk in &chunks {
             let encoded = &kept.pop_front().unwrap_or_else(|| forward(chunk));
@@ -159,7 +160,7 @@ impl Pass<'_, 2> {
             let (pulled, losses_weights, encoder_weights) = if !penalised {
                 let pulled = encoder.pull_back(encoded, below.du.clone(), needs(self.clip, false));
                 let gram = self.clip.then(|| pulled.gram.clone());
-                let weights = self.loss_weights(&below, gram, &own, rounding);
+                let weights = self.loss_weights(&below, gram, &own, rounding, &mut losses[k..]);
                 (pulled, weights.clone(), weights)
             } else if self.clip {
                 let rows = Tensor::<2>::eye(d, device)
@@ -167,8 +168,14 @@ impl Pass<'_, 2> {
                     .expand([n, d, d]);
                 let pulled = encoder.pull_back(encoded, rows, needs(true, false));
                 let gram = pulled.gram.clone();
-                let (losses, weights) =
-                    self.penalised_weights(&below, gram, &own, &transported, rounding);
+                let (losses, weights) = self.penalised_weights(
+                    &below,
+                    gram,
+                    &own,
+                    &transported,
+                    rounding,
+                    &mut losses[k..],
+                );
                 (pulled, losses, weights)
             } else {
                 let mut row = Tensor::zeros([n, d], device);
@@ -220,7 +227,7 @@ impl Pass<'_, 2> {
             .into_iter()
             .map(f64::from)
             .collect();
-        let penalties = losses.split_off(k);
+        let penalties = losses.split_off(2 * k);
         let gradient = match self.shared {
             None => ParameterGradient::new(slots, sums)?,
             Some(_) => {
@@ -239,6 +246,17 @@ impl Pass<'_, 2> {
         Ok((gradient, self.losses(&losses, penalties)))
     }
 
+    /// [`crate::adaptive::counted`] of each record that has a share, where somebody asks; whole halves, which `f32` has.
+    fn add_count(&self, count: &mut Tensor<1>, weight: &Tensor<2>, share: &Tensor<2>) {
+        if !self.objective.counts {
+            return;
+        }
+        let within = weight.clone().equal_elem(1.0).float();
+        let all = weight.clone().greater_elem(0.0).float() * 0.5;
+        let own = (within - all).mask_fill(share.clone().lower_equal_elem(0.0), 0.0);
+        *count = count.clone() + own.sum();
+    }
+
     /// The weights of the losses' rows where nothing is penalised, `[n, K]`.
     fn loss_weights(
         &self,
@@ -246,6 +264,7 @@ impl Pass<'_, 2> {
         gram: Option<Tensor<3>>,
         shares: &[Tensor<2>],
         rounding: Rounding,
+        counts: &mut [Tensor<1>],
     ) -> Tensor<2> {
         let [n, _, _] = below.du.dims();
         let parts = self.objective.losses.iter().zip(shares).enumerate();
@@ -259,6 +278,7 @@ impl Pass<'_, 2> {
             }
             let total = squared.mul_scalar(1.0 + rounding.gram);
             let weight = norm_clip_weights(total, loss.max_grad_norm, rounding).reshape([n, 1]);
+            self.add_count(&mut counts[l], &weight, share);
             weight * share.clone()
         });
         Tensor::cat(parts.collect(), 1)
@@ -272,6 +292,7 @@ impl Pass<'_, 2> {
         shares: &[Tensor<2>],
         transported: &[Tensor<2>],
         rounding: Rounding,
+        counts: &mut [Tensor<1>],
     ) -> (Tensor<2>, Tensor<2>) {
         let [n, d, _] = gram.dims();
         let device = gram.device();
@@ -295,6 +316,7 @@ impl Pass<'_, 2> {
                 total = diagonal(head, l).mul_scalar(1.0 + rounding.gram) + total;
             }
             let weight = norm_clip_weights(total, loss.max_grad_norm, rounding).reshape([n, 1]);
+            self.add_count(&mut counts[l], &weight, share);
             let weight = weight * share.clone();
             // A record of weight zero may have a cotangent that is not finite.
             let dead = weight.clone().equal_elem(0.0).expand([n, d]);

@@ -119,7 +119,7 @@ impl Pass<'_, 2> {
             host.encoder.parameters() + host.head.as_ref().map_or(0, HostStack::parameters);
         let strands = (STRANDS * SMALL / parameters.max(1)).clamp(2, STRANDS);
         let mut totals = vec![0.0f64; parameters];
-        let mut sums = vec![0.0; self.shares.len()];
+        let mut sums = vec![0.0; 2 * self.shares.len()];
         let mut parts = vec![vec![0.0f32; parameters]; strands.min(chunks.len())];
         for (round, chunks) in chunks.chunks(strands).enumerate() {
             let losses: Vec<Vec<f64>> = chunks
@@ -216,7 +216,7 @@ impl Pass<'_, 2> {
         (all, sums)
     }
 
-    /// Adds the gradient of one chunk to `flat`; answers its summed losses.
+    /// Adds the gradient of one chunk to `flat`; answers its summed losses, and their counts behind them.
     fn host_chunk(
         &self,
         host: &Host,
@@ -264,7 +264,7 @@ impl Pass<'_, 2> {
                 penalties: cotangents,
             })
         };
-        let losses = if cotangents.is_empty() {
+        let weights = if cotangents.is_empty() {
             // The losses' own rows go on through the encoder.
             let width = below.input.len() / (n * k).max(1);
             let rows: Vec<f32> = below
@@ -279,7 +279,7 @@ impl Pass<'_, 2> {
             let weights = weigh(&pulled.gram);
             host.encoder
                 .add_gradient(encoded, &pulled, &weights.losses, encoder_part);
-            weights.losses
+            weights
         } else if self.clip {
             let pulled = host
                 .encoder
@@ -287,7 +287,7 @@ impl Pass<'_, 2> {
             let weights = weigh(&pulled.gram);
             host.encoder
                 .add_gradient(encoded, &pulled, &weights.activation, encoder_part);
-            weights.losses
+            weights
         } else {
             let weights = weigh(&[]);
             let cotangents: Vec<f32> = weights.activation.iter().map(|&x| x as f32).collect();
@@ -296,11 +296,13 @@ impl Pass<'_, 2> {
                 .pull_back(encoded, 1, &cotangents, needs(false, false));
             host.encoder
                 .add_gradient(encoded, &pulled, &vec![1.0; n], encoder_part);
-            weights.losses
+            weights
         };
         if let Some((head, saved, pulled, _)) = &head {
-            head.add_gradient(saved, pulled, &losses, head_part);
+            head.add_gradient(saved, pulled, &weights.losses, head_part);
         }
-        below.sums
+        let mut sums = below.sums.clone();
+        sums.extend(weights.counts);
+        sums
     }
 }

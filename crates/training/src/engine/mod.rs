@@ -41,6 +41,8 @@ pub struct StepLosses {
     pub losses: Vec<f64>,
     /// Each penalty, before its weight.
     pub penalties: Vec<f64>,
+    /// Records within each clipping norm less those beyond it, in halves, where norms move.
+    pub(crate) counts: Vec<f64>,
 }
 
 /// One batch on its way to one gradient.
@@ -262,7 +264,7 @@ impl<const D: usize> Pass<'_, D> {
             distances.push(self.transport(penalty, &[], d)?.1);
         }
         let zeros = vec![0.0; slots.iter().map(ParameterSlot::len).sum()];
-        let mut sums = vec![0.0; self.shares.len()];
+        let mut sums = vec![0.0; 2 * self.shares.len()];
         let total = self.total(zeros, &mut sums)?;
         let total: Vec<f32> = total.into_iter().map(|x| x as f32).collect();
         let device = device.clone().without_autodiff();
@@ -270,7 +272,7 @@ impl<const D: usize> Pass<'_, D> {
         Ok((gradient, self.losses(&sums, distances)))
     }
 
-    /// The means of step losses from their sums over records.
+    /// The means of step losses from their sums over records, behind which their counts are.
     fn losses(&self, sums: &[f64], penalties: Vec<f64>) -> StepLosses {
         let losses = self.objective.losses.iter().zip(sums);
         StepLosses {
@@ -285,6 +287,7 @@ impl<const D: usize> Pass<'_, D> {
                 })
                 .collect(),
             penalties,
+            counts: sums[self.shares.len()..].to_vec(),
         }
     }
 }

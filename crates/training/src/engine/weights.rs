@@ -5,6 +5,7 @@ use std::ops::Range;
 use dp_core::per_sample::{GRAM_ROUNDING, norm_clip_weight};
 
 use super::Pass;
+use crate::adaptive::counted;
 
 /// What a pass finds of a chunk before any weight is known.
 pub(super) struct Norms<'a> {
@@ -29,6 +30,8 @@ pub(super) struct Weights {
     pub(super) losses: Vec<f32>,
     /// The cotangent at the activation, `[n, d]`; empty where nothing is penalised.
     pub(super) activation: Vec<f64>,
+    /// Of each loss.
+    pub(super) counts: Vec<f64>,
 }
 
 impl<const D: usize> Pass<'_, D> {
@@ -38,6 +41,7 @@ impl<const D: usize> Pass<'_, D> {
         let penalised = !self.objective.terms.is_empty();
         let width = norms.inputs.len() / (n * k).max(1);
         let mut losses = Vec::with_capacity(n * k);
+        let mut counts = vec![0.0; k];
         let mut activation = Vec::with_capacity(if penalised { n * d } else { 0 });
         for i in 0..n {
             let record = norms.records.start + i;
@@ -60,6 +64,7 @@ impl<const D: usize> Pass<'_, D> {
                     let below = f64::from(below.unwrap_or(0.0)) * (1.0 + GRAM_ROUNDING);
                     f64::from(norm_clip_weight(own + below, loss.max_grad_norm))
                 };
+                counts[l] += counted(weight);
                 losses.push((share * weight) as f32);
                 // A record of weight zero may have a cotangent that is not finite.
                 if penalised && weight > 0.0 {
@@ -85,7 +90,11 @@ impl<const D: usize> Pass<'_, D> {
             }
             activation.extend(sum);
         }
-        Weights { losses, activation }
+        Weights {
+            losses,
+            activation,
+            counts,
+        }
     }
 }
 

@@ -39,6 +39,12 @@ impl<M: Module> Training<M> {
                     .into(),
             });
         }
+        if !self.max_grad_norms().is_empty() {
+            return Err(TrainingError::Unbounded {
+                what: "a clipping norm that moves is known to one process, not to several ranks"
+                    .into(),
+            });
+        }
         self.team = Some(team);
         Ok(())
     }
