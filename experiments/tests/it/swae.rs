@@ -250,6 +250,7 @@ fn a_few_steps_on_mnist() {
         "paper",
         "--steps",
         "3",
+        "--quick-scores",
         "--out",
         out.to_str().expect("UTF-8"),
     ]));
