@@ -119,7 +119,7 @@ test *filter:
     exit $status
 
 # The Python wheel (python/README.md), built, installed beside the target folder, and tested against `account` and what PyPI has.
-test-python *flags: python-wheel
+test-python *flags: python-wheel synth-wheel
     cargo build --release --locked --quiet -p tools --bin account
     ACCOUNT="$CARGO_TARGET_DIR/release/account" "$CARGO_TARGET_DIR/python/bin/pytest" -q -p no:cacheprovider python/tests {{flags}}
 
@@ -137,6 +137,16 @@ python-wheel:
     "$place/bin/maturin" build --quiet --release --manifest-path python/Cargo.toml --out "$place/wheels"
     "$place/bin/pip" install --quiet --force-reinstall --no-deps "$place"/wheels/*.whl
     "$place/bin/pip" install --quiet "$(echo "$place"/wheels/*.whl)[test]"
+
+# The program for `sliver_dp.synth`.
+[private]
+synth-wheel: python-wheel
+    #!/usr/bin/env bash
+    set -euo pipefail
+    place="$CARGO_TARGET_DIR/python"
+    rm -rf "$place/synth"
+    (cd python/synth && "$place/bin/maturin" build --quiet --release --out "$place/synth")
+    "$place/bin/pip" install --quiet --force-reinstall --no-deps "$place"/synth/*.whl
 
 # Look for files that a parser panics at or takes too much memory for, by cargo-fuzz (`cargo install cargo-fuzz`): `just
 # fuzz npy 600`, of the names in fuzz/Cargo.toml; `just fuzz preset 600 --features tensors` compiles burn again.

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import sliver_dp
-from sliver_dp import accounting, audit, transport
+from sliver_dp import accounting, audit, synth, transport
 
-PUBLIC = [getattr(module, name) for module in (accounting, audit, transport) for name in module.__all__]
+PUBLIC = [getattr(module, name) for module in (accounting, audit, synth, transport) for name in module.__all__]
 
 
 def test_everything_has_its_documentation():
@@ -29,7 +29,7 @@ def test_everything_has_its_documentation():
                 assert member.__doc__, f"{item.__name__}.{name}"
 
 
-@pytest.mark.parametrize("item", [accounting, audit, transport, *PUBLIC], ids=lambda item: item.__name__)
+@pytest.mark.parametrize("item", [accounting, audit, synth, transport, *PUBLIC], ids=lambda item: item.__name__)
 def test_examples_hold(item):
     globs = {"__name__": "examples"}
     for test in doctest.DocTestFinder(recurse=False).find(item, item.__name__, globs=globs):
@@ -48,6 +48,9 @@ def test_it_is_typed_and_has_its_metadata():
     assert (folder / "py.typed").exists() and (folder / "_native.pyi").exists()
     metadata = importlib.metadata.metadata("sliver-dp")
     assert metadata["Requires-Python"] == ">=3.10" and metadata["License-Expression"] == "MIT OR Apache-2.0"
+    # `sliver_dp.synth` runs the program of its own version.
+    requires = importlib.metadata.requires("sliver-dp") or []
+    assert any(line.startswith(f"sliver-dp-synth=={metadata['Version']}") for line in requires)
     # The stable ABI: one library for every version of Python from 3.10 on.
     assert (folder / "_native.abi3.so").exists() or sys.platform != "linux"
 

@@ -99,11 +99,7 @@ pub fn export(
     };
     lab::resume::ledger(folder, run.plan.is_some(), [])?;
     if run.settings.get("kind").and_then(serde_json::Value::as_str) == Some("table") {
-        let place = folder.path().display();
-        return Err(Failure::input(
-            format!("{place} is a run of `sliver synth table`, whose copy lies in {place}/copy"),
-            "for another number of records, make a copy with --rows",
-        ));
+        return crate::synth::export_table(folder, to, request, interrupt);
     }
     let source = Source::read(folder)?;
     // On the host, whatever the run computed on: the same samples on every machine of its kind.

@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// What an export writes.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ExportRequest {
-    /// Samples to export (default: 60000, or as many as there are).
+    /// Samples to export (default: as many as a copy has, otherwise 60000, or as many as there are).
     #[arg(long, value_name = "N")]
     pub count: Option<usize>,
     /// Files to export: idx, npz, png (default: all that can hold the images).

@@ -111,8 +111,8 @@ fn a_table_becomes_one_that_may_be_published() {
             .expect("an age");
         (age > 55.0) == line.ends_with("yes")
     };
-    let right = lines[1..].iter().filter(|line| right(line)).count();
-    assert!(right > 1800, "{right} of 2000");
+    let found = lines[1..].iter().filter(|line| right(line)).count();
+    assert!(found > 1800, "{found} of 2000");
     assert!(copy.contains("\"west, new\"") && !copy.contains("p1"));
     let card = json(&out.join("copy/card.json"));
     assert!(number(&card["privacy"]["epsilon_upper"]) <= 3.0 + 1e-9);
@@ -152,13 +152,62 @@ fn a_table_becomes_one_that_may_be_published() {
             "Columns alone, the baseline",
         ],
     );
-    let said = refusal(
-        sliver("export")
-            .arg(&out)
+    let mut export = sliver("export");
+    done(
+        export
+            .arg(&other)
             .arg("--out")
-            .arg(home.path().join("none")),
+            .arg(home.path().join("more")),
     );
-    assert!(said.contains("make a copy with --rows"), "{said}");
+    // Other records of the same run, from its folder alone: nothing more is released.
+    let ledger = fs::read(out.join("ledger.jsonl")).expect("a ledger");
+    let exported = |name: &str, flags: &str| {
+        let mut command = sliver("export");
+        command.arg(&out).arg("--out").arg(home.path().join(name));
+        command.args(flags.split_whitespace()).ran()
+    };
+    for (name, flags) in [
+        ("one", "--count 2500"),
+        ("same", "--count 2500 --sample-seed 0"),
+        ("another", "--count 2500 --sample-seed 1"),
+        ("many", ""),
+    ] {
+        done(exported(name, flags));
+    }
+    let [one, same, another, many] = ["one", "same", "another", "many"]
+        .map(|name| fs::read_to_string(home.path().join(name).join("table.csv")).expect("a table"));
+    assert!(one == same && one != another && many != copy);
+    let rows = [&one, &many].map(|table| table.lines().count() - 1);
+    assert_eq!(rows, [2500, 2000]);
+    let old_are_ill = one.lines().skip(1).filter(right).count();
+    assert!(old_are_ill > 2250, "{old_are_ill} of 2500");
+    let card = json(&home.path().join("another/card.json"));
+    assert_eq!(
+        (&card["count"], &card["sampling"]["seed"]),
+        (&2500.into(), &1.into())
+    );
+    assert_eq!(
+        fs::read(out.join("ledger.jsonl")).expect("a ledger"),
+        ledger
+    );
+    for (name, flags, words) in [
+        ("none", "--count 0", "--count 0"),
+        ("none", "--count 99999999999999999", "MB are free"),
+        ("none", "--formats npz", "left out for a table"),
+        ("one", "", "exists already"),
+    ] {
+        let said = refusal(exported(name, flags));
+        assert!(said.contains(words), "{said}");
+        assert!(!home.path().join("none").exists());
+    }
+    let kept = fs::read_to_string(out.join("model.json")).expect("a model");
+    fs::write(out.join("model.json"), &kept[..kept.len() / 2]).expect("written");
+    says(
+        &refusal(exported("none", "")),
+        &["model.json", "put the files"],
+    );
+    fs::remove_file(out.join("model.json")).expect("removed");
+    says(&refusal(exported("none", "")), &["there is no model.json"]);
     let draft = home.path().join("draft.toml");
     done(
         sliver("schema")
@@ -205,7 +254,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
             after.keys().collect::<Vec<_>>()
         );
         let released = words(
-            "columns.bin pairs.bin score.bin copy.bin columns.svg pairs.svg marginals.csv copy/marginals.csv report.html copy/table.csv",
+            "columns.bin pairs.bin score.bin copy.bin model.json columns.svg pairs.svg marginals.csv copy/marginals.csv report.html copy/table.csv",
         );
         for (name, one) in &before {
             let two = &after[name];
@@ -618,11 +667,15 @@ fn a_copy_keeps_the_rules_of_its_schema() {
     let (said, broken) = made(&out, RULES);
     assert_eq!(broken, [0, 0]);
     assert!(said.contains("PRIVATE   1 records break a rule"), "{said}");
-    // The copy is of its own schema, rules and all.
-    let own = data::Schema::read(&out.join("copy/schema.toml")).expect("a schema");
-    let copy = own.coded(&out.join("copy/table.csv")).expect("codes");
-    assert_eq!(own.rules().pairs().len(), 2);
-    assert!(copy.codes.chunks(4).all(|record| own.rules().keep(record)));
+    // The copy is of its own schema, rules and all, and so are other records of the run.
+    let more = home.path().join("more");
+    done(sliver("export").arg(&out).arg("--out").arg(&more));
+    for place in [out.join("copy"), more] {
+        let own = data::Schema::read(&place.join("schema.toml")).expect("a schema");
+        let copy = own.coded(&place.join("table.csv")).expect("codes");
+        assert_eq!((own.rules().pairs().len(), copy.codes.len()), (2, 8000));
+        assert!(copy.codes.chunks(4).all(|record| own.rules().keep(record)));
+    }
     // Without rules the noise has it otherwise.
     let (said, broken) = made(&home.path().join("free"), "");
     assert!(broken.iter().all(|&broken| broken > 0), "{broken:?}");

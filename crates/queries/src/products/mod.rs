@@ -32,7 +32,8 @@ pub use fit::{Fit, STEPS, fit};
 pub use sample::systematic;
 
 /// A distribution over records of codes: a mixture of products.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Products {
     /// Values of each column but the label.
     sizes: Vec<usize>,

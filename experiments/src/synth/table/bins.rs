@@ -4,6 +4,7 @@ use private_queries::NoisyCounts;
 use private_queries::products::systematic;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
+use serde::{Deserialize, Serialize};
 
 use super::smooth::smooth;
 
@@ -16,7 +17,8 @@ const RARE: f64 = 2.0;
 pub(super) const CATEGORIES: usize = 256;
 
 /// The groups of the values of one column.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Bins {
     /// The group of each value.
     groups: Vec<u16>,

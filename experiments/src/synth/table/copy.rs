@@ -4,21 +4,25 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
 
+use data::CodeColumn;
 use data::table::Schema;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::interrupt::Interrupt;
 use lab::report::RunRecord;
 use lab::run_folder::{RunFolder, write_file, write_file_with};
+use lab::session::bounded;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::marginals;
+use super::model::Model;
 use super::run::TableCopy;
-use crate::export::{Card, Contents, Destination, bytes, damaged};
+use crate::export::{Card, Contents, Destination, ExportRequest, bytes, damaged};
 use crate::random::stream;
 
 /// What the run's folder keeps of the copy.
 const CODES: &str = "copy.bin";
+const MODEL: &str = "model.json";
 const SCHEMA: &str = "schema.toml";
 const SOURCE: &str = "table.json";
 /// Where the copy lies in the run's folder, and its files.
@@ -30,6 +34,8 @@ const PARQUET: &str = "table.parquet";
 const BLOCK: usize = 1 << 17;
 /// Of the generator of values within bins; others serve the run.
 const STREAM: u64 = 72;
+/// Of the generator of records beside the copy.
+const OTHERS: u64 = 75;
 
 /// What is public of the table that a copy was made of, beside its schema.
 #[derive(Debug, Serialize, Deserialize)]
@@ -61,6 +67,7 @@ pub(super) fn keep(run: &TableCopy, folder: &RunFolder) -> Result<(), Failure> {
     folder.write_json(SOURCE, &source)?;
     folder.write(SCHEMA, published(&input.text)?.as_bytes())?;
     folder.write(MARGINALS, &marginals::csv(run)?)?;
+    folder.write(MODEL, &serde_json::to_vec(&run.model).or_failed()?)?;
     write_file_with(&folder.file(CODES), |file| {
         let mut codes = run.made.iter();
         codes.try_for_each(|code| file.write_all(&code.to_le_bytes()))
@@ -100,73 +107,137 @@ fn python(file: &str, schema: &str, columns: &[&str]) -> Result<String, Failure>
     ))
 }
 
+/// What a run's folder keeps of its copy.
+struct Kept<'a> {
+    folder: &'a RunFolder,
+    record: RunRecord,
+    source: Source,
+    schema: Schema,
+    text: String,
+    columns: Vec<CodeColumn>,
+    /// Records of the copy.
+    rows: usize,
+    /// The seed of the run.
+    seed: u64,
+}
+
+impl<'a> Kept<'a> {
+    fn of(folder: &'a RunFolder) -> Result<Self, Failure> {
+        let text = bytes(folder, SCHEMA)?;
+        let text = String::from_utf8(text).map_err(|e| damaged(&folder.file(SCHEMA), &e))?;
+        let source = serde_json::from_slice(&bytes(folder, SOURCE)?)
+            .map_err(|e| damaged(&folder.file(SOURCE), &e))?;
+        let schema = Schema::parse(SCHEMA, &text).map_err(|e| damaged(&folder.file(SCHEMA), &e))?;
+        let stored = folder.file(CODES);
+        let length = fs::metadata(&stored).map_err(|e| damaged(&stored, &e))?;
+        let columns = schema.code_columns();
+        let record = RunRecord::read(folder.path())?;
+        let run = record.run.as_ref();
+        let seed = run.and_then(|run| run.settings.get("seed")?.as_u64());
+        Ok(Self {
+            rows: length.len() as usize / 2 / columns.len(),
+            seed: seed.unwrap_or(0),
+            folder,
+            record,
+            source,
+            schema,
+            text,
+            columns,
+        })
+    }
+
+    /// Writes `rows` records, by their codes in blocks of whole ones, with all that belongs to them.
+    fn write(
+        &self,
+        to: &Path,
+        force: bool,
+        rows: usize,
+        seed: u64,
+        blocks: impl Iterator<Item = Result<Vec<u16>, Failure>>,
+    ) -> Result<(), Failure> {
+        let bytes_upper = (rows as u64).saturating_mul(16 * self.columns.len() as u64);
+        let place = Destination::new(to, force, bytes_upper)?;
+        let mut rng = stream(seed, STREAM);
+        let table = &*self.source.table;
+        let mut file = self.schema.writer(&place.path().join(table)).or_failed()?;
+        for block in blocks {
+            file.write(&block?, &mut rng).or_failed()?;
+        }
+        file.finish().or_failed()?;
+        write_file(&place.path().join(SCHEMA), self.text.as_bytes())?;
+        let marginals = bytes(self.folder, MARGINALS)?;
+        write_file(&place.path().join(MARGINALS), &marginals)?;
+        let names: Vec<&str> = self.columns.iter().map(|column| &*column.name).collect();
+        let label = &self.source.label;
+        let predicted = label.as_ref().map_or(String::new(), |label| {
+            format!("\n`{label}` is what is to be predicted.\n")
+        });
+        let contents = Contents {
+            what: format!("{rows} synthetic records, a private copy"),
+            facts: json!({"count": rows, "columns": names, "label": label}),
+            lead: format!(
+                "{} columns: {}. [schema.toml](schema.toml) says what they hold, [marginals.csv](marginals.csv) has all counts \
+                 as they were released with the deviation of their noise, and [card.json](card.json) has all of what \
+                 follows, and more.\n{predicted}\n",
+                names.len(),
+                names.join(", ")
+            ),
+            public_knowledge: self.source.public_knowledge.clone(),
+            scores_are_of: self.source.scores_are_of.clone(),
+            kept_back: &["input", "schema", "schema-from", "test", "unit"],
+            python: python(table, &self.text, &names)?,
+        };
+        let mut card = Card::new(&self.record, self.folder, contents, seed)?;
+        card.write(place.path(), &[table, SCHEMA, MARGINALS], None)?;
+        place.finish()?;
+        println!("exported  {rows} records to {}", to.display());
+        if let Some(warning) = card.warning() {
+            println!("WARNING   {warning}");
+        }
+        Ok(())
+    }
+}
+
 /// Writes the copy of a finished run, unless it is there.
 pub(super) fn write(folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Failure> {
     let to = folder.file(COPY);
     if to.exists() {
         return Ok(());
     }
-    interrupt.check("the copy was written")?;
-    let text = bytes(folder, SCHEMA)?;
-    let text = String::from_utf8(text).map_err(|e| damaged(&folder.file(SCHEMA), &e))?;
-    let source: Source = serde_json::from_slice(&bytes(folder, SOURCE)?)
-        .map_err(|e| damaged(&folder.file(SOURCE), &e))?;
-    let schema = Schema::parse(SCHEMA, &text).map_err(|e| damaged(&folder.file(SCHEMA), &e))?;
-    let stored = folder.file(CODES);
-    let length = fs::metadata(&stored).map_err(|e| damaged(&stored, &e))?;
-    let codes = length.len() as usize / 2;
-    let columns = schema.code_columns();
-    let record = RunRecord::read(folder.path())?;
-    let seed = record
-        .run
-        .as_ref()
-        .and_then(|run| run.settings.get("seed")?.as_u64());
-    let rows = codes / columns.len();
-    let place = Destination::new(&to, false, (codes * 16) as u64)?;
-    let mut rng = stream(seed.unwrap_or(0), STREAM);
-    let table = &*source.table;
-    let mut file = schema.writer(&place.path().join(table)).or_failed()?;
-    let mut stored = File::open(&stored).or_failed()?;
-    loop {
-        let mut bytes = Vec::new();
-        let mut block = Read::take(&mut stored, (BLOCK * columns.len() * 2) as u64);
-        let read = block.read_to_end(&mut bytes);
-        if read.or_failed()? == 0 {
-            break;
-        }
+    let kept = Kept::of(folder)?;
+    let mut stored = File::open(folder.file(CODES)).or_failed()?;
+    let mut next = || -> Result<Vec<u16>, Failure> {
         interrupt.check("the copy was written")?;
+        let mut bytes = Vec::new();
+        let mut block = Read::take(&mut stored, (BLOCK * kept.columns.len() * 2) as u64);
+        block.read_to_end(&mut bytes).or_failed()?;
         let pairs = bytes.as_chunks::<2>().0.iter();
-        let codes: Vec<u16> = pairs.map(|&pair| u16::from_le_bytes(pair)).collect();
-        file.write(&codes, &mut rng).or_failed()?;
-    }
-    file.finish().or_failed()?;
-    write_file(&place.path().join(SCHEMA), text.as_bytes())?;
-    write_file(&place.path().join(MARGINALS), &bytes(folder, MARGINALS)?)?;
-    let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
-    let predicted = source.label.as_ref().map_or(String::new(), |label| {
-        format!("\n`{label}` is what is to be predicted.\n")
-    });
-    let contents = Contents {
-        what: format!("{rows} synthetic records, a private copy"),
-        facts: json!({"count": rows, "columns": names, "label": source.label}),
-        lead: format!(
-            "{} columns: {}. [schema.toml](schema.toml) says what they hold, [marginals.csv](marginals.csv) has all counts \
-             as they were released with the deviation of their noise, and [card.json](card.json) has all of what \
-             follows, and more.\n{predicted}\n",
-            names.len(),
-            names.join(", ")
-        ),
-        public_knowledge: source.public_knowledge,
-        scores_are_of: source.scores_are_of,
-        kept_back: &["input", "schema", "schema-from", "test", "unit"],
-        python: python(table, &text, &names)?,
+        Ok(pairs.map(|&pair| u16::from_le_bytes(pair)).collect())
     };
-    let mut card = Card::new(&record, folder, contents, seed.unwrap_or(0))?;
-    card.write(place.path(), &[table, SCHEMA, MARGINALS], None)?;
-    place.finish()?;
-    println!("exported  {rows} records to {}", to.display());
-    if let Some(warning) = card.warning() {
-        println!("WARNING   {warning}");
+    let blocks = (0..kept.rows.div_ceil(BLOCK)).map(|_| next());
+    kept.write(&to, false, kept.rows, kept.seed, blocks)
+}
+
+/// Writes other records of a finished run than those of its copy, from what was released alone.
+pub(crate) fn export(
+    folder: &RunFolder,
+    to: &Path,
+    request: &ExportRequest,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let (formats, none) = (json!(request.formats), request.formats.is_empty());
+    let bound = "left out for a table, which has the form of the private one";
+    bounded("formats", formats, none, bound)?;
+    let model: Model = serde_json::from_slice(&bytes(folder, MODEL)?)
+        .map_err(|e| damaged(&folder.file(MODEL), &e))?;
+    let kept = Kept::of(folder)?;
+    if !model.has(kept.columns.iter().map(|column| column.codes.len())) {
+        return Err(damaged(&folder.file(MODEL), &"it is of another schema"));
     }
-    Ok(())
+    let rows = request.count.unwrap_or(kept.rows);
+    bounded("count", rows, rows > 0, "at least 1")?;
+    let seed = request.sample_seed.unwrap_or(kept.seed);
+    let rng = &mut stream(seed, OTHERS);
+    let made = std::iter::once_with(|| model.sample(kept.schema.rules(), rows, rng, interrupt));
+    kept.write(to, request.force, rows, seed, made)
 }

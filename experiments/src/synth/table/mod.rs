@@ -15,5 +15,6 @@ mod run;
 mod settings;
 mod smooth;
 
+pub(crate) use copy::export as export_table;
 pub(crate) use input::names_table;
 pub(crate) use run::TableCopy;

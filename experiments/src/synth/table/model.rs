@@ -5,8 +5,9 @@ use lab::diagnostic::Failure;
 use lab::interrupt::Interrupt;
 use lab::progress::Progress;
 use private_queries::NoisyCounts;
-use private_queries::products::{Fit, STEPS, fit};
+use private_queries::products::{Fit, Products, STEPS, fit};
 use rand_chacha::ChaCha20Rng;
+use serde::{Deserialize, Serialize};
 
 use super::bins::Bins;
 use super::rules;
@@ -56,38 +57,64 @@ pub(super) struct Counts<'a> {
     pub rules: &'a Rules,
 }
 
-/// So many records, `[n, columns]` in rows of values, of the mixture that noisy counts of `of` records are fitted by.
-pub(super) fn sampled(
-    counts: &Counts<'_>,
-    of: usize,
-    records: usize,
-    signal: Signal,
-    rng: &mut ChaCha20Rng,
-    interrupt: &Interrupt,
-) -> Result<Vec<u16>, Failure> {
-    let bins = counts.bins;
-    let sizes: Vec<usize> = bins.iter().map(|bins| bins.count).collect();
-    let alone = bins.iter().zip(counts.columns);
-    let alone = alone.map(|(bins, noisy)| bins.joined(noisy));
-    let mut tables: Vec<NoisyCounts> = alone.chain(counts.pairs.iter().cloned()).collect();
-    rules::zero(&mut tables, bins, counts.rules);
-    let how = signal.fit();
-    let progress = Progress::new(STEPS as u64);
-    progress.message("fitting".into());
-    let mixture = fit(&tables, &sizes, counts.label, of, how, rng, || {
-        progress.step();
-        interrupt.check("the mixture was fitted")
-    })?;
-    progress.finish();
-    let groups = |records, rng: &mut ChaCha20Rng| mixture.sample(records, rng);
-    let values = |rows: &mut [u16], rng: &mut ChaCha20Rng| spread(rows, bins, rng);
-    if counts.rules.pairs().is_empty() {
-        let mut rows = groups(records, rng);
-        values(&mut rows, rng);
-        return Ok(rows);
+/// What records of a copy are sampled from: a function of noisy counts.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Model {
+    mixture: Products,
+    bins: Vec<Bins>,
+}
+
+impl Model {
+    /// The mixture that noisy counts of `of` records are fitted by.
+    pub(super) fn fitted(
+        counts: &Counts<'_>,
+        of: usize,
+        signal: Signal,
+        rng: &mut ChaCha20Rng,
+        interrupt: &Interrupt,
+    ) -> Result<Self, Failure> {
+        let bins = counts.bins;
+        let sizes: Vec<usize> = bins.iter().map(|bins| bins.count).collect();
+        let alone = bins.iter().zip(counts.columns);
+        let alone = alone.map(|(bins, noisy)| bins.joined(noisy));
+        let mut tables: Vec<NoisyCounts> = alone.chain(counts.pairs.iter().cloned()).collect();
+        rules::zero(&mut tables, bins, counts.rules);
+        let how = signal.fit();
+        let progress = Progress::new(STEPS as u64);
+        progress.message("fitting".into());
+        let mixture = fit(&tables, &sizes, counts.label, of, how, rng, || {
+            progress.step();
+            interrupt.check("the mixture was fitted")
+        })?;
+        progress.finish();
+        let bins = bins.to_vec();
+        Ok(Self { mixture, bins })
     }
-    let (rules, width) = (counts.rules, bins.len());
-    rules::kept(rules, records, width, groups, values, rng, interrupt)
+
+    /// Whether it is of columns of so many values.
+    pub(super) fn has(&self, sizes: impl Iterator<Item = usize>) -> bool {
+        sizes.eq(self.bins.iter().map(|bins| usize::from(bins.values())))
+    }
+
+    /// So many records, `[n, columns]` in rows of values, that keep the rules.
+    pub(super) fn sample(
+        &self,
+        rules: &Rules,
+        records: usize,
+        rng: &mut ChaCha20Rng,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<u16>, Failure> {
+        let bins = &self.bins;
+        let groups = |records, rng: &mut ChaCha20Rng| self.mixture.sample(records, rng);
+        let values = |rows: &mut [u16], rng: &mut ChaCha20Rng| spread(rows, bins, rng);
+        if rules.pairs().is_empty() {
+            let mut rows = groups(records, rng);
+            values(&mut rows, rng);
+            return Ok(rows);
+        }
+        rules::kept(rules, records, bins.len(), groups, values, rng, interrupt)
+    }
 }
 
 /// Records whose columns are independent of each other: what noisy counts of columns alone say.

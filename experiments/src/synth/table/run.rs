@@ -22,9 +22,9 @@ use serde_json::json;
 
 use super::bins::{Bins, CATEGORIES};
 use super::input::Input;
-use super::model::{Counts, Signal};
+use super::model::{Counts, Model, Signal};
 use super::settings::{Flags, Settings};
-use super::{bought, copy, measured, model, report};
+use super::{bought, copy, measured, report};
 use crate::random::stream;
 use crate::synth::private_score::{self, SCORE};
 use crate::synth::same_input;
@@ -59,6 +59,8 @@ pub(crate) struct TableCopy {
     pub(super) bins: Vec<Bins>,
     /// Noisy counts of pairs of groups.
     pub(super) pairs: Vec<NoisyCounts>,
+    /// What the copy is sampled from.
+    pub(super) model: Option<Model>,
     /// The copy, `[rows, columns]`.
     pub(super) made: Vec<u16>,
     /// Columns whose values the schema leaves open, and of which noise has left none.
@@ -296,6 +298,7 @@ impl Experiment for TableCopy {
             columns: Vec::new(),
             bins: Vec::new(),
             pairs: Vec::new(),
+            model: None,
             made: Vec::new(),
             drowned: Vec::new(),
         };
@@ -396,14 +399,10 @@ impl Experiment for TableCopy {
             label: self.input.label,
             rules: self.input.schema.rules(),
         };
-        self.made = model::sampled(
-            &counts,
-            self.records(),
-            self.rows(),
-            self.signal,
-            &mut stream(self.settings.seed, 71),
-            &session.interrupt,
-        )?;
+        let (rng, interrupt) = (&mut stream(self.settings.seed, 71), &session.interrupt);
+        let model = Model::fitted(&counts, self.records(), self.signal, rng, interrupt)?;
+        self.made = model.sample(counts.rules, self.rows(), rng, interrupt)?;
+        self.model = Some(model);
         Ok(())
     }
 
