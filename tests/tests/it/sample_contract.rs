@@ -301,17 +301,19 @@ fn batches_without_their_sample_are_refused() {
     let short = bare.clone().with_private_sample(vec![0.0], 1).unwrap();
     assert!(trial.batches[0].sizes() == [n, 1] || refuse(&short).is_err());
     assert!(bare.with_private_sample(vec![0.0; 3], 2).is_err());
-    // Between groups, and with a power below 2 towards a sample, no bound of another cost is known.
+    // With a power below 2 towards a sample no bound is known.
     let refused = |penalty: Penalty, cost: Cost| {
         let mut objective = Objective::default().penalty(penalty.cost(cost));
         let rng = &mut ChaCha20Rng::seed_from_u64(0);
         let step = objective.draw(&[2], GroupSizes::Fixed(vec![3, 3]), rng);
         step.is_err() || step.is_ok_and(|step| step.sensitivity(engine).is_err())
     };
-    assert!(refused(Penalty::between_groups(), Cost::Huber(0.5)));
     assert!(refused(Penalty::to_private_sample(1.0), Cost::Power(1.5)));
     assert!(refused(Penalty::to_private_sample(1.0), Cost::Huber(-1.0)));
-    assert!(!refused(Penalty::between_groups(), Cost::Square));
+    assert!(refused(Penalty::between_groups(), Cost::Huber(-1.0)));
+    for cost in [Cost::Square, Cost::Huber(0.5), Cost::Power(1.5)] {
+        assert!(!refused(Penalty::between_groups(), cost));
+    }
     assert!(
         Objective::default()
             .penalty(Penalty::to_private_sample(0.0))
