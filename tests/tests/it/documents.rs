@@ -423,6 +423,42 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
         .collect()
 }
 
+/// Whether a section of a page of results has numbers in a table and names nothing that prints them: neither a command nor
+/// a file of the rows.
+fn is_without_a_source(section: &str) -> bool {
+    let mut rows = section.lines().filter(|line| line.starts_with('|'));
+    let figures = rows.any(|row| !decimals(row).is_empty());
+    let commands = ["just", "sliver", "cargo", "python3"];
+    let named = code_words(section).any(|word| commands.iter().any(|name| word.starts_with(name)));
+    figures && !named && blocks(section, "sh").is_empty() && !section.contains(".csv)")
+}
+
+/// No table of results without the command that prints it, or the file that it was printed to.
+#[test]
+fn every_table_of_results_says_where_it_is_from() {
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for (page, text) in all("md") {
+        if !page
+            .parent()
+            .is_some_and(|folder| folder.ends_with("docs/results"))
+        {
+            continue;
+        }
+        for section in text.split("\n## ") {
+            count += 1;
+            if is_without_a_source(section) {
+                let head = section.lines().next().unwrap_or_default();
+                wrong.push(format!("{}: {head}", page.display()));
+            }
+        }
+    }
+    assert!(count > 30, "{count}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(is_without_a_source("A table\n\n| a |\n|---|\n| 0.5 |\n"));
+    assert!(!is_without_a_source("| 0.5 |\nby `just sweep x.toml`"));
+    assert!(!is_without_a_source("| 0.5 |\n[all](rows.csv)"));
+}
+
 /// A library's own page is compiled by its doctests; what other pages show stands in an example.
 #[test]
 fn snippets_are_compiled() {
