@@ -77,7 +77,8 @@ pub enum Fault {
         /// The second.
         second: usize,
     },
-    /// The noise of this release is correlated with that of others: nothing here checks it.
+    /// This release has one line of the ledger with others, as steps with correlated noise or of a shuffled epoch have: nothing
+    /// here checks them.
     Unchecked {
         /// The number of the release.
         release: usize,

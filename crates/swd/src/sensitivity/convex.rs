@@ -60,22 +60,6 @@ pub fn cost_bound(
     Ok(n_delta(cost, m_bound, l1, l2, values) / n as f64 * (1.0 + ROUNDING))
 }
 
-/// The same where both sides are private and a record of either may be replaced: the larger of the two.
-///
-/// # Errors
-/// As [`cost_bound`].
-pub fn cost_bound_both_private(
-    cost: Cost,
-    m_bound: f64,
-    l1: f64,
-    l2: f64,
-    n: usize,
-    m: usize,
-) -> Result<f64, SwdError> {
-    let one = cost_bound(cost, m_bound, l1, l2, n, Some(m))?;
-    Ok(one.max(cost_bound(cost, m_bound, l2, l1, m, Some(n))?))
-}
-
 /// [`cost_bound`] for two maps that share no parameter, each with a block of the gradient of its own. It is for one private side:
 /// where both are private take the larger of this and of the same with `l1`, `l2` and `n`, `m` exchanged.
 ///

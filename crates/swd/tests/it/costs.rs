@@ -5,8 +5,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use serde_json::Value;
 use swd::sensitivity::{
-    both_private_cost_bound, cost_bound, cost_bound_both_private, disjoint_bound, prior_cost_bound,
-    prior_matching_bound, theorem_bound, weighted_bound,
+    both_private_cost_bound, cost_bound, disjoint_bound, prior_cost_bound, prior_matching_bound,
+    theorem_bound, weighted_bound,
 };
 use swd::transport::between::sliced_gradients_and_cost;
 use swd::transport::host::{
@@ -256,8 +256,9 @@ fn known_bounds() {
         square,
         prior_matching_bound(1.5, 2.0, 0.0, &slices, &cells).unwrap()
     );
-    let [one, other] = [(1.0, 0.3), (0.3, 1.0)]
-        .map(|(l1, l2)| cost_bound_both_private(Cost::Huber(0.2), 1.0, l1, l2, 30, 30).unwrap());
+    let [one, other] = [(1.0, 0.3), (0.3, 1.0)].map(|(l1, l2)| {
+        both_private_cost_bound(Cost::Huber(0.2), 1.0, l1, l2, 30, 30, 1.0).unwrap()
+    });
     assert_eq!(one, other);
     for bad in [f64::NAN, -1.0, f64::INFINITY] {
         assert!(cost_bound(Cost::Huber(0.2), bad, 1.0, 0.0, 3, None).is_err());

@@ -148,6 +148,36 @@ fn a_record_of_either_side_stays_within_the_bound() {
     }
 }
 
+/// Where the slope of the cost is bounded, a record does most as it jumps over all others: each of them is half a gap from the
+/// point beyond it, and then from the one before it. The bound of Huber's cost is attained but for what the record itself adds.
+#[test]
+fn a_record_that_jumps_over_all_others_moves_each_of_them() {
+    let device = Device::flex();
+    let network = Two::new(1, &device);
+    let cost = Cost::Huber(0.1);
+    // Gaps of twice the width of Huber's cost, M / 0.1 + 1 points on each side. The first side's Jacobians are as large as they
+    // may be, the second's next to nothing.
+    let own = [-0.4, -0.2, 0.0, 0.2, 0.4].map(|value| (value, FAR));
+    let other = [-0.5, -0.3, -0.1, 0.1, 0.3, 0.5].map(|value| (value, 0.0));
+    let values = [&[(0.0, FAR)], &own[..], &other[..]].concat();
+    let (records, targets) = (rows(&values, &device), labels(12, 4, &device));
+    let class = targets.clone().narrow(0, 0, 1);
+    let by = [(0.49, FAR), (-0.49, FAR)].map(|row| (rows(&[row], &device), class.clone()));
+    let objective = objective(cost, [0.3, 1e-4], 1);
+    for engine in ENGINES {
+        let all = (&records, &targets);
+        let ratio = furthest(
+            &objective,
+            &groups(&[6, 6]),
+            engine,
+            &network,
+            all,
+            (0, &by),
+        );
+        assert!((0.8..=1.0).contains(&ratio), "{engine:?}: {ratio}");
+    }
+}
+
 /// Maps that share a parameter attain `4 M (L1 + L2) / n`, more than the bound of either map on both sides, or of disjoint ones.
 #[test]
 fn shared_parameters_attain_the_sum_of_both_bounds() {
