@@ -269,6 +269,32 @@ fn known_bounds() {
     assert!(cost_bound(Cost::Huber(0.2), 1.0, 1.0, 0.0, 3, Some(0)).is_err());
 }
 
+/// Of equal points each keeps its place whatever another record is: an order of ties that depends on other records moves all of
+/// them, half of which are matched with the one end and half with the other.
+#[test]
+fn ties_of_two_samples_keep_their_order() {
+    let line = Slices::from_directions(1, &[1.0]).unwrap();
+    let cost = Cost::Huber(1.0);
+    let v = [-1.0, -1.0, -1.0, -1.0, 1.0, 1.0, 1.0, 1.0];
+    let of = |record: f32| {
+        let mut u = [0.0; 8];
+        u[0] = record;
+        sliced_gradients_and_cost(cost, &u, &v, &line).unwrap().0
+    };
+    let bound = both_private_cost_bound(cost, 1.0, 1.0, 1.0, 8, 8, 1.0).unwrap();
+    let rng = &mut ChaCha20Rng::seed_from_u64(1);
+    for _ in 0..40 {
+        let [a, b] = [0.0; 2].map(|_: f32| of(rng.random_range(-1.0..1.0)));
+        let apart = |side: usize, from: usize| -> f64 {
+            let pairs = a[side].iter().zip(&b[side]).skip(from);
+            pairs.map(|(a, b)| f64::from(a - b).abs()).sum()
+        };
+        let own = f64::from(a[0][0].abs() + b[0][0].abs());
+        let found = own + apart(0, 1) + apart(1, 0);
+        assert!(found <= bound * (1.0 + 1e-6), "{found} > {bound}");
+    }
+}
+
 fn costs() -> impl Strategy<Value = Cost> {
     prop_oneof![
         (1.05_f64..5.0).prop_map(Cost::Power),
