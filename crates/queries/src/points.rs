@@ -158,3 +158,74 @@ impl Query for PointsGradient {
         Ok(noisy.values.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha20Rng;
+    use swd::UniformBall;
+    use swd::transport::host::sliced_gradient_and_distance;
+
+    use super::*;
+
+    #[test]
+    fn the_gradient_is_that_of_the_weighted_distances() {
+        let rng = &mut ChaCha20Rng::seed_from_u64(3);
+        let (d, m, sizes) = (3, 7, [5, 40]);
+        let (slices, ball) = (
+            Slices::tight(d, 9, rng).unwrap(),
+            Region::ball(1.0).unwrap(),
+        );
+        let mut sample = |n| UniformBall::new(d).unwrap().sample(n, rng);
+        let (points, groups) = (sample(m), sizes.map(&mut sample));
+        let query = PointsGradient::new(points.clone(), slices.clone(), ball, &sizes, &[1.0, 3.0]);
+        let query = query.unwrap();
+        let measured = query.measure(&groups).unwrap();
+        let found = query.read(&Noisy::without_privacy(measured)).unwrap();
+        let towards = |rows| {
+            sliced_gradient_and_distance(&points, rows, &slices)
+                .unwrap()
+                .0
+        };
+        let [one, two] = [0, 1].map(|group: usize| towards(&groups[group]));
+        for ((found, one), two) in found.iter().zip(one).zip(two) {
+            let known = 0.25 * f64::from(one) + 0.75 * f64::from(two);
+            assert!((found - known).abs() < 1e-6, "{found} of {known}");
+        }
+        // The heavier group is the larger one here, and the lighter still moves it further.
+        let lambda = slices.lambda_max_upper();
+        let bounds =
+            [(0.25, 5), (0.75, 40)].map(|(w, n)| w * points_bound(1.0, n, m, lambda).unwrap());
+        let declared = query.measure(&groups).unwrap().sensitivity_upper();
+        assert!(bounds[0] > bounds[1] && (declared / bounds[0] - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_has_no_gradient_is_refused() {
+        let rng = &mut ChaCha20Rng::seed_from_u64(4);
+        let (slices, ball) = (
+            Slices::tight(2, 4, rng).unwrap(),
+            Region::ball(1.0).unwrap(),
+        );
+        let of = |points: &[f32], sizes: &[usize], weights: &[f64]| {
+            PointsGradient::new(points.to_vec(), slices.clone(), ball, sizes, weights)
+        };
+        let query = of(&[0.5, 0.5], &[1], &[1.0]).unwrap();
+        assert!(query.measure(&[vec![0.0; 4]]).is_err());
+        assert!(query.measure(&[vec![0.0; 2], vec![0.0; 2]]).is_err());
+        for (points, sizes, weights) in [
+            (&[][..], &[1][..], &[1.0][..]),
+            (&[0.5], &[1], &[1.0]),
+            (&[0.5, f32::NAN], &[1], &[1.0]),
+            (&[0.5, 0.5], &[0], &[1.0]),
+            (&[0.5, 0.5], &[1], &[1.0, 1.0]),
+            (&[0.5, 0.5], &[1], &[-1.0]),
+            (&[0.5, 0.5], &[], &[]),
+        ] {
+            assert!(
+                of(points, sizes, weights).is_err(),
+                "{points:?} {sizes:?} {weights:?}"
+            );
+        }
+    }
+}
