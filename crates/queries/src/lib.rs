@@ -8,6 +8,7 @@
 //! | [`Moments`]: sums of `(u, u u^T)` of each group | `sqrt(2 M^2 + 2 M^4 + 1/2)` in a ball of radius `M` | a Gaussian a group |
 //! | [`Mixture`]: the same in the cells that the Gaussians were cut into | the same | a Gaussian a cell |
 //! | [`GroupMarginals`], [`LabelledMarginals`]: histograms of every slice | `sqrt(k (2 log2 B + 2))` | distributions on the slices |
+//! | [`PointsGradient`]: the gradient of a barycentre's loss in `m` points | `4 w_j lambda M / sqrt(n_j max(n_j, m))` | the gradient |
 //! | [`Embeddings`]: numbers and random Fourier features of each group | 2 | mean embeddings |
 //! | [`Projections`]: every row on every slice | `2 r sigma_max(Theta)` | noisy projections |
 //! | [`Table`]: counts of the cells of a contingency table | 2 in `L1`, `sqrt 2` in `L2` | noisy counts |
@@ -46,6 +47,7 @@ mod contingency;
 mod embeddings;
 pub mod marginals;
 pub mod moments;
+mod points;
 pub mod products;
 mod projections;
 mod query;
@@ -55,6 +57,7 @@ pub use contingency::{Contingency, Counting, NoisyCounts};
 pub use embeddings::{Embedded, Embeddings};
 pub use marginals::{GroupMarginals, LabelledMarginals, MarginalQuery};
 pub use moments::{Gaussians, Mixture, Moments};
+pub use points::PointsGradient;
 pub use projections::{Projections, project};
 pub use query::{Query, QueryError};
 pub use table::Table;

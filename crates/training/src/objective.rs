@@ -328,8 +328,9 @@ impl StepObjective {
         1.01 * 2.0 * additions * f64::powi(2.0, -24) * parts / least
     }
 
-    /// An upper bound on the sum over records of the norms of their parts.
-    pub(crate) fn parts_upper(&self) -> f64 {
+    /// An upper bound on the sum over records of the norms of their parts, and so on the norm of a step's clipped gradient before
+    /// its noise.
+    pub fn parts_upper(&self) -> f64 {
         let losses = self.losses.iter().map(|loss| {
             let whole = self.sizes.most(loss) / self.sizes.records(loss);
             loss.weight * loss.max_grad_norm * whole

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use burn::module::Module;
 use burn::optim::GradientsParams;
+use dp_core::decimal::upper;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, ReleaseNoise};
 use lab::backend::Chosen;
@@ -12,7 +14,7 @@ use lab::session::{
     Scores, Session, Start, Wording, bounded, floats_to_bytes, save_weights,
 };
 use private_training::weights::to_host;
-use private_training::{Loss, Training, TrainingConfig};
+use private_training::{Engine, GroupSizes, Loss, Training, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -140,6 +142,26 @@ impl<M: Method> Experiment for Adapt<M> {
         if steps > 0 {
             lines.push(format!("releases  {steps} of {batch} target records each"));
             lines.push(format!("features  {d} dimensions are compared"));
+        }
+        if let (Some(plan), true) = (self.training.plan(), steps > 0) {
+            let (multiplier, sampler) = (plan.noise_multiplier(), plan.sampler());
+            let sizes = GroupSizes::of(sampler);
+            let gradients = self.training.gradients();
+            // Sampled from a copy, so that the public stream of the run does not depend on a message.
+            let mut public = gradients.public_rng().clone();
+            let mut objective = gradients.objective().clone();
+            let step = objective.draw(&[d], sizes, &mut public).or_failed()?;
+            let engine = Engine::for_device(&self.training.device());
+            let moved = step.sensitivity(engine).or_failed()?.l2_upper();
+            let model = &self.training.network;
+            let head = model.discriminator.as_ref();
+            let weights = model.extractor.num_params() + head.map_or(0, Module::num_params);
+            lines.push(format!(
+                "step      sensitivity {}: noise of norm {} over {weights} weights, beside a gradient of at most {}",
+                upper(moved),
+                upper(multiplier * moved * (weights as f64).sqrt()),
+                upper(step.parts_upper())
+            ));
         }
         Ok(lines)
     }

@@ -1,10 +1,12 @@
-//! Barycentres of two classes of digits by one release of their marginals, beside those of the records themselves.
+//! Barycentres of two classes of digits by one release of their marginals, and by released gradients of points, beside those of
+//! the records themselves.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use burn::tensor::Device;
-use dp_core::mechanism::Noisy;
+use dp_core::ledger::Ledger;
+use dp_core::mechanism::NoiseSource;
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
 use dp_core::sampling::GroupSampler;
 use lab::diagnostic::Failure;
@@ -13,10 +15,9 @@ use lab::run_folder::write_file;
 use lab::session::{Ends, bounded, refused_plan, within};
 use model::latent::{ImageShape, LatentSpace};
 use private_queries::marginals::{Barycentre, Basis, Bins, SlicedMarginals};
-use private_queries::{GroupMarginals, MarginalQuery, Query};
-use rand::Rng;
+use private_queries::{GroupMarginals, MarginalQuery, PointsGradient, Query};
+use rand::{Rng, RngExt};
 use rand_chacha::ChaCha20Rng;
-use rand_distr::{Distribution, StandardNormal};
 use swd::flow::{StepSize, StoredCells};
 use swd::{Cells, FlowTarget, Particles, Region, Slices};
 
@@ -34,12 +35,16 @@ const BINS: [usize; 3] = [16, 32, 64];
 const REPEATS: usize = 3;
 const PARTICLES: usize = 1000;
 const STEPS: u64 = 100;
+/// Points that private gradients move, their steps, and the share of the way to its mean target that a point goes in one.
+const POINTS: [usize; 3] = [5, 20, 100];
+const DESCENT: u64 = 20;
+const RATE: f64 = 0.2;
 /// Weights of the first class in the rows of the picture, and the release that it is of.
 const SHARES: [f64; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
 const PICTURED: (usize, f64, usize) = (5000, 1.0, 32);
 const COLUMNS: usize = 10;
 
-/// Say how far the barycentre of two classes of digits by released marginals is from that of the records
+/// Say how far private barycentres of two classes of digits are from that of the records
 ///
 /// An experiment on public digits: its noise has a known seed and protects nothing.
 #[derive(Debug, clap::Parser)]
@@ -61,34 +66,74 @@ pub(crate) struct Arguments {
     seed: u64,
 }
 
+/// What samples all records of two groups of `n`.
+fn all_records(n: usize) -> Result<GroupSampler, Failure> {
+    let sampler = GroupSampler::new(vec![(0..n).collect(), (n..2 * n).collect()], &[n; 2]);
+    sampler.map_err(Failure::failed)
+}
+
 /// Marginals of two groups of `n` records, as a release at `epsilon` tells them.
 fn released(
     groups: &[Vec<f32>],
     slices: &Slices,
     bins: usize,
-    privacy: (f64, f64),
+    (epsilon, delta): (f64, f64),
     rng: &mut impl Rng,
 ) -> Result<Vec<SlicedMarginals>, Failure> {
     let n = groups[0].len() / DIM;
-    let sampler = GroupSampler::new(vec![(0..n).collect(), (n..2 * n).collect()], &[n; 2]);
-    let plan = TrainingPlan::within(privacy.0, privacy.1, 0, sampler.map_err(Failure::failed)?);
+    let plan = TrainingPlan::within(epsilon, delta, 0, all_records(n)?);
     let plan = plan.and("marginals", ReleaseNoise::Share(1.0)).check();
-    let multiplier = plan.map_err(refused_plan)?.noise_multiplier();
+    let noise = NoiseSource::insecure(rng.random());
+    let mut releaser = plan.map_err(refused_plan)?.releaser(noise);
     let ball = Region::ball(1.0).map_err(Failure::failed)?;
     let bins = Bins::uniform(1.0, bins).map_err(Failure::failed)?;
     let query = MarginalQuery::new(slices.clone(), ball, bins, Basis::Haar);
     let query = query.map_err(Failure::failed)?;
     let query = GroupMarginals::new(vec![query; 2], vec![n; 2]).map_err(Failure::failed)?;
     let measured = query.measure(groups).map_err(Failure::failed)?;
-    let deviation = multiplier * measured.sensitivity_upper();
-    let noisy = measured.before_noise().iter().map(|value| {
-        let noise: f64 = StandardNormal.sample(rng);
-        value + deviation * noise
-    });
-    let values = noisy.collect();
-    query
-        .read(&Noisy { values, deviation })
-        .map_err(Failure::failed)
+    let (_folder, mut ledger) = ledger()?;
+    let noisy = releaser.release_vector("marginals", &measured, &mut ledger);
+    let noisy = noisy.map_err(Failure::failed)?;
+    query.read(&noisy).map_err(Failure::failed)
+}
+
+/// A ledger that nobody reads, in a folder that goes with it.
+fn ledger() -> Result<(tempfile::TempDir, Ledger), Failure> {
+    let folder = tempfile::tempdir().map_err(Failure::failed)?;
+    let ledger = Ledger::create(&folder.path().join("ledger.jsonl")).map_err(Failure::failed)?;
+    Ok((folder, ledger))
+}
+
+/// Points at the barycentre of two groups of `n` records with equal weights, by gradients of all records with noise.
+fn descended(
+    groups: &[Vec<f32>],
+    slices: &Slices,
+    points: usize,
+    (epsilon, delta): (f64, f64),
+    rng: &mut impl Rng,
+) -> Result<Vec<f32>, Failure> {
+    let n = groups[0].len() / DIM;
+    let plan = TrainingPlan::within(epsilon, delta, DESCENT, all_records(n)?).check();
+    let noise = NoiseSource::insecure(rng.random());
+    let mut releaser = plan.map_err(refused_plan)?.releaser(noise);
+    let (_folder, mut ledger) = ledger()?;
+    let ball = Region::ball(1.0).map_err(Failure::failed)?;
+    let start = Particles::gaussian(points, DIM, 0.3, rng).map_err(Failure::failed)?;
+    let mut rows = start.rows();
+    for _ in 0..DESCENT {
+        let query = PointsGradient::new(rows.clone(), slices.clone(), ball, &[n; 2], &[1.0; 2]);
+        let query = query.map_err(Failure::failed)?;
+        let draw = releaser.draw().map_err(Failure::failed)?;
+        let measured = query.measure(groups).map_err(Failure::failed)?;
+        let noisy = releaser.release_step(&measured, &[n; 2], &draw, &mut ledger);
+        let gradient = query.read(&noisy.map_err(Failure::failed)?);
+        // A whole step is m d / 2: to where the slices say that the point should be.
+        let step = RATE * (points * DIM) as f64 / 2.0;
+        let moves = rows.iter_mut().zip(gradient.map_err(Failure::failed)?);
+        moves.for_each(|(x, slope)| *x -= (step * slope) as f32);
+        ball.restrict(&mut rows, DIM);
+    }
+    Ok(rows)
 }
 
 /// The barycentre of the records themselves, with equal weights.
@@ -182,35 +227,49 @@ pub(crate) fn draw(arguments: &Arguments) -> Result<(), Failure> {
         classes[1],
         points_apart(&all[0], &all[1])?
     );
-    println!("| records of a class | epsilon | bins | marginals | points | sampling |");
+    println!("| records of a class | epsilon | release | marginals | points | sampling |");
     println!("|---|---|---|---|---|---|");
     let mut csv = String::from(
-        "records of a class,epsilon,bins,error of marginals,error of points,sampling\n",
+        "records of a class,epsilon,release,error of marginals,error of points,sampling\n",
     );
     for n in SIZES {
         let groups = first(n);
         let own = exact(&groups, &slices)?;
         let sampling = apart(&own, &whole);
         let own_points = at(&own, seed)?;
+        let mut row = |epsilon: f64, release: &str, marginals: &str, points: f64| {
+            println!("| {n} | {epsilon} | {release} | {marginals} | {points:.4} | {sampling:.4} |");
+            let row = writeln!(
+                csv,
+                "{n},{epsilon},{release},{marginals},{points:.4},{sampling:.4}"
+            );
+            row.map_err(Failure::failed)
+        };
         for epsilon in EPSILONS {
+            let privacy = (epsilon, delta);
             for bins in BINS {
                 let (mut marginals, mut points) = (0.0, 0.0);
                 for _ in 0..REPEATS {
-                    let privacy = (epsilon, delta);
                     let released = released(&groups, &slices, bins, privacy, &mut rng)?;
                     let middle = Barycentre::new(&released, &[1.0, 1.0]);
                     let middle = middle.map_err(Failure::failed)?;
                     marginals += apart(&middle, &own) / REPEATS as f64;
                     points += points_apart(&at(&middle, seed)?, &own_points)? / REPEATS as f64;
                 }
-                println!(
-                    "| {n} | {epsilon} | {bins} | {marginals:.4} | {points:.4} | {sampling:.4} |"
-                );
-                let row = writeln!(
-                    csv,
-                    "{n},{epsilon},{bins},{marginals:.4},{points:.4},{sampling:.4}"
-                );
-                row.map_err(Failure::failed)?;
+                row(
+                    epsilon,
+                    &format!("{bins} bins"),
+                    &format!("{marginals:.4}"),
+                    points,
+                )?;
+            }
+            for count in POINTS {
+                let mut points = 0.0;
+                for _ in 0..REPEATS {
+                    let rows = descended(&groups, &slices, count, privacy, &mut rng)?;
+                    points += points_apart(&rows, &own_points)? / REPEATS as f64;
+                }
+                row(epsilon, &format!("gradients of {count} points"), "", points)?;
             }
         }
     }

@@ -4,6 +4,7 @@
 mod metrics;
 mod network;
 mod postprocess;
+mod repair;
 mod report;
 mod settings;
 mod table;

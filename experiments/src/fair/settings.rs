@@ -6,7 +6,7 @@ use lab::session::{self, Arguments, Ends, bounded, budget_name, by_name, within}
 use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
-use super::tasks::{Own, Regression1d};
+use super::tasks::{Adult, Own, Regression1d};
 use crate::objective::{refused, weight};
 
 /// What is learned.
@@ -132,6 +132,11 @@ impl<T: Own> Settings<T> {
         Some((own.post_process?, own.post_share))
     }
 
+    /// The share of epsilon and delta that a repair of the records spends.
+    pub(super) fn repair(&self) -> Option<f64> {
+        self.own.get::<Adult>()?.repair
+    }
+
     /// The objective with its clipping; a constant that is refused is named.
     pub(super) fn objective(&self) -> Result<Objective, Failure> {
         let (shared, own) = (&self.shared, &self.own);
@@ -184,6 +189,13 @@ impl<T: Own> session::Settings for Settings<T> {
         let (beta, share) = self.post_process().unwrap_or((0.0, 0.5));
         within("post-process", beta, 0.0, 1.0, Ends::BOTH)?;
         within("post-share", share, 0.0, 1.0, Ends::NEITHER)?;
+        within(
+            "repair",
+            self.repair().unwrap_or(0.5),
+            0.0,
+            1.0,
+            Ends::NEITHER,
+        )?;
         let dimension = task.penalised();
         let bound = format!("at least {dimension}, the dimension");
         bounded("slices", slices, slices >= dimension, &bound)?;

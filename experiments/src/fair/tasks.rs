@@ -158,6 +158,12 @@ lab::settings! {
         /// Sensitive attribute: sex or race.
         sensitive: String,
     }
+    optional {
+        /// Move all records to the barycentre of both groups first, by marginals that are released for this share of epsilon
+        /// and delta.
+        #[flag(value_name = "SHARE")]
+        repair: f64,
+    }
 }
 
 impl Own for Adult {

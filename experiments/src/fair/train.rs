@@ -12,6 +12,7 @@ use rand_chacha::ChaCha20Rng;
 
 use super::network::Network;
 use super::postprocess::HISTOGRAMS;
+use super::repair::MARGINALS;
 use super::settings::{Flags, Notion, Optimizer, Settings};
 use super::table;
 use super::tasks::Own;
@@ -37,7 +38,7 @@ impl<T: Own> TrainingRun for Fair<T> {
     const NAME: &'static str = "fair";
     const KIND: Option<(&'static str, &'static str)> = Some(("task", T::NAME));
     const ABOUT: &'static str = T::ABOUT;
-    const STORED: &'static [&'static str] = &[HISTOGRAMS];
+    const STORED: &'static [&'static str] = &[HISTOGRAMS, MARGINALS];
     const EVALUATED_FRESH: bool = true;
     type Settings = Settings<T>;
     type Network = Network;
@@ -51,6 +52,12 @@ impl<T: Own> TrainingRun for Fair<T> {
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
         let (shared, own) = (&settings.shared, &settings.own);
+        if settings.repair().is_some() && arguments.running.ranks.is_some() {
+            return Err(Failure::input(
+                "--ranks: --repair takes one process",
+                "leave --ranks out, and start it without mpirun",
+            ));
+        }
         let tables = own.tables(shared, arguments.running.data_dir.as_deref())?;
         let sampler = table::sampler(shared, own.notion(), &tables.private)?;
         let mut public = ChaCha20Rng::seed_from_u64(shared.seed);
@@ -71,6 +78,11 @@ impl<T: Own> TrainingRun for Fair<T> {
             let epsilon = all * share;
             start = start.and(HISTOGRAMS, ReleaseNoise::Laplace { epsilon });
         }
+        if let (Some(all), Some(share)) = (shared.epsilon, settings.repair()) {
+            let delta = start.plan.as_ref().map_or(0.0, |plan| share * plan.delta);
+            let epsilon = share * all;
+            start = start.and(MARGINALS, ReleaseNoise::GaussianWithin { epsilon, delta });
+        }
         Ok(Self {
             settings: settings.clone(),
             group_sizes: tables.private.group_sizes(),
@@ -90,11 +102,21 @@ impl<T: Own> TrainingRun for Fair<T> {
         if self.settings.post_process().is_some() {
             wording.releases += " and the histograms of the post-processing";
         }
+        if self.settings.repair().is_some() {
+            wording.releases += " and the marginals of both groups";
+        }
         wording
     }
 
     fn penalised(&self) -> Vec<usize> {
         vec![self.settings.shared.task.penalised()]
+    }
+
+    fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
+        match self.settings.repair() {
+            Some(_) => self.repaired(session),
+            None => Ok(()),
+        }
     }
 
     fn scores(&mut self, _: &Session) -> Result<Scores, Failure> {

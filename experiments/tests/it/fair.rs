@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use dp_core::accounting::Event;
-use dp_core::ledger::Ledger;
+use dp_core::ledger::{Ledger, LedgerEntry};
 
 use crate::program::{
     Ran, SCHEMA, done, folder, json, ledger, lines, metrics, number, pld, refusal, refuses, says,
@@ -70,6 +70,33 @@ fn a_post_processing_is_one_more_release_of_the_same_budget() {
         let spent = number(&run["epsilon_spent_upper"]);
         assert!((1.99..=2.0).contains(&spent), "{spent}");
     }
+}
+
+/// Half of the budget for marginals before the first step; a run whose weights start alike ends elsewhere.
+#[test]
+fn a_repair_is_the_first_release_of_the_same_budget() {
+    let Some(data) = test_support::data_folder() else {
+        return;
+    };
+    let run = |more: &[&str]| {
+        let (_keep, out) = folder();
+        let mut command = fair(&["adult", "--records", "2000", "--steps", "5", "--alpha", "0"]);
+        command
+            .args(["--insecure-noise-seed", "3", "--data-dir"])
+            .arg(&data);
+        done(command.args(more).arg("--run").arg(&out).ran());
+        let run = json(&out.join("run.json"));
+        (ledger(&out).entries, number(&run["epsilon_spent_upper"]))
+    };
+    let ((plain, _), (entries, spent)) = (run(&[]), run(&["--repair", "0.5"]));
+    assert_eq!((plain.len(), entries.len()), (5, 6));
+    // 105 slices in trees of 16 bins.
+    let moved = entries[0].sensitivity.expect("a sensitivity");
+    assert!((moved - (105.0_f64 * 10.0).sqrt()).abs() < 1e-3, "{moved}");
+    assert!((2.98..=3.0).contains(&spent), "{spent}");
+    let size =
+        |entry: &LedgerEntry| entry.deviation.expect("noise") / entry.sensitivity.expect("a bound");
+    assert!(size(&entries[1]) > size(&plain[0]));
 }
 
 /// At 1/n a mechanism may publish a record outright: only the preset `paper` has it, and says so.
@@ -170,6 +197,8 @@ fn bad_input_is_refused_by_name() {
             regression1d --post-process 2 => --post-process 2
             regression1d --post-process 0 --post-share 1 => --post-share 1
             regression1d --csv mine.csv => '--csv'
+            classification --repair 0.5 => '--repair'
+            adult --repair 1 => --repair 1
         ";
     refuses(cases, small);
 }

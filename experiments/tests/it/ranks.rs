@@ -265,6 +265,11 @@ fn what_ranks_cannot_do_is_refused_by_name() {
         (2, "circle gradients --ranks 2".into(), "takes one process"),
         (
             2,
+            "fair adult --repair 0.5 --ranks 2".into(),
+            "--repair takes one process",
+        ),
+        (
+            2,
             format!("{TRAINING} --no-privacy --ordered --ranks 2"),
             "without privacy",
         ),

@@ -12,7 +12,7 @@ use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::AllRecords;
 use private_queries::marginals::{Basis, Bins};
 use private_queries::{
-    GroupMarginals, LabelledMarginals, MarginalQuery, Moments, Projections, Query,
+    GroupMarginals, LabelledMarginals, MarginalQuery, Moments, PointsGradient, Projections, Query,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -30,7 +30,7 @@ fn rows(rng: &mut ChaCha20Rng) -> Vec<f32> {
 }
 
 /// Two sets of rows that differ in one: the opposite row, which is the worst for everything that is linear, one that is
-/// not finite, or any other.
+/// not finite, or any other. Last, all rows at one end of an axis, and one of them at the other.
 fn neighbours() -> Vec<[Vec<f32>; 2]> {
     let mut rng = ChaCha20Rng::seed_from_u64(8);
     let pair = |trial| {
@@ -48,7 +48,13 @@ fn neighbours() -> Vec<[Vec<f32>; 2]> {
         }
         [first, second]
     };
-    (0..400).map(pair).collect()
+    let ends = |first: f32| {
+        let mut rows = [-1.0, 0.0, 0.0, 0.0].repeat(ROWS);
+        rows[0] = first;
+        rows
+    };
+    let last = [ends(-1.0), ends(1.0)];
+    (0..400).map(pair).chain([last]).collect()
 }
 
 /// The rows of three groups: the label goes with the row, so the opposite row has another one.
@@ -109,6 +115,21 @@ fn neighbours_stay_within_the_declared_sensitivity() {
             let query = GroupMarginals::new(vec![query], vec![ROWS]).unwrap();
             holds("marginals", &query, 0.8, whole);
         }
+    }
+    // Fewer and more points than records, in two groups of which one has three quarters of the weight.
+    let halves = |rows: &[f32]| -> Vec<Vec<f32>> {
+        let halves = rows.chunks_exact(ROWS / 2 * DIM);
+        halves.map(<[f32]>::to_vec).collect()
+    };
+    for (count, along_an_axis, attained) in [(3, 1.0, 0.99), (30, 1.0, 0.99), (3, 0.0, 0.3)] {
+        let points = (0..count).flat_map(|i| {
+            let axis = [i as f32, 0.0, 0.0, 0.0];
+            axis.map(|x| along_an_axis * x + (1.0 - along_an_axis) * rng.random_range(-1.0..1.0))
+        });
+        let points = points.collect();
+        let ball = Region::ball(1.0).unwrap();
+        let query = PointsGradient::new(points, slices.clone(), ball, &[ROWS / 2; 2], &[3.0, 1.0]);
+        holds("points", &query.unwrap(), attained, halves);
     }
     for radius in [0.5, 1.0, 1.5] {
         holds(

@@ -48,6 +48,7 @@ fn a_table_that_is_not_there_or_has_another_form_is_named() {
         ("flow-field.csv", "dataset,public\nmnist,shapes\n"),
         ("flow-baselines.csv", "dataset\n"),
         ("fair-adult.csv", "epsilon\n"),
+        ("fair-repair.csv", "epsilon\n"),
         ("fair-published.csv", "method\n"),
     ] {
         std::fs::write(here.join(name), text).expect("written");

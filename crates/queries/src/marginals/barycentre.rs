@@ -1,9 +1,10 @@
 //! Barycentres of groups, from their released marginals.
 
+use rayon::prelude::*;
 use swd::{FlowTarget, Slices, SwdError};
 
 use super::SlicedMarginals;
-use crate::query::{QueryError, length};
+use crate::query::{QueryError, length, whole};
 
 /// The Wasserstein barycentre of groups on every slice: the distribution whose quantile function is the weighted mean of theirs.
 ///
@@ -77,24 +78,61 @@ impl<'a> Barycentre<'a> {
                 what: "number of groups of a barycentre",
             });
         };
-        length("weights of a barycentre", weights.len(), groups.len())?;
-        let other = groups.iter().position(|g| g.slices() != first.slices());
-        if let Some(group) = other {
-            return Err(QueryError::OtherSlices { group });
+        let weights = barycentre_weights(weights, groups.len())?;
+        match groups.iter().position(|g| g.slices() != first.slices()) {
+            Some(group) => Err(QueryError::OtherSlices { group }),
+            None => Ok(Self { groups, weights }),
         }
-        let (what, sum) = ("weight of a barycentre", weights.iter().sum::<f64>());
-        let bad = weights.iter().find(|w| !(w.is_finite() && **w >= 0.0));
-        match bad {
-            Some(&value) => Err(SwdError::NotABound { what, value }.into()),
-            None if !(sum > 0.0 && sum.is_finite()) => {
-                let what = "sum of the weights of a barycentre";
-                Err(SwdError::NotPositive { what, value: sum }.into())
+    }
+
+    /// Rows of a group, `[n, d]`, moved to the barycentre: each by the mean over slices of what the optimal map between the
+    /// group's marginal and the barycentre's moves it there, divided by the largest eigenvalue of their second moments.
+    ///
+    /// With a tight frame the means of all groups meet, and with one orthonormal basis so do all their marginals in it; other
+    /// marginals may stay apart. A function of each row by itself and of the release: the records of the group and new ones are
+    /// moved alike, by whoever knows their group.
+    ///
+    /// # Errors
+    /// [`QueryError::NotThere`] for a group that there is not, and [`QueryError::Ragged`].
+    pub fn moved(&self, group: usize, rows: &[f32]) -> Result<Vec<f32>, QueryError> {
+        let (what, count) = ("group", self.groups.len());
+        let own = self.groups.get(group);
+        let own = own.ok_or(QueryError::NotThere { what, count })?;
+        let slices = self.slices();
+        let (d, k) = (slices.dim(), slices.count());
+        whole("rows to be moved", rows.len(), d)?;
+        let scale = 1.0 / (k as f64 * slices.lambda_max_upper());
+        let mut moved = rows.to_vec();
+        moved.par_chunks_mut(d).for_each(|row| {
+            let mut by = vec![0.0; d];
+            for l in 0..k {
+                let theta = slices.direction(l);
+                let along: f64 = row.iter().zip(theta).map(|(&x, t)| f64::from(x) * t).sum();
+                let share = own.below(l, along);
+                let parts = self.groups.iter().zip(&self.weights);
+                let to: f64 = parts.map(|(g, weight)| weight * g.quantile(l, share)).sum();
+                // What lies beyond the bins moves as their ends do.
+                let far = scale * (to - own.quantile(l, share));
+                by.iter_mut().zip(theta).for_each(|(by, t)| *by += far * t);
             }
-            None => Ok(Self {
-                groups,
-                weights: weights.iter().map(|w| w / sum).collect(),
-            }),
+            row.iter_mut().zip(&by).for_each(|(x, by)| *x += *by as f32);
+        });
+        Ok(moved)
+    }
+}
+
+/// The weights of so many `groups`, divided by their sum.
+pub(crate) fn barycentre_weights(weights: &[f64], groups: usize) -> Result<Vec<f64>, QueryError> {
+    length("weights of a barycentre", weights.len(), groups)?;
+    let (what, sum) = ("weight of a barycentre", weights.iter().sum::<f64>());
+    let bad = weights.iter().find(|w| !(w.is_finite() && **w >= 0.0));
+    match bad {
+        Some(&value) => Err(SwdError::NotABound { what, value }.into()),
+        None if !(sum > 0.0 && sum.is_finite()) => {
+            let what = "sum of the weights of a barycentre";
+            Err(SwdError::NotPositive { what, value: sum }.into())
         }
+        None => Ok(weights.iter().map(|w| w / sum).collect()),
     }
 }
 
@@ -211,24 +249,23 @@ mod tests {
             left = particles.step(&target, &all, size, rng).unwrap();
         }
         assert!(left < 1e-3, "{left}");
-        let rows = particles.rows();
-        let moment = |of: &dyn Fn(f64, f64) -> f64| {
-            let pairs = rows.chunks_exact(2);
-            pairs.map(|p| of(p[0].into(), p[1].into())).sum::<f64>() / n as f64
-        };
-        let (x, y) = (moment(&|x, _| x), moment(&|_, y| y));
-        assert!(
-            (x - 0.25).abs() < 0.03 && (y - 0.75).abs() < 0.03,
-            "{x} {y}"
-        );
-        let xx = moment(&|a, _| (a - x).powi(2)).sqrt();
-        let yy = moment(&|_, b| (b - y).powi(2)).sqrt();
-        let xy = moment(&|a, b| (a - x) * (b - y));
-        assert!(
-            (xx - 0.7).abs() < 0.03 && (yy - 0.7).abs() < 0.03,
-            "{xx} {yy}"
-        );
-        assert!(xy.abs() < 0.03, "{xy}");
+        let moved = |group: usize| target.moved(group, &groups[group]).unwrap();
+        for rows in [particles.rows(), moved(0), moved(1)] {
+            let moment = |of: &dyn Fn(f64, f64) -> f64| {
+                let pairs = rows.chunks_exact(2);
+                let sum: f64 = pairs.map(|p| of(p[0].into(), p[1].into())).sum();
+                sum / (rows.len() / 2) as f64
+            };
+            let (x, y) = (moment(&|x, _| x), moment(&|_, y| y));
+            let xx = moment(&|a, _| (a - x).powi(2)).sqrt();
+            let yy = moment(&|_, b| (b - y).powi(2)).sqrt();
+            let xy = moment(&|a, b| (a - x) * (b - y));
+            for (found, known) in [(x, 0.25), (y, 0.75), (xx, 0.7), (yy, 0.7), (xy, 0.0)] {
+                assert!((found - known).abs() < 0.03, "{found} of {known}");
+            }
+        }
+        assert!(target.moved(2, &groups[0]).is_err());
+        assert!(target.moved(0, &[0.0; 3]).is_err());
     }
 
     #[test]

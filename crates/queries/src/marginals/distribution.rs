@@ -48,6 +48,15 @@ impl PiecewiseUniform {
         piece.from + share * (piece.to - piece.from)
     }
 
+    /// The value that this share of the mass lies below.
+    fn quantile(&self, share: f64) -> f64 {
+        let whole = self.pieces.partition_point(|piece| piece.to < share);
+        // Rounding may have left the last one below 1.
+        let piece = self.pieces[whole.min(self.pieces.len() - 1)];
+        let within = (share - piece.from) / (piece.to - piece.from);
+        piece.left + piece.width * within.clamp(0.0, 1.0)
+    }
+
     /// The mean of the square.
     fn second_moment(&self) -> f64 {
         let moment = |piece: &Piece| {
@@ -131,6 +140,11 @@ impl SlicedMarginals {
     /// The share of records below a value on slice `l`, which is less than the number of slices.
     pub fn below(&self, l: usize, value: f64) -> f64 {
         self.distributions[l].below(value)
+    }
+
+    /// The value that a share of the records lies below on slice `l`, which is less than the number of slices.
+    pub(super) fn quantile(&self, l: usize, share: f64) -> f64 {
+        self.distributions[l].quantile(share)
     }
 
     /// Adds the quantile cells of slice `l` to cells.

@@ -61,6 +61,7 @@ mod isotonic;
 mod labelled;
 
 pub use barycentre::Barycentre;
+pub(crate) use barycentre::barycentre_weights;
 pub use basis::Basis;
 pub use bins::Bins;
 pub use clean::Cleaning;

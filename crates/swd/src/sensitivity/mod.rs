@@ -206,6 +206,35 @@ pub fn public_noise_bound(
     Ok(4.0 * lambda_max.sqrt() * m_bound * l / m as f64 * (1.0 + ROUNDING))
 }
 
+/// The sensitivity of the gradient of `SW_2^2` in `m` free, public points towards `n` private ones, one of which may be replaced:
+/// `4 lambda M / sqrt(n max(n, m))`. Of a sum over groups with weights, a barycentre's, take the largest weighted one.
+///
+/// Arguments as [`public_noise_bound`], which has `sqrt(lambda)` in place of `lambda`, and fits Jacobians of a generator: a tight
+/// frame gains `d` here. It is attained for `m <= n`: all points on the top axis, and a private one that changes its sign there.
+///
+/// *Proof.* In slice `l` a replaced point moves the `m` cells by amounts `d_r` of one sign that sum to `(m/n) e_l`, each at most
+/// `min(1, m/n) e_l`, where `e_l` is what its projection moves by: `sum_r d_r^2 <= (m/n) min(1, m/n) e_l^2`. Ranks of the points are
+/// public, so that the gradient moves by `2/m` times `mean_l theta_l d_l` for each of them, whose square is at most
+/// `lambda mean_l d_l^2`; and `mean_l e_l^2 <= 4 lambda M^2`.
+///
+/// ```
+/// use swd::sensitivity::points_bound;
+///
+/// // 20 points towards 5000 private ones of the unit ball, by a tight frame in R^6.
+/// let sensitivity = points_bound(1.0, 5000, 20, 1.0 / 6.0)?;
+/// assert!((sensitivity - 4.0 / (5000.0 * 6.0)).abs() < 1e-9);
+/// # Ok::<(), swd::SwdError>(())
+/// ```
+///
+/// # Errors
+/// `n` or `m` is zero, or a bound is negative or not finite.
+pub fn points_bound(m_bound: f64, n: usize, m: usize, lambda_max: f64) -> Result<f64, SwdError> {
+    check_all(m_bound, lambda_max, 0.0, n)?;
+    check_all(m_bound, lambda_max, 0.0, m)?;
+    let spread = (n as f64 * n.max(m) as f64).sqrt();
+    Ok(4.0 * lambda_max * m_bound / spread * (1.0 + ROUNDING))
+}
+
 /// The bounds for private records against public cells; each of them holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PriorMatchingBound {

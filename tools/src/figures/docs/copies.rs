@@ -20,6 +20,7 @@ pub(super) fn charts(folder: &Path) -> Result<Vec<Chart>, Failure> {
     let field = Table::read(folder, "flow-field.csv")?;
     let baselines = Table::read(folder, "flow-baselines.csv")?;
     let adult = Table::read(folder, "fair-adult.csv")?;
+    let repaired = Table::read(folder, "fair-repair.csv")?;
     let theirs = Table::read(folder, "fair-published.csv")?;
     Ok(vec![
         error(&field, &baselines, "mnist", "MNIST", |figure| figure.mnist)?,
@@ -30,7 +31,7 @@ pub(super) fn charts(folder: &Path) -> Result<Vec<Chart>, Failure> {
             "Fashion-MNIST",
             |figure| figure.fashion_mnist,
         )?,
-        front(&adult, &theirs)?,
+        front([&adult, &repaired], &theirs)?,
     ])
 }
 
@@ -126,20 +127,22 @@ fn error(
     chart(&format!("error-{dataset}.svg"), &drawn)
 }
 
-/// Accuracy against the parity gap on Adult, a line a budget; along it the weight of the penalty rises. Published methods at
-/// epsilon 1 beside it.
-fn front(adult: &Table, theirs: &Table) -> Result<Chart, Failure> {
-    let [budget, gap, score] =
-        ["epsilon", "parity gap", "accuracy"].map(|name| adult.column(&[name]));
-    let (budget, gap, score) = (budget?, gap?, score?);
+/// Accuracy against the parity gap on Adult, a line a budget; along it the weight of the penalty rises. The same on records that
+/// were moved to a barycentre, and published methods at epsilon 1, beside it.
+fn front(ours: [&Table; 2], theirs: &Table) -> Result<Chart, Failure> {
     let mut lines: Vec<(String, Vec<Point>)> = Vec::new();
-    for row in &adult.rows {
-        let name = format!("epsilon {}", row.get(budget).unwrap_or_default());
-        if lines.last().is_none_or(|(last, _)| *last != name) {
-            lines.push((name, Vec::new()));
-        }
-        if let Some((_, points)) = lines.last_mut() {
-            points.extend(adult.pair(row, [gap, score])?);
+    for (table, more) in ours.into_iter().zip(["", ", at the barycentre"]) {
+        let columns = ["epsilon", "parity gap", "accuracy"].map(|name| table.column(&[name]));
+        let [budget, gap, score] = columns;
+        let (budget, gap, score) = (budget?, gap?, score?);
+        for row in &table.rows {
+            let name = format!("epsilon {}{more}", row.get(budget).unwrap_or_default());
+            if lines.last().is_none_or(|(last, _)| *last != name) {
+                lines.push((name, Vec::new()));
+            }
+            if let Some((_, points)) = lines.last_mut() {
+                points.extend(table.pair(row, [gap, score])?);
+            }
         }
     }
     let columns = ["accuracy", "method", "epsilon"].map(|name| theirs.column(&[name]));

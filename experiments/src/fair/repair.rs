@@ -1,0 +1,72 @@
+//! Records moved to the barycentre of both groups before the training, by one release of the groups' marginals.
+//!
+//! The map is a function of a record, its group and the release. The holder of the private records applies it to them, and
+//! trains on what it gives; whoever applies the model later does so to the features of a person whose group is known.
+
+use data::GroupedTable;
+use lab::diagnostic::{Failure, OrFailed};
+use lab::session::Session;
+use private_queries::marginals::{Barycentre, Basis, Bins};
+use private_queries::{GroupMarginals, MarginalQuery};
+use swd::{Region, Slices};
+
+use super::tasks::Own;
+use super::train::Fair;
+use crate::random::stream;
+
+/// The release, by its name in the plan.
+pub(super) const MARGINALS: &str = "marginals";
+/// Bins of a slice, and where they end: nearly all of what directions make of features between 0 and 1 of which few are not 0.
+const BINS: usize = 16;
+const HALF: f64 = 1.5;
+/// Of the generator of slices.
+const STREAM: u64 = 9;
+
+impl<T: Own> Fair<T> {
+    /// Moves private and public records to the barycentre of the groups, with the weights that their sizes have.
+    pub(super) fn repaired(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let d = self.tables.private.width();
+        let slices =
+            Slices::tight(d, d, &mut stream(self.settings.shared.seed, STREAM)).or_failed()?;
+        // No record lies outside of it.
+        let region = Region::ball((d as f64).sqrt()).or_failed()?;
+        let bins = Bins::uniform(HALF, BINS).or_failed()?;
+        let query = MarginalQuery::new(slices, region, bins, Basis::Haar).or_failed()?;
+        let sizes = self.group_sizes;
+        let query = GroupMarginals::new(vec![query; 2], sizes.to_vec()).or_failed()?;
+        let released = session.release(self, MARGINALS, &query, |run, session| {
+            let table = &run.tables.private;
+            let rows = |group: &Vec<usize>| {
+                group
+                    .iter()
+                    .filter_map(|&i| table.row(i))
+                    .flatten()
+                    .copied()
+                    .collect()
+            };
+            let groups: Vec<Vec<f32>> = table.indices_by_group().iter().map(rows).collect();
+            session.measure(&query, &groups)
+        })?;
+        let middle = Barycentre::new(&released, &sizes.map(|n| n as f64)).or_failed()?;
+        for table in [&mut self.tables.private, &mut self.tables.public] {
+            let groups = table.indices_by_group();
+            let mut features = table.features().to_vec();
+            for (group, places) in groups.iter().enumerate() {
+                let rows: Vec<f32> = places
+                    .iter()
+                    .filter_map(|&i| table.row(i))
+                    .flatten()
+                    .copied()
+                    .collect();
+                let moved = middle.moved(group, &rows).or_failed()?;
+                for (&place, row) in places.iter().zip(moved.chunks_exact(d)) {
+                    features[place * d..(place + 1) * d].copy_from_slice(row);
+                }
+            }
+            let (names, labels) = (table.names().to_vec(), table.labels().clone());
+            *table =
+                GroupedTable::new(names, features, labels, table.groups().to_vec()).or_failed()?;
+        }
+        Ok(())
+    }
+}
