@@ -15,7 +15,7 @@ use burn::tensor::Tensor;
 use data::{BiasedConfig, biased};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
-use dp_core::sampling::FixedSizeSampler;
+use dp_core::sampling::{CyclicSampler, FixedSizeSampler};
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
 use lab::report::Better;
@@ -96,9 +96,19 @@ impl TrainingRun for Regression {
             LinearConfig::new(tables.private.width(), 1).with_initializer(Initializer::Zeros);
         let linear = linear.init(&chosen.device);
         // The sampler that draws is the one that is accounted: it is in the plan.
-        let sampler = FixedSizeSampler::new(settings.records, settings.batch);
-        let sampler = sampler.map_err(Failure::failed)?;
-        let start = Start::new(&lab::basics!(settings), config, Model { linear }, sampler);
+        let (records, batch) = (settings.records, settings.batch);
+        let (basics, model) = (lab::basics!(settings), Model { linear });
+        let refused = |e: DpError| Failure::input(e.to_string(), "give another --batch");
+        let start = match settings.bandwidth {
+            None => {
+                let sampler = FixedSizeSampler::new(records, batch).map_err(refused)?;
+                Start::new(&basics, config, model, sampler)
+            }
+            Some(bandwidth) => {
+                let sampler = CyclicSampler::new(records, batch).map_err(refused)?;
+                Start::new(&basics, config, model, sampler).correlated(bandwidth)
+            }
+        };
         Ok(Self {
             settings: settings.clone(),
             tables,

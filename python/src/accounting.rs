@@ -22,6 +22,7 @@ fn under(event: &PyEvent, neighbours: Relation) -> PyResult<&Event> {
         sensitivity: None,
         deviation: None,
         secret_noise: true,
+        mechanism: None,
     };
     replay([&line]).map_err(refused)?;
     Ok(&event.0)

@@ -3,8 +3,8 @@
 //!
 //! Each row is a training of fixed batches in a cycle, under zero-out. A column is a bandwidth: the root mean squared error of
 //! sums of steps over the least that any factorization has by the bound of [`least_error`], at the same epsilon, whichever it
-//! is. The last two columns are independent noise on Poisson samples of the same mean size, which sampling amplifies, for two
-//! epsilons at delta 1e-6.
+//! is; `least` is that bound. The last two columns are independent noise on Poisson samples of the same mean size, which
+//! sampling amplifies, for two epsilons at delta 1e-6.
 
 use std::f64::consts::PI;
 
@@ -17,7 +17,10 @@ const BANDWIDTHS: [u64; 6] = [1, 2, 4, 16, 64, 256];
 
 fn main() -> Result<(), AccountingError> {
     println!("RMSE of sums of steps over a lower bound for every factorization, equal epsilon");
-    print!("{:>6} {:>10} {:>7}", "steps", "separation", "epochs");
+    print!(
+        "{:>6} {:>10} {:>7} {:>9}",
+        "steps", "separation", "epochs", "least"
+    );
     for bandwidth in BANDWIDTHS {
         print!(" {:>7}", format!("p = {bandwidth}"));
     }
@@ -33,11 +36,11 @@ fn main() -> Result<(), AccountingError> {
     ] {
         let separation = steps / epochs;
         let least = least_error(steps, epochs);
-        print!("{steps:>6} {separation:>10} {epochs:>7}");
+        print!("{steps:>6} {separation:>10} {epochs:>7} {least:>9.5}");
         for bandwidth in BANDWIDTHS {
             let noise = BandedInverse::new(bandwidth, steps)?;
             let error = noise.sensitivity_upper(separation, epochs)? * noise.error_of_sums();
-            print!(" {:>7.3}", error / least);
+            print!(" {:>7.4}", error / least);
         }
         for epsilon in [1.0, 8.0] {
             let sampled = sampled_error(steps, separation, epsilon)?;

@@ -188,6 +188,7 @@ mod tests {
             sensitivity: None,
             deviation: None,
             secret_noise: true,
+            mechanism: None,
         }
     }
 
@@ -273,6 +274,12 @@ mod tests {
                 "metrics.jsonl",
                 [step(3, "0.5"), step(9, "null"), b"{\"step\": 8".to_vec()].concat(),
                 [step(3, "0.5"), step(4, "0.6")].concat(),
+            ),
+            // Of steps that one line of the ledger stands for.
+            (
+                "metrics.jsonl",
+                br#"{"step": 9, "epsilon_upper": 0.5, "releases": 3}"#.to_vec(),
+                br#"{"step": 9, "epsilon_upper": 0.5, "releases": 4}"#.to_vec(),
             ),
         ] {
             fs::write(folder.file(name), whole).unwrap();

@@ -15,7 +15,7 @@ const CHECKPOINTS: &str = "checkpoints";
 /// A file that cannot be read is passed over.
 pub fn recorded(folder: &Path) -> Vec<(String, u64)> {
     let mut found = Vec::new();
-    found.extend(last_private_step(folder).map(|step| (METRICS.to_string(), step)));
+    found.extend(in_metrics(folder).map(|releases| (METRICS.to_string(), releases)));
     let checkpoints = names(&folder.join(CHECKPOINTS)).into_iter();
     // Others are being written, or were when the run was killed.
     for name in checkpoints.filter(|name| name.starts_with("step-")) {
@@ -64,12 +64,12 @@ fn in_values(bytes: &[u8]) -> Option<u64> {
     count.filter(|_| hex(body).as_bytes() == sum)
 }
 
-/// The last step with an epsilon in `metrics.jsonl`: each step up to it was a release.
-fn last_private_step(folder: &Path) -> Option<u64> {
+/// The releases before the last step with an epsilon in `metrics.jsonl`: as many as its line says, or one a step.
+fn in_metrics(folder: &Path) -> Option<u64> {
     let text = fs::read_to_string(folder.join(METRICS)).ok()?;
     text.lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .filter(|line| line["epsilon_upper"].is_number())
-        .filter_map(|line| line["step"].as_u64())
+        .filter_map(|line| line["releases"].as_u64().or(line["step"].as_u64()))
         .max()
 }

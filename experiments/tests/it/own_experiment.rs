@@ -11,7 +11,7 @@ use lab::diagnostic::Failure;
 use lab::session::{Arguments, run};
 
 use self::example::{Flags, Regression};
-use crate::program::{folder, json, lines, number, words};
+use crate::program::{folder, json, last_checkpoint, lines, number, words};
 
 fn own(arguments: &[&str], out: &Path) -> Result<(), Failure> {
     let out = out.to_str().expect("UTF-8");
@@ -39,6 +39,35 @@ fn it_is_private_resumes_and_reports() {
     let (_keep, private) = folder();
     own(&["--steps", "3", "--run"], &private).expect("it runs");
     assert_eq!(json(&private.join("run.json"))["private"], true);
+}
+
+/// With its kept noise a run whose noise is correlated ends as if it had never stopped, and one line stands for all its steps;
+/// where the noise is lost, the steps that are left have another.
+#[test]
+fn correlated_noise_resumes_for_nothing_more() {
+    let settings = words("--steps 30 --epsilon 2 --bandwidth 4 --checkpoint-every 3");
+    let run = |more: &[&str], out: &Path| own(&[&settings, more, &["--run"]].concat(), out);
+    let known: &[&str] = &["--insecure-noise-seed", "4"];
+    let (_keep, whole) = folder();
+    run(known, &whole).expect("it runs");
+    assert_eq!(lines(&whole), 1);
+    for (noise, lost) in [(known, false), (&[], false), (known, true)] {
+        let (_keep, stopped) = folder();
+        let failure = run(&[noise, &["--stop-after-step", "17"]].concat(), &stopped);
+        let failure = failure.expect_err("it stops");
+        assert!(matches!(failure, Failure::Interrupted { .. }), "{failure}");
+        if lost {
+            let last = last_checkpoint(&stopped);
+            std::fs::remove_file(last.join("noise.json")).expect("its noise");
+        }
+        own(&["--resume"], &stopped).expect("it resumes");
+        let [one, other] = [&whole, &stopped].map(|out| json(&out.join("run.json")));
+        let same = one["metrics"] == other["metrics"];
+        // Without the known noise they may be the same by chance.
+        assert!(same || noise.is_empty() || lost);
+        assert_eq!(lines(&stopped), 1 + usize::from(lost));
+        assert_eq!(other["private"], noise.is_empty());
+    }
 }
 
 #[test]

@@ -506,6 +506,7 @@ fn ledger(folder: &Path, own: &Entries, promise: &Promise) -> Result<(), Failure
             sensitivity: None,
             deviation: None,
             secret_noise: true,
+            mechanism: None,
         };
         if count > 0 {
             ledger.append(&line).or_failed()?;

@@ -1,6 +1,7 @@
 //! Gaussian noise that is correlated over steps: how, what it hides, and how much of it sums of steps keep.
 
 use super::error::{Result, check};
+use super::event::Event;
 
 /// The most steps, and so numbers that a sensitivity keeps.
 const MOST_STEPS: u64 = 1 << 22;
@@ -111,6 +112,19 @@ impl BandedInverse {
         Ok(squares.sqrt() * (1.0 + roundings as f64 * f64::EPSILON))
     }
 
+    /// What all steps with noise of this multiplier are, of records that take part so, as a function of the multiplier: one
+    /// Gaussian release. It costs no more to ask for another multiplier.
+    pub(crate) fn release_of(
+        &self,
+        separation: u64,
+        participations: u64,
+    ) -> Result<impl Fn(f64) -> Event + use<>> {
+        let sensitivity = self.sensitivity_upper(separation, participations)?;
+        Ok(move |noise_multiplier: f64| Event::Gaussian {
+            noise_multiplier: (noise_multiplier / sensitivity).next_down(),
+        })
+    }
+
     /// The root mean square, over all steps `t`, of the standard deviation of the noise of the sum of the first `t` steps, for
     /// `z` of standard deviation 1: `||A D||_F / sqrt(T)` for `A` the matrix of sums.
     pub fn error_of_sums(&self) -> f64 {
@@ -125,6 +139,8 @@ impl BandedInverse {
 
     /// The first column of `C`.
     fn column(&self) -> Vec<f64> {
+        #[cfg(test)]
+        tests::COLUMNS.set(tests::COLUMNS.get() + 1);
         let mut column: Vec<f64> = Vec::with_capacity(self.steps);
         column.push(1.0);
         for _ in 1..self.steps {
@@ -139,4 +155,29 @@ impl BandedInverse {
 fn check_work(name: &'static str, steps: u64, each: u64) -> Result<()> {
     let work = steps.saturating_mul(each);
     check(name, work as f64, work <= MOST_WORK, "at most 2^30")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use crate::accounting::{Accountant, GaussianAccountant};
+    use crate::plan::TrainingPlan;
+    use crate::sampling::CyclicSampler;
+
+    thread_local! {
+        /// Computed by this test.
+        pub(super) static COLUMNS: Cell<u32> = const { Cell::new(0) };
+    }
+
+    /// All tries of a calibration are of one sensitivity, and what they find is what its event costs.
+    #[test]
+    fn a_plan_computes_its_sensitivity_once() {
+        let sampler = CyclicSampler::new(1200, 60).unwrap();
+        let plan = TrainingPlan::within(2.0, 1e-5, 50, sampler).correlated(8);
+        let plan = plan.check().unwrap();
+        assert_eq!(COLUMNS.get(), 1);
+        let spent = GaussianAccountant.epsilon(&plan.event(), 1e-5).unwrap();
+        assert_eq!((spent, COLUMNS.get()), (plan.epsilon_upper(), 2));
+    }
 }

@@ -268,10 +268,8 @@ impl Walk<'_> {
                     return Err(self.refuse(event, "its batches are fixed, and not of a sample"));
                 }
                 let noise = BandedInverse::new(*bandwidth, *steps)?;
-                let sensitivity = noise.sensitivity_upper(*separation, *participations)?;
-                let whole = Event::Gaussian {
-                    noise_multiplier: (noise_multiplier / sensitivity).next_down(),
-                };
+                let whole = noise.release_of(*separation, *participations)?;
+                let whole = whole(*noise_multiplier);
                 self.push(base(&whole, self.records)?, Sampling::None, count)
             }
             Event::DiscreteGaussian { .. } | Event::Zcdp { .. } => {

@@ -369,6 +369,7 @@ mod tests {
                 sensitivity: Some(2.0),
                 deviation: Some(4.0),
                 secret_noise: false,
+                mechanism: None,
             };
             let sum = |k: usize| batch.iter().map(|i| records[*i][k]).sum::<f64>();
             recording.releases.push(Recorded {

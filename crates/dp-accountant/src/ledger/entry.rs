@@ -24,6 +24,10 @@ pub struct LedgerEntry {
     /// False where the noise came from a known seed, so that nothing was private.
     #[serde(default = "yes")]
     pub secret_noise: bool,
+    /// Where a line stands for several steps: which mechanism, or which epoch, of all of one event. A random number that is
+    /// public, in hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mechanism: Option<String>,
 }
 
 /// A field of lines that earlier programs wrote, whose sensitivity may fail.

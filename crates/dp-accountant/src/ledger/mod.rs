@@ -19,6 +19,7 @@
 //!     sensitivity: Some(2.0),
 //!     deviation: Some(2.0),
 //!     secret_noise: true,
+//!     mechanism: None,
 //! })?;
 //!
 //! // What was spent, from the file alone.
@@ -36,7 +37,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::DpError;
-use crate::accounting::{AccountingError, Event, Neighbours, Result as Accounted, as_read, replay};
+use crate::accounting::{AccountingError, Event, Result as Accounted, as_read, replay};
 
 /// What a ledger holds, with what was passed over.
 ///
@@ -99,16 +100,6 @@ impl Entries {
         counts.fold(0, u64::saturating_add)
     }
 
-    /// Whether one of them is of this event, under this relation, with noise that is secret or not.
-    pub fn hold(&self, event: &Event, neighbours: Neighbours, secret_noise: bool) -> bool {
-        let read = as_read(event);
-        self.entries.iter().any(|entry| {
-            Some(&entry.event) == read.as_ref()
-                && entry.neighbours == neighbours
-                && entry.secret_noise == secret_noise
-        })
-    }
-
     /// One event for all of them, for accountants.
     ///
     /// # Errors
@@ -129,6 +120,9 @@ pub struct Ledger {
     file: File,
     path: PathBuf,
     releases: u64,
+    length: u64,
+    /// The lines that stand for several steps.
+    mechanisms: Vec<LedgerEntry>,
 }
 
 impl Ledger {
@@ -155,6 +149,8 @@ impl Ledger {
             file,
             path: path.to_path_buf(),
             releases: 0,
+            length: 0,
+            mechanisms: Vec::new(),
         })
     }
 
@@ -168,7 +164,8 @@ impl Ledger {
     pub fn open(path: &Path) -> Result<Self, DpError> {
         let failed = |source| ledger_error(path, source);
         let text = std::fs::read_to_string(path).map_err(failed)?;
-        let releases = entries(path, &text)?.releases();
+        let found = entries(path, &text)?;
+        let releases = found.releases();
         let mut file = OpenOptions::new().append(true).open(path).map_err(failed)?;
         if !text.is_empty() && !text.ends_with('\n') {
             file.write_all(b"\n").map_err(failed)?;
@@ -177,6 +174,8 @@ impl Ledger {
             file,
             path: path.to_path_buf(),
             releases,
+            length: text.len() as u64,
+            mechanisms: of_steps(found.entries),
         })
     }
 
@@ -194,7 +193,35 @@ impl Ledger {
             .and_then(|()| self.file.sync_data())
             .map_err(|source| ledger_error(&self.path, source))?;
         self.releases += entry.count;
+        self.length += line.len() as u64;
+        self.mechanisms.extend(of_steps([entry.clone()]));
         Ok(())
+    }
+
+    /// Whether one of the lines that stand for several steps is that of `entry`: of its mechanism and event, under its
+    /// relation, with noise that is secret or not. The file is not read for it, but must be as long as it was left.
+    ///
+    /// # Errors
+    ///
+    /// [`DpError::LedgerUnread`] for a file that is gone or shorter.
+    pub fn holds(&self, entry: &LedgerEntry) -> Result<bool, DpError> {
+        let whole =
+            std::fs::metadata(&self.path).and_then(|file| match file.len() >= self.length {
+                true => Ok(()),
+                false => Err(std::io::Error::other("lines of it are gone")),
+            });
+        whole.map_err(|source| DpError::LedgerUnread {
+            path: self.path.display().to_string(),
+            source,
+        })?;
+        let read = as_read(&entry.event);
+        // Most often the last one.
+        Ok(self.mechanisms.iter().rev().any(|line| {
+            line.mechanism == entry.mechanism
+                && (line.event == entry.event || Some(&line.event) == read.as_ref())
+                && line.neighbours == entry.neighbours
+                && line.secret_noise == entry.secret_noise
+        }))
     }
 
     /// Releases recorded so far, those found at opening included.
@@ -229,6 +256,13 @@ impl Ledger {
         })?;
         entries(path, &text)
     }
+}
+
+/// Those that stand for several steps.
+fn of_steps(entries: impl IntoIterator<Item = LedgerEntry>) -> Vec<LedgerEntry> {
+    let mut entries: Vec<_> = entries.into_iter().collect();
+    entries.retain(|entry| entry.mechanism.is_some());
+    entries
 }
 
 fn entries(path: &Path, text: &str) -> Result<Entries, DpError> {

@@ -155,8 +155,14 @@ impl TrainingPlan {
             Some(_) => 1,
             None => epochs.unwrap_or(self.steps),
         };
+        // What the accountants take correlated noise for: its sensitivity is the same for all z.
+        let whole = correlation
+            .as_ref()
+            .map(|(noise, period)| noise.release_of(*period, self.steps.div_ceil(*period)))
+            .transpose()?;
         let total = |z: f64| {
-            let steps = (self.steps > 0).then(|| step(z).repeated(lines));
+            let one = || whole.as_ref().map_or_else(|| step(z), |whole| whole(z));
+            let steps = (self.steps > 0).then(|| one().repeated(lines));
             let once = releases.iter().map(|release| release.event(z));
             Event::Composed {
                 events: steps.into_iter().chain(once).collect(),

@@ -281,6 +281,7 @@ fn a_ledger_replays_to_the_same_epsilon() {
         count: 1,
         neighbours: Neighbours::ReplaceOne,
         secret_noise: true,
+        mechanism: None,
         sensitivity: None,
         deviation: None,
     };

@@ -24,6 +24,7 @@ fn release(event: &Event, count: u64) -> LedgerEntry {
         sensitivity: None,
         deviation: None,
         secret_noise: true,
+        mechanism: None,
     }
 }
 

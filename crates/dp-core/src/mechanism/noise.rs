@@ -15,6 +15,7 @@ const DRAWS: u64 = 1;
 const NOISE: u64 = 2;
 const STEPS: u64 = 3;
 const ORDER: u64 = 4;
+const NAME: u64 = 5;
 
 /// A source of Gaussian and Laplace noise.
 ///
@@ -55,6 +56,9 @@ pub struct NoiseState {
 struct Chain {
     /// Which mechanism, and on which batches.
     mechanism: String,
+    /// What tells it from others of the same kind, in the ledger too.
+    #[serde(default)]
+    name: String,
     /// The last of the steps.
     step: u64,
     /// Keys of their noise, from the last step back, where that of the next step is correlated with it; the key of the order
@@ -174,14 +178,33 @@ impl NoiseSource {
         sums
     }
 
-    /// As [`NoiseSource::advance`] after a step of a mechanism, whose noise has a part in that of `later` steps.
-    pub(super) fn advance_from(&mut self, mechanism: String, step: u64, later: usize) {
+    /// The name of the mechanism of the next step: of the one that it goes on from, or of a new one, whose name is that of the
+    /// key that it begins with, and does not tell the key.
+    pub(super) fn name(&self, goes_on: bool) -> String {
+        match &self.chain {
+            Some(chain) if goes_on => chain.name.clone(),
+            _ => {
+                let bytes = &self.derived(NAME)[..16];
+                bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+            }
+        }
+    }
+
+    /// As [`NoiseSource::advance`] after a step of a mechanism of this name, whose noise has a part in that of `later` steps.
+    pub(super) fn advance_from(
+        &mut self,
+        mechanism: String,
+        name: String,
+        step: u64,
+        later: usize,
+    ) {
         let last = self.step_key();
         let before = self.chain.take().map_or(Vec::new(), |chain| chain.keys);
         let keys = std::iter::once(last).chain(before).take(later).collect();
         self.advance();
         self.chain = Some(Chain {
             mechanism,
+            name,
             step,
             keys,
         });
@@ -209,11 +232,12 @@ impl NoiseSource {
         self.derived(ORDER)
     }
 
-    /// As [`NoiseSource::advance`] after a step of an epoch in this order.
-    pub(super) fn advance_in(&mut self, epoch: String, step: u64, order: [u8; 32]) {
+    /// As [`NoiseSource::advance`] after a step of an epoch of this name in this order.
+    pub(super) fn advance_in(&mut self, epoch: String, name: String, step: u64, order: [u8; 32]) {
         self.advance();
         self.chain = Some(Chain {
             mechanism: epoch,
+            name,
             step,
             keys: vec![order],
         });
@@ -290,7 +314,8 @@ mod tests {
                     let sum = source.correlated_normal(inverse, 4);
                     assert_eq!(sum[..2], source.correlated_normal(inverse, 2));
                     assert_ne!(sum[..3], source.standard_normal(3));
-                    source.advance_from("a mechanism".into(), step, inverse.len() - 1);
+                    let name = source.name(source.goes_on("a mechanism", step - 1));
+                    source.advance_from("a mechanism".into(), name, step, inverse.len() - 1);
                     assert!(source.goes_on("a mechanism", step));
                     assert!(!source.goes_on("another", step) && !source.goes_on("a mechanism", 0));
                     let state = source.state();
@@ -315,7 +340,10 @@ mod tests {
         }
         // A mechanism that begins has noise of its own.
         let mut source = NoiseSource::insecure(5);
-        source.advance_from("a mechanism".into(), 1, 2);
+        let name = source.name(false);
+        source.advance_from("a mechanism".into(), name.clone(), 1, 2);
+        assert_eq!(source.name(true), name);
+        assert_ne!(source.name(false), name);
         source.begin();
         assert!(!source.goes_on("a mechanism", 1));
         assert_eq!(

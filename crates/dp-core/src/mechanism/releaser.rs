@@ -385,9 +385,12 @@ impl Releaser {
             (None, Some(_)) => self.noise.order(&mechanism, self.step) == self.order,
             (None, None) => false,
         };
-        let (neighbours, secret) = (self.plan.neighbours(), self.noise.is_secret());
-        if !(goes_on && ledger.entries()?.hold(&event, neighbours, secret)) {
-            self.append(event, sensitivity.l2_upper(), deviation, ledger)?;
+        let name = self.noise.name(goes_on);
+        let mut entry = self.entry(event, sensitivity.l2_upper(), deviation);
+        entry.mechanism = chained.then(|| name.clone());
+        // Another run of the same plan has lines of its own.
+        if !(goes_on && ledger.holds(&entry)?) {
+            ledger.append(&entry)?;
         }
         self.step += 1;
         // The key that made this noise is gone from memory before the value leaves.
@@ -398,9 +401,9 @@ impl Releaser {
                     // No step is left that has a part of the noise before.
                     false => 0,
                 };
-                self.noise.advance_from(mechanism, self.step, later);
+                self.noise.advance_from(mechanism, name, self.step, later);
             }
-            (None, Some(order)) => self.noise.advance_in(mechanism, self.step, order),
+            (None, Some(order)) => self.noise.advance_in(mechanism, name, self.step, order),
             (None, None) => self.noise.advance(),
         }
         Ok(())
@@ -433,27 +436,22 @@ impl Releaser {
         deviation: f64,
         ledger: &mut Ledger,
     ) -> Result<(), DpError> {
-        self.append(event, sensitivity, deviation, ledger)?;
+        ledger.append(&self.entry(event, sensitivity, deviation))?;
         // The key that made this noise is gone from memory before the value leaves.
         self.noise.advance();
         Ok(())
     }
 
-    fn append(
-        &self,
-        event: Event,
-        sensitivity: f64,
-        deviation: f64,
-        ledger: &mut Ledger,
-    ) -> Result<(), DpError> {
-        ledger.append(&LedgerEntry {
+    fn entry(&self, event: Event, sensitivity: f64, deviation: f64) -> LedgerEntry {
+        LedgerEntry {
             event,
             count: 1,
             neighbours: self.plan.neighbours(),
             sensitivity: Some(sensitivity),
             deviation: Some(deviation),
             secret_noise: self.noise.is_secret(),
-        })
+            mechanism: None,
+        }
     }
 }
 

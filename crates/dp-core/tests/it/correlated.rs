@@ -139,6 +139,43 @@ fn a_refused_step_leaves_the_mechanism_as_it_was() {
     assert!(lost.step_of(&[0.0; 5], 2.0).is_err());
 }
 
+/// A run goes on by its own line: that of another run of the same plan, in a file that both write, does not stand for its
+/// steps.
+#[test]
+fn two_runs_of_one_plan_have_a_line_each() {
+    let (mut one, mut other) = (Run::of(3), Run::of(3));
+    *other.releaser.noise() = NoiseSource::insecure(2);
+    one.step();
+    other.step();
+    other.ledger = Ledger::open(one.ledger.path()).unwrap();
+    for lines in [2, 2] {
+        other.step();
+        assert_eq!(other.lines(), lines);
+        one.ledger = Ledger::open(one.ledger.path()).unwrap();
+        one.step();
+        assert_eq!(one.lines(), lines);
+    }
+    let entries = one.ledger.entries().unwrap();
+    let plan = one.releaser.plan();
+    assert!(plan.epsilon_spent(&entries).unwrap() > 1.3 * plan.epsilon_upper());
+}
+
+/// A step that goes on does not read the lines before it, but sees where some are gone.
+#[test]
+fn a_step_does_not_read_the_ledger() {
+    let mut run = Run::of(3);
+    run.step();
+    let path = run.ledger.path().to_path_buf();
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, vec![b'x'; whole.len()]).unwrap();
+    run.step();
+    std::fs::write(&path, &whole[1..]).unwrap();
+    assert!(run.step_of(&[0.0; 5], 2.0).is_err());
+    std::fs::write(&path, &whole).unwrap();
+    run.step();
+    assert_eq!(run.lines(), 1);
+}
+
 /// Where steps do not go on from the last one and its noise, the mechanism begins anew: its noise is independent of that
 /// before, and the ledger has its line once more.
 #[test]

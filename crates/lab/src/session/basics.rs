@@ -102,6 +102,8 @@ macro_rules! training_settings {
             optional {
                 /// Score, and keep, a moving average of the weights with this decay.
                 ema: f64,
+                /// Fixed batches in a cycle instead, with noise that is correlated over so many steps.
+                bandwidth: u64,
             }
             switches {}
         }

@@ -184,6 +184,11 @@ impl Session {
                 _ => None,
             };
             line["epsilon_upper"] = json!(epsilon);
+            // A line of the ledger may stand for several steps.
+            let releases = self.ledger.releases();
+            if epsilon.is_some() && releases < self.step {
+                line["releases"] = json!(releases);
+            }
             let spent = epsilon.map(dp_core::decimal::upper);
             message += &spent.map_or(String::new(), |spent| format!(", epsilon {spent}"));
             progress.line(&format!("step {:>6}: {message}", self.step));

@@ -60,6 +60,13 @@ impl<M: burn::module::Module> Start<M> {
         self
     }
 
+    /// With noise that is correlated over so many steps, on the fixed batches of a `CyclicSampler`.
+    #[must_use]
+    pub fn correlated(mut self, bandwidth: u64) -> Self {
+        self.plan = self.plan.map(|plan| plan.correlated(bandwidth));
+        self
+    }
+
     /// What releases for its plan, apart from the training: for steps that are post-processing.
     ///
     /// # Errors
