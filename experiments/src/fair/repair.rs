@@ -36,15 +36,8 @@ impl<T: Own> Fair<T> {
         let query = GroupMarginals::new(vec![query; 2], sizes.to_vec()).or_failed()?;
         let released = session.release(self, MARGINALS, &query, |run, session| {
             let table = &run.tables.private;
-            let rows = |group: &Vec<usize>| {
-                group
-                    .iter()
-                    .filter_map(|&i| table.row(i))
-                    .flatten()
-                    .copied()
-                    .collect()
-            };
-            let groups: Vec<Vec<f32>> = table.indices_by_group().iter().map(rows).collect();
+            let groups = table.indices_by_group();
+            let groups: Vec<_> = groups.iter().map(|places| rows(table, places)).collect();
             session.measure(&query, &groups)
         })?;
         let middle = Barycentre::new(&released, &sizes.map(|n| n as f64)).or_failed()?;
@@ -52,13 +45,7 @@ impl<T: Own> Fair<T> {
             let groups = table.indices_by_group();
             let mut features = table.features().to_vec();
             for (group, places) in groups.iter().enumerate() {
-                let rows: Vec<f32> = places
-                    .iter()
-                    .filter_map(|&i| table.row(i))
-                    .flatten()
-                    .copied()
-                    .collect();
-                let moved = middle.moved(group, &rows).or_failed()?;
+                let moved = middle.moved(group, &rows(table, places)).or_failed()?;
                 for (&place, row) in places.iter().zip(moved.chunks_exact(d)) {
                     features[place * d..(place + 1) * d].copy_from_slice(row);
                 }
@@ -69,4 +56,10 @@ impl<T: Own> Fair<T> {
         }
         Ok(())
     }
+}
+
+/// The features of the records at `places`, one behind the other.
+fn rows(table: &GroupedTable, places: &[usize]) -> Vec<f32> {
+    let rows = places.iter().filter_map(|&i| table.row(i));
+    rows.flatten().copied().collect()
 }

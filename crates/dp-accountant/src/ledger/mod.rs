@@ -282,3 +282,49 @@ fn ledger_error(path: &Path, source: std::io::Error) -> DpError {
         source,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::Neighbours;
+
+    /// A line stands for the steps of its own mechanism, and for nothing that differs from it in anything.
+    #[test]
+    fn a_line_stands_for_one_mechanism() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.jsonl");
+        let line = LedgerEntry {
+            event: Event::Gaussian {
+                noise_multiplier: 1.0,
+            },
+            count: 1,
+            neighbours: Neighbours::ReplaceOne,
+            sensitivity: None,
+            deviation: None,
+            secret_noise: true,
+            mechanism: Some("a name".into()),
+        };
+        let mut ledger = Ledger::create(&path).unwrap();
+        assert!(!ledger.holds(&line).unwrap());
+        ledger.append(&line).unwrap();
+        let others: [fn(&mut LedgerEntry); 5] = [
+            |line| line.neighbours = Neighbours::ZeroOut,
+            |line| line.secret_noise = false,
+            |line| line.mechanism = Some("another".into()),
+            |line| line.mechanism = None,
+            |line| {
+                line.event = Event::Gaussian {
+                    noise_multiplier: 2.0,
+                }
+            },
+        ];
+        for ledger in [ledger, Ledger::open(&path).unwrap()] {
+            assert!(ledger.holds(&line).unwrap());
+            for change in others {
+                let mut other = line.clone();
+                change(&mut other);
+                assert!(!ledger.holds(&other).unwrap(), "{other:?}");
+            }
+        }
+    }
+}

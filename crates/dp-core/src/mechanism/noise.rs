@@ -182,7 +182,8 @@ impl NoiseSource {
     /// key that it begins with, and does not tell the key.
     pub(super) fn name(&self, goes_on: bool) -> String {
         match &self.chain {
-            Some(chain) if goes_on => chain.name.clone(),
+            // One that an earlier program kept has none yet.
+            Some(chain) if goes_on && !chain.name.is_empty() => chain.name.clone(),
             _ => {
                 let bytes = &self.derived(NAME)[..16];
                 bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -344,6 +345,10 @@ mod tests {
         source.advance_from("a mechanism".into(), name.clone(), 1, 2);
         assert_eq!(source.name(true), name);
         assert_ne!(source.name(false), name);
+        if let Some(chain) = &mut source.chain {
+            chain.name.clear();
+        }
+        assert_eq!(source.name(true), source.name(false));
         source.begin();
         assert!(!source.goes_on("a mechanism", 1));
         assert_eq!(
