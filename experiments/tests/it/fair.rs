@@ -8,7 +8,7 @@ use dp_core::ledger::{Ledger, LedgerEntry};
 
 use crate::program::{
     Ran, SCHEMA, done, folder, json, ledger, lines, metrics, number, pld, refusal, refuses, says,
-    sliver, text, whole_and_killed, words,
+    sliver, text, weights, whole_and_killed, words,
 };
 
 /// A run of a task; a classification where the arguments name none.
@@ -109,16 +109,19 @@ fn a_repair_is_the_first_release_of_the_same_budget() {
     let size =
         |entry: &LedgerEntry| entry.deviation.expect("noise") / entry.sensitivity.expect("a bound");
     assert!(size(&entries[1]) > size(&plain[0]));
-    let gap = |more: &str| {
+    let moved = |more: &str| {
         let (_keep, out) = folder();
         done(run(&out, &format!("--steps 60 --no-privacy {more}")));
         let metrics = ends(&out);
         let metrics = metrics.as_array().expect("metrics").iter();
         let mut gaps = metrics.filter(|metric| metric["name"] == "Demographic parity gap");
-        number(&gaps.next().expect("a gap")["value"])
+        let gap = number(&gaps.next().expect("a gap")["value"]);
+        (gap, weights(&out).expect("a model"))
     };
-    let (gap, repaired) = (gap(""), gap("--repair 0.5"));
+    let ((gap, own), (repaired, others)) = (moved(""), moved("--repair 0.5"));
     assert!(repaired < 0.8 * gap, "{repaired} {gap}");
+    // They were trained on other records.
+    assert_ne!(own, others);
 }
 
 /// At 1/n a mechanism may publish a record outright: only the preset `paper` has it, and says so.

@@ -7,7 +7,7 @@ use std::path::Path;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use crate::program::{Ran, done, folder, killed_after, lines, sliver, words};
+use crate::program::{Ran, done, folder, killed_after, lines, sliver, weights, words};
 
 /// Whether a step that is made again is released again.
 #[derive(Clone, Copy, PartialEq)]
@@ -28,14 +28,7 @@ fn made(run: &Path) -> Vec<(&'static str, Vec<u8>)> {
         .into_iter()
         .filter_map(|name| Some((name, std::fs::read(run.join(name)).ok()?)));
     let mut made: Vec<_> = files.collect();
-    if let Ok(model) = std::fs::read(run.join("model.bpk")) {
-        // Its head names tensors by ids that are new in each run; its length stands behind the magic and the version.
-        let head: [u8; 4] = model[6..10].try_into().expect("four bytes");
-        made.push((
-            "model.bpk",
-            model[10 + u32::from_le_bytes(head) as usize..].to_vec(),
-        ));
-    }
+    made.extend(weights(run).map(|weights| ("model.bpk", weights)));
     if run.join("metrics.jsonl").exists() {
         let lines = crate::program::metrics(run).0;
         made.push(("metrics.jsonl", serde_json::to_vec(&lines).expect("JSON")));

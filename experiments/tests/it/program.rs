@@ -162,6 +162,14 @@ pub(crate) fn last_checkpoint(run: &Path) -> PathBuf {
     whole.max().expect("a checkpoint")
 }
 
+/// The weights in the `model.bpk` of a run, where it has one.
+pub(crate) fn weights(run: &Path) -> Option<Vec<u8>> {
+    let model = std::fs::read(run.join("model.bpk")).ok()?;
+    // Its head names tensors by ids that are new in each run; its length stands behind the magic and the version.
+    let head: [u8; 4] = model[6..10].try_into().expect("four bytes");
+    Some(model[10 + u32::from_le_bytes(head) as usize..].to_vec())
+}
+
 /// Lines of the ledger of a run.
 pub(crate) fn lines(run: &Path) -> usize {
     std::fs::read_to_string(run.join("ledger.jsonl")).map_or(0, |t| t.lines().count())
