@@ -3,6 +3,9 @@
 # The dependencies take a while to compile; all recipes share one target folder and one profile.
 export CARGO_TARGET_DIR := env("CARGO_TARGET_DIR", justfile_directory() / "target")
 
+# With MPI where there is one: ranks are tested through it.
+mpi := `if command -v mpicc >/dev/null && /sbin/ldconfig -p | grep -q libclang; then echo "--features experiments/mpi"; fi`
+
 default:
     @just --list
 
@@ -105,9 +108,7 @@ test *filter:
     set -uo pipefail
     SLIVER_SKIPPED=$(mktemp)
     export SLIVER_SKIPPED
-    # With MPI where there is one: ranks are tested through it.
-    features=""
-    if command -v mpicc >/dev/null && /sbin/ldconfig -p | grep -q libclang; then features="--features experiments/mpi"; fi
+    features="{{mpi}}"
     case " {{filter}} " in *" -p experiments "*) ;; *" -p "*) features="" ;; esac
     cargo test --release --locked $features {{filter}}
     status=$?
@@ -118,35 +119,39 @@ test *filter:
     rm -f "$SLIVER_SKIPPED"
     exit $status
 
-# The Python wheel (python/README.md), built, installed beside the target folder, and tested against `account` and what PyPI has.
-test-python *flags: python-wheel synth-wheel
-    cargo build --release --locked --quiet -p tools --bin account
+# The Python wheel (python/README.md), built, installed beside the target folder, and tested with the programs that `just
+# test` builds, and against what PyPI has.
+test-python *flags: python-wheel
+    cargo build --release --locked --quiet {{mpi}} -p tools -p experiments --bin account --bin sliver
+    # Where the wheel of the program would put it.
+    ln -f "$CARGO_TARGET_DIR/release/sliver" "$CARGO_TARGET_DIR/python/bin/sliver"
     ACCOUNT="$CARGO_TARGET_DIR/release/account" "$CARGO_TARGET_DIR/python/bin/pytest" -q -p no:cacheprovider python/tests {{flags}}
 
 # The wheel's accountant beside dp_accounting's at equal accuracy, what an import costs, the size of the wheel.
 bench-python: python-wheel
     "$CARGO_TARGET_DIR/python/bin/python" benches/python/accounting.py "$CARGO_TARGET_DIR"/python/wheels/*.whl
 
+# What building and testing the wheel takes, of pinned versions: without a network where it is there already.
 [private]
-python-wheel:
+python-tools:
     #!/usr/bin/env bash
     set -euo pipefail
     place="$CARGO_TARGET_DIR/python"
-    [ -x "$place/bin/maturin" ] || { python3 -m venv "$place" && "$place/bin/pip" install --quiet "maturin>=1.9,<2"; }
+    [ -x "$place/bin/pip" ] || python3 -m venv "$place"
+    "$place/bin/pip" install --quiet --disable-pip-version-check -r python/tests/requirements.txt
+
+[private]
+python-wheel: python-tools
+    #!/usr/bin/env bash
+    set -euo pipefail
+    place="$CARGO_TARGET_DIR/python"
     rm -rf "$place/wheels"
     "$place/bin/maturin" build --quiet --release --manifest-path python/Cargo.toml --out "$place/wheels"
-    "$place/bin/pip" install --quiet --force-reinstall --no-deps "$place"/wheels/*.whl
-    "$place/bin/pip" install --quiet "$(echo "$place"/wheels/*.whl)[test]"
+    "$place/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$place"/wheels/*.whl
 
-# The program for `sliver_dp.synth`.
-[private]
-synth-wheel: python-wheel
-    #!/usr/bin/env bash
-    set -euo pipefail
-    place="$CARGO_TARGET_DIR/python"
-    rm -rf "$place/synth"
-    (cd python/synth && "$place/bin/maturin" build --quiet --release --out "$place/synth")
-    "$place/bin/pip" install --quiet --force-reinstall --no-deps "$place"/synth/*.whl
+# The wheel of the program for `sliver_dp.synth`, which compiles it without MPI.
+synth-wheel: python-tools
+    cd python/synth && "$CARGO_TARGET_DIR/python/bin/maturin" build --quiet --release --out "$CARGO_TARGET_DIR/python/synth"
 
 # Look for files that a parser panics at or takes too much memory for, by cargo-fuzz (`cargo install cargo-fuzz`): `just
 # fuzz npy 600`, of the names in fuzz/Cargo.toml; `just fuzz preset 600 --features tensors` compiles burn again.

@@ -7,6 +7,7 @@ mod accountant;
 mod accounting;
 mod arrays;
 mod audit;
+mod distance;
 mod event;
 mod refusal;
 mod sequential;
@@ -28,6 +29,8 @@ mod _native {
         LowerBound, best_guesses, epsilon_lower_of_canaries, epsilon_lower_of_counts,
         epsilon_lower_of_runs,
     };
+    #[pymodule_export]
+    use crate::distance::{PrivateDistance, TwoSampleTest, private_distance};
     #[pymodule_export]
     use crate::event::PyEvent;
     #[pymodule_export]

@@ -4,20 +4,15 @@ import pathlib
 
 import pytest
 
-from sliver_dp.synth._program import program
-
 NOTEBOOKS = sorted((pathlib.Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs(path):
+def test_a_notebook_runs(path, request):
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     if "sliver_dp.synth" in path.read_text(encoding="utf-8"):
         pytest.importorskip("pandas")
-        try:
-            program()
-        except FileNotFoundError as missing:
-            pytest.skip(str(missing))
+        request.getfixturevalue("sliver")
     book = nbformat.read(path, as_version=4)
     nbclient.NotebookClient(book, timeout=120).execute()
     # Figures are printed by whoever runs it.

@@ -36,14 +36,6 @@ column = [
 SCHEMA_AS_DICT = _schema.tomllib.loads(SCHEMA)
 
 
-@pytest.fixture(scope="module")
-def sliver():
-    try:
-        return _program.program()
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
-
-
 @pytest.fixture(autouse=True)
 def temporary(tmp_path, monkeypatch):
     """Where temporary files lie: whatever a test does, nothing is left there."""

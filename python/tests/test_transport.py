@@ -1,11 +1,14 @@
-"""Agreement with POT, gradients by finite differences, laws, refusals."""
+"""Agreement with POT and the program, gradients by finite differences, laws, refusals."""
 
+import json
 import math
+import re
+import subprocess
 
 import numpy as np
 import pytest
 
-from sliver_dp import transport
+from sliver_dp import accounting, transport
 from sliver_dp.transport import Slices
 
 
@@ -197,3 +200,117 @@ def test_the_loss_of_torch_has_both_gradients():
         value, gradient = transport.sliced_w2_squared_and_gradient(*arrays, slices)
         assert points.grad.dtype == torch.float64 and loss.item() == pytest.approx(value, rel=1e-9)
         assert np.allclose(points.grad.numpy(), 3 * gradient, rtol=1e-6)
+
+
+def asked(folder, x, y, **more):
+    ledger = folder / "ledger.jsonl"
+    return transport.private_distance(x, y, **{"radius": 3, "epsilon": 1, "delta": 1e-5, "ledger": ledger, **more})
+
+
+@pytest.mark.parametrize("protect, d, slices", [("both", 3, 100), ("y", 2, 1), ("x", 3, 2)])
+def test_a_private_distance_is_that_of_the_program_to_the_last_digit(sliver, tmp_path, protect, d, slices):
+    x, y = sample(300, d, 1), sample(200, d, 2) + 1
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", y)
+    seeds = {"seed": 5, "insecure_noise_seed": 7}
+    command = [sliver, "distance", tmp_path / "x.npy", tmp_path / "y.npy", "--backend", "flex", "--radius", "3"]
+    command += ["--epsilon", "1", "--delta", "1e-5", "--slices", str(slices), "--seed", "5", "--insecure-noise-seed", "7"]
+    command += ["--protect", {"both": "both", "x": "a", "y": "b"}[protect], "--test", "--permutations", "49"]
+    subprocess.run([*command, "--run", tmp_path / "run", "--cache-dir", tmp_path / "cache"], check=True, capture_output=True)
+    run = json.loads((tmp_path / "run" / "run.json").read_text())
+    theirs = run["test"]
+    found = asked(tmp_path, x, y, protect=protect, slices=slices, **seeds)
+    tested = found.test(49)
+    for name in ["squared_distance", "distance", "standard_error", "standard_error_rows_and_noise", "smoothing_deviation"]:
+        assert getattr(found, name) == theirs[name], name
+    assert found.standard_error_slices == theirs["standard_error_slices"]
+    assert found.plug_in_squared_distance == theirs["plug_in_squared_distance"]
+    for name in ["p_value", "null_mean", "null_deviation"]:
+        assert getattr(tested, name) == theirs[name], name
+    assert tested.differ(theirs["false_alarm"]) == theirs["differ"]
+    assert (tmp_path / "ledger.jsonl").read_bytes() == (tmp_path / "run" / "ledger.jsonl").read_bytes()
+    assert run["plan"]["epsilon_upper"] == found.epsilon_upper
+
+
+@pytest.mark.parametrize("protect, neighbours", [("both", "k-end"), ("x", "replace-one")])
+def test_what_a_private_distance_costs_is_written_before_it_is_told(tmp_path, protect, neighbours):
+    x, y = sample(300, 2, 1), sample(200, 2, 2)
+    one, other = (asked(tmp_path, x, y, protect=protect) for _ in range(2))
+    assert one.secret_noise and one.plug_in_squared_distance != other.plug_in_squared_distance
+    assert one.neighbours == neighbours and one.delta == 1e-5 and one.event.neighbours == neighbours
+    assert 0.999 < one.epsilon_upper <= 1
+    assert accounting.epsilon_upper(one.event, 1e-5, neighbours, accountant=one.accountant) == one.epsilon_upper
+    with pytest.raises(ValueError, match="neighbours"):
+        accounting.epsilon_upper(one.event, 1e-5, "add-remove")
+    lines = [json.loads(line) for line in (tmp_path / "ledger.jsonl").read_text().splitlines()]
+    assert len(lines) == 2 and all(line["secret_noise"] for line in lines)
+    # Orthonormal directions: 2 r, with what is added for rounding.
+    assert lines[0]["sensitivity"] == pytest.approx(6, rel=1e-5) and lines[0]["sensitivity"] >= 6
+    multiplier = lines[0]["event"]["noise_multiplier"]
+    assert lines[0]["deviation"] == one.smoothing_deviation >= multiplier * lines[0]["sensitivity"]
+    both = accounting.Event.composed([one.event, other.event])
+    told = accounting.epsilon_upper(both, 1e-5, neighbours)
+    assert told == accounting.epsilon_upper_of_ledger(tmp_path / "ledger.jsonl", 1e-5, neighbours) > 1.2
+
+
+def test_rows_beyond_the_radius_are_scaled_down_to_it(tmp_path):
+    x, y = 100 * sample(300, 2, 1, np.float64), sample(200, 2, 2)
+    held = 3 * x / np.linalg.norm(x, axis=1, keepdims=True)
+    known = [asked(tmp_path, u, y, insecure_noise_seed=3) for u in (x, held)]
+    assert not known[0].secret_noise
+    assert known[0].squared_distance == pytest.approx(known[1].squared_distance, abs=1e-4)
+    # With the noise of nobody's rows the same: what is far away does move it.
+    assert abs(asked(tmp_path, 0.1 * held, y, insecure_noise_seed=3).squared_distance - known[0].squared_distance) > 0.01
+
+
+@pytest.mark.parametrize(
+    "more, error, words",
+    [
+        ({"radius": -1}, ValueError, "-1"),
+        ({"radius": math.nan}, ValueError, "NaN"),
+        ({"epsilon": -0.5}, ValueError, "-0.5"),
+        ({"epsilon": math.nan}, ValueError, "NaN"),
+        ({"delta": 0.0}, ValueError, "delta = 0 is refused"),
+        ({"delta": 0.02}, ValueError, "below 1/n = 0.02, n = 50"),
+        ({"slices": 0}, ValueError, "0"),
+        ({"slices": -3}, ValueError, "-3"),
+        ({"seed": -1}, ValueError, "-1"),
+        ({"insecure_noise_seed": 1.5}, TypeError, "1.5"),
+        ({"protect": "a"}, ValueError, "both, x, y"),
+        ({"x": sample(3, 2, 1)}, ValueError, "x has 3 rows, expected at least 4"),
+        ({"x": np.zeros((0, 2))}, ValueError, "at least one point"),
+        ({"y": sample(20, 3, 1)}, ValueError, "x has 2 coordinates and y 3"),
+        ({"x": np.full((9, 2), np.nan)}, ValueError, "x: row 0, coordinate 0 is NaN"),
+        ({"y": np.array([[0.0, 1.0]] * 8 + [[0.0, np.inf]])}, ValueError, "y: row 8, coordinate 1 is inf"),
+        ({"x": np.zeros((9, 2), int)}, TypeError, "int64"),
+        ({"x": np.zeros((9, 4))[:, ::2]}, ValueError, "ascontiguousarray"),
+        ({"ledger": "absent/ledger.jsonl"}, OSError, "absent"),
+    ],
+)
+def test_a_private_distance_that_cannot_be_leaves_no_ledger(tmp_path, monkeypatch, more, error, words):
+    monkeypatch.chdir(tmp_path)
+    u, v = more.pop("x", sample(30, 2, 1)), more.pop("y", sample(20, 2, 2))
+    with pytest.raises(error, match=re.escape(words)):
+        asked(tmp_path, u, v, **more)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_ledger_that_cannot_be_read_is_refused(tmp_path):
+    (tmp_path / "ledger.jsonl").write_text("no ledger\n")
+    with pytest.raises(ValueError, match="line 1"):
+        asked(tmp_path, sample(30, 2, 1), sample(20, 2, 2))
+    assert (tmp_path / "ledger.jsonl").read_text() == "no ledger\n"
+
+
+def test_a_level_that_permutations_cannot_tell_is_refused(tmp_path):
+    found = asked(tmp_path, sample(30, 2, 1), sample(20, 2, 2))
+    assert found.test(19).p_value == found.test(19).p_value
+    found.test(19).differ(0.05)
+    for ask, words in [
+        (lambda: found.test(18).differ(0.05), "18 permutations"),
+        (lambda: found.test(0), "permutations is 0"),
+        (lambda: found.test().differ(1.0), "false_alarm is 1"),
+        (lambda: found.test().differ(math.nan), "false_alarm is NaN"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            ask()

@@ -11,6 +11,7 @@
 //! | [`PointsGradient`]: the gradient of a barycentre's loss in `m` points | `4 w_j lambda M / sqrt(n_j max(n_j, m))` | the gradient |
 //! | [`Embeddings`]: numbers and random Fourier features of each group | 2 | mean embeddings |
 //! | [`Projections`]: every row on every slice | `2 r sigma_max(Theta)` | noisy projections |
+//! | [`distance::Sides`]: the same of one or two sides, for the distance between them | the same | a distance, with a two-sample test |
 //! | [`Table`]: counts of the cells of a contingency table | 2 in `L1`, `sqrt 2` in `L2` | noisy counts |
 //! | [`Contingency`]: the same of tables over several subsets of columns, with shares `s_t` | `sqrt(2 sum s_t)` | noisy counts |
 //!
@@ -44,6 +45,7 @@
 #![forbid(unsafe_code)]
 
 mod contingency;
+pub mod distance;
 mod embeddings;
 pub mod marginals;
 pub mod moments;

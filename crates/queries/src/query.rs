@@ -87,6 +87,16 @@ pub enum QueryError {
         /// The quantity.
         what: &'static str,
     },
+    /// A count below what is needed.
+    #[error("{what} must be at least {least}, found {found}")]
+    TooFew {
+        /// The quantity.
+        what: &'static str,
+        /// What is needed.
+        least: usize,
+        /// The count.
+        found: usize,
+    },
     /// A length that does not fit.
     #[error("{what} has length {found}, expected {expected}")]
     Length {

@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::figures::{LineChart, Scale, Series};
 use lab::run_folder::write_file;
+use private_queries::distance::{Directions, Estimate, Side, estimate};
 use rand::Rng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde_json::{Value, json};
 use swd::{Region, Slices};
 
-use super::estimate::{Estimate, estimate};
-use super::released::{Directions, Side};
 use crate::random::stream;
 
 /// The dimension.
@@ -47,13 +46,13 @@ fn compare(
     sigma: f64,
     rng: &mut ChaCha20Rng,
 ) -> Result<[Estimate; 2], Failure> {
-    let directions = Directions::draw(DIM, SLICES, rng)?;
+    let directions = Directions::draw(DIM, SLICES, rng).or_failed()?;
     let slices = &directions.released;
     let a = projections(&normal_rows(n, 0.0, rng), slices, EVERYWHERE)?;
     let b = projections(&normal_rows(n, shift, rng), slices, EVERYWHERE)?;
     let mut with = |sigma| {
         let [a, b] = [&a, &b].map(|side| Side::public(side, SLICES, sigma, rng));
-        estimate([&a, &b], &directions, rng)
+        estimate([&a, &b], &directions, rng).or_failed()
     };
     Ok([with(0.0)?, with(sigma)?])
 }

@@ -2,17 +2,14 @@
 
 use std::path::PathBuf;
 
-use dp_core::plan::{ReleaseNoise, TrainingPlan};
-use dp_core::sampling::GroupSampler;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::figures::{LineChart, Scale, Series};
 use lab::session::{Ends, positive, refused_plan, within};
+use private_queries::distance::{Directions, Side, Sides, permutation_test};
 use serde_json::json;
 use swd::smoothed::projection_sensitivity_upper;
 
 use super::figure::{DIM, normal_rows, picture, projections, table};
-use super::permutation::permutation_test;
-use super::released::{Directions, Side};
 use crate::random::stream;
 
 /// The public bound on the norm of a row: four standard deviations of a coordinate.
@@ -67,17 +64,14 @@ pub(crate) fn draw(arguments: &Arguments) -> Result<(), Failure> {
     println!("|---|---|{}", "---|".repeat(SHIFTS.len()));
     let (mut numbers, mut series) = (Vec::new(), Vec::new());
     for n in SIZES {
-        let groups = vec![(0..n).collect(), (n..2 * n).collect()];
-        let sampler = GroupSampler::new(groups, &[n, n]).or_failed()?;
-        let plan = TrainingPlan::within(epsilon, delta, 0, sampler);
-        let plan = plan.and("projections", ReleaseNoise::Share(1.0)).check();
+        let plan = Sides::plan(&[n, n], epsilon, delta).or_failed()?.check();
         let multiplier = plan.map_err(refused_plan)?.noise_multiplier();
         let mut rng = stream(seed, n as u64);
         let (mut found, mut sigma) = (Vec::new(), 0.0);
         for shift in SHIFTS {
             let mut alarms = 0;
             for _ in 0..TRIALS {
-                let directions = Directions::draw(DIM, DIM, &mut rng)?;
+                let directions = Directions::draw(DIM, DIM, &mut rng).or_failed()?;
                 let slices = &directions.released;
                 let bound = projection_sensitivity_upper(slices, RADIUS).or_failed()?;
                 sigma = multiplier * bound;
@@ -86,7 +80,8 @@ pub(crate) fn draw(arguments: &Arguments) -> Result<(), Failure> {
                     Ok::<_, Failure>(Side::public(&values, DIM, sigma, &mut rng))
                 };
                 let (a, b) = (side(0.0)?, side(shift)?);
-                let tested = permutation_test([&a, &b], &directions, permutations, &mut rng)?;
+                let tested =
+                    permutation_test([&a, &b], &directions, permutations, &mut rng).or_failed()?;
                 alarms += usize::from(tested.p_value <= level);
             }
             let power = alarms as f64 / TRIALS as f64;

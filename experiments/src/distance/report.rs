@@ -1,13 +1,12 @@
 //! What is said of a distance.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::figures::Histogram;
 use lab::report::Metric;
 use lab::session::Report;
+use private_queries::distance::{estimate, permutation_test};
 use serde_json::json;
 
-use super::estimate::estimate;
-use super::permutation::permutation_test;
 use super::run::Distance;
 
 /// The estimate, the test where one is asked for, and a picture of what was released.
@@ -16,7 +15,7 @@ pub(crate) fn report(run: &mut Distance) -> Result<Report, Failure> {
         return Err(Failure::failed("a report before the release"));
     };
     let (settings, directions) = (&run.settings, &run.directions);
-    let found = estimate([a, b], directions, &mut run.public)?;
+    let found = estimate([a, b], directions, &mut run.public).or_failed()?;
     let mut metrics = vec![
         Metric::new("Squared sliced distance", found.squared),
         Metric::new("Its standard error", found.error()),
@@ -39,7 +38,8 @@ pub(crate) fn report(run: &mut Distance) -> Result<Report, Failure> {
     });
     if settings.test {
         let permutations = settings.permutations;
-        let tested = permutation_test([a, b], directions, permutations, &mut run.public)?;
+        let tested =
+            permutation_test([a, b], directions, permutations, &mut run.public).or_failed()?;
         let differ = tested.p_value <= settings.false_alarm;
         metrics.push(Metric::new("p-value of one distribution", tested.p_value));
         test["p_value"] = json!(tested.p_value);

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use data::Rows;
 use data::split::{Records, Use};
 use dp_core::mechanism::Releaser;
-use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
-use dp_core::sampling::{AllRecords, BatchSampler, GroupSampler};
+use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::interrupt::Interrupt;
@@ -17,18 +16,14 @@ use lab::session::{
     name_of_path, releaser,
 };
 use private_queries::Query;
+use private_queries::distance::{Directions, LEAST_ROWS, RELEASE, Side, Sides};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::Region;
 
-use super::released::{Directions, Side, Sides};
 use super::report;
 use super::settings::{Flags, Settings};
 
-/// The one release, by its name in the plan.
-const RELEASE: &str = "projections";
-/// Rows of a side below which there are no halves.
-const LEAST: usize = 4;
 /// A radius that holds nothing back, where nothing is private.
 const EVERYWHERE: f64 = 1e30;
 
@@ -50,25 +45,14 @@ pub struct Distance {
 fn read(flag: &str, path: &Path, side: usize) -> Result<Rows, Failure> {
     let advice = "give idx images, .csv, .npy or a folder of images";
     let rows = Rows::read(path, side).map_err(|e| Failure::input(e.to_string(), advice))?;
-    if rows.count() < LEAST {
+    if rows.count() < LEAST_ROWS {
         let (path, count) = (path.display(), rows.count());
         return Err(Failure::input(
-            format!("--{flag} {path}: {count} rows, at least {LEAST} are needed"),
+            format!("--{flag} {path}: {count} rows, at least {LEAST_ROWS} are needed"),
             "give a file with more rows",
         ));
     }
     Ok(rows)
-}
-
-/// All private rows at once: of both files, each a group of its own, or of one.
-fn sampler(rows: &[usize]) -> Result<BatchSampler, Failure> {
-    let sampler = match *rows {
-        [n, m] => {
-            GroupSampler::new(vec![(0..n).collect(), (n..n + m).collect()], rows).map(Into::into)
-        }
-        _ => AllRecords::new(rows.iter().sum()).map(Into::into),
-    };
-    sampler.or_failed()
 }
 
 /// The public bound on the norm of a row: as it was given, or as the files' format has it.
@@ -149,17 +133,17 @@ impl Experiment for Distance {
         let private = settings.protect.sides();
         let rows: Vec<usize> = private.iter().map(|&side| files[side].count()).collect();
         let few = 0.1 / rows.iter().sum::<usize>() as f64;
-        let (sampler, delta) = (sampler(&rows)?, settings.delta.unwrap_or(few));
-        let plan = settings.epsilon.map(|epsilon| {
-            TrainingPlan::within(epsilon, delta, 0, sampler).and(RELEASE, ReleaseNoise::Share(1.0))
-        });
+        let delta = settings.delta.unwrap_or(few);
+        let plan = settings.epsilon;
+        let plan = plan.map(|epsilon| Sides::plan(&rows, epsilon, delta));
+        let plan = plan.transpose().or_failed()?;
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         Ok(Self {
             settings: settings.clone(),
             private,
             radius: radius(settings, &files)?,
             releaser: releaser(plan, settings.insecure_noise_seed)?,
-            directions: Directions::draw(width, settings.slices, &mut public)?,
+            directions: Directions::draw(width, settings.slices, &mut public).or_failed()?,
             public,
             files,
             sides: Vec::new(),

@@ -9,8 +9,10 @@ __all__ = [
     "EntropicTransport",
     "Event",
     "LowerBound",
+    "PrivateDistance",
     "Sequential",
     "Slices",
+    "TwoSampleTest",
     "batch_for",
     "best_guesses",
     "delta_lower",
@@ -25,6 +27,7 @@ __all__ = [
     "epsilon_upper_of_opacus",
     "noise_multiplier_for",
     "plan_1d",
+    "private_distance",
     "sinkhorn",
     "sinkhorn_divergence",
     "sliced_cost_and_gradient",
@@ -263,6 +266,63 @@ def wp_power_1d(
     weights_x: _Numbers | None = None,
     weights_y: _Numbers | None = None,
 ) -> float: ...
+@final
+class PrivateDistance:
+    @property
+    def squared_distance(self) -> float: ...
+    @property
+    def distance(self) -> float: ...
+    @property
+    def standard_error(self) -> float: ...
+    @property
+    def standard_error_rows_and_noise(self) -> float: ...
+    @property
+    def standard_error_slices(self) -> float: ...
+    @property
+    def plug_in_squared_distance(self) -> float: ...
+    @property
+    def smoothing_deviation(self) -> float: ...
+    @property
+    def event(self) -> Event: ...
+    @property
+    def neighbours(self) -> Literal["k-end", "replace-one"]: ...
+    @property
+    def epsilon_upper(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def accountant(self) -> str: ...
+    @property
+    def secret_noise(self) -> bool: ...
+    def test(self, permutations: int = 199) -> TwoSampleTest: ...
+
+@final
+class TwoSampleTest:
+    @property
+    def p_value(self) -> float: ...
+    @property
+    def statistic(self) -> float: ...
+    @property
+    def null_mean(self) -> float: ...
+    @property
+    def null_deviation(self) -> float: ...
+    @property
+    def permutations(self) -> int: ...
+    def differ(self, false_alarm: float = 0.05) -> bool: ...
+
+def private_distance(
+    x: _Points,
+    y: _Points,
+    *,
+    radius: float,
+    epsilon: float,
+    delta: float,
+    ledger: str | PathLike[str],
+    protect: Literal["both", "x", "y"] = "both",
+    slices: int = 100,
+    seed: int = 0,
+    insecure_noise_seed: int | None = None,
+) -> PrivateDistance: ...
 @final
 class EntropicTransport:
     @property

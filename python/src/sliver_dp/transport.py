@@ -1,6 +1,6 @@
-"""Sliced Wasserstein distances with their gradients, optimal plans on a line, entropic transport.
+"""Sliced Wasserstein distances with their gradients, optimal plans on a line, entropic transport, a private distance.
 
-Nothing here is private by itself: distances and gradients depend on the points.
+Nothing but `private_distance` is private: other distances and gradients depend on the points.
 
 >>> import numpy as np
 >>> from sliver_dp.transport import Slices, sliced_w2_squared_and_gradient
@@ -13,8 +13,11 @@ Nothing here is private by itself: distances and gradients depend on the points.
 
 from ._native import (
     EntropicTransport,
+    PrivateDistance,
     Slices,
+    TwoSampleTest,
     plan_1d,
+    private_distance,
     sinkhorn,
     sinkhorn_divergence,
     sliced_cost_and_gradient,
@@ -25,8 +28,11 @@ from ._native import (
 
 __all__ = [
     "EntropicTransport",
+    "PrivateDistance",
     "Slices",
+    "TwoSampleTest",
     "plan_1d",
+    "private_distance",
     "sinkhorn",
     "sinkhorn_divergence",
     "sliced_cost_and_gradient",

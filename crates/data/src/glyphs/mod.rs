@@ -85,6 +85,23 @@ impl Glyphs {
         count: usize,
         progress: &dyn Fn(usize),
     ) -> Result<LabelledImages, DataError> {
+        self.images(count, |number| number as u64, progress)
+    }
+
+    /// Draws the images at `places` alone, on all threads.
+    ///
+    /// # Errors
+    /// [`DataError::Request`] unless there are 1..=[`MAX_COUNT`](Self::MAX_COUNT) of them.
+    pub fn at(&self, places: &[usize]) -> Result<LabelledImages, DataError> {
+        self.images(places.len(), |number| places[number] as u64, &|_| ())
+    }
+
+    fn images(
+        &self,
+        count: usize,
+        place: impl Fn(usize) -> u64 + Sync,
+        progress: &dyn Fn(usize),
+    ) -> Result<LabelledImages, DataError> {
         const SIZE: usize = Glyphs::SIDE * Glyphs::SIDE;
         Self::check_count("glyphs", count)?;
         let mut pixels = vec![0; count * SIZE];
@@ -94,10 +111,10 @@ impl Glyphs {
             block
                 .par_chunks_mut(SIZE)
                 .enumerate()
-                .for_each(|(i, image)| image.copy_from_slice(&self.image((start + i) as u64)));
+                .for_each(|(i, image)| image.copy_from_slice(&self.image(place(start + i))));
             progress(start + drawn);
         }
-        let labels = (0..count as u64).map(|index| self.label(index)).collect();
+        let labels = (0..count).map(|number| self.label(place(number))).collect();
         LabelledImages::new(pixels, labels, Self::SIDE, Self::SIDE, Self::CLASSES)
     }
 

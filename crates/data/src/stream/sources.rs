@@ -3,6 +3,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::{Chunk, Form, RecordStream};
+use crate::split::Records;
 use crate::{DataError, Glyphs, ImageFolder, LabelledImages};
 
 /// Records that lie in memory.
@@ -86,6 +87,36 @@ impl SyntheticGlyphs {
             count,
             at: 0,
         }
+    }
+
+    /// Those at `places` alone.
+    ///
+    /// # Errors
+    /// As [`Glyphs::at`].
+    pub fn at(&self, places: &[usize]) -> Result<LabelledImages, DataError> {
+        self.glyphs.at(places)
+    }
+}
+
+/// The sum of the first 60 000 training images of seed 0, which are always split as a whole and seldom all drawn.
+const SUM_OF_60_000: &str = "db75e9042408ef9fdeba209b6882272be08e091f5140f7a52567dc31adac95d1";
+
+/// The count, the sum and the strata are those of the images, drawn.
+impl Records for SyntheticGlyphs {
+    fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    fn sha256(&self) -> Result<String, DataError> {
+        if self.glyphs == Glyphs::train(0) && self.count == 60_000 {
+            return Ok(SUM_OF_60_000.into());
+        }
+        self.glyphs.draw(self.count as usize, &|_| ())?.sha256()
+    }
+
+    fn strata(&self) -> Option<Vec<usize>> {
+        let label = |place| self.glyphs.label(place).into();
+        Some((0..self.count).map(label).collect())
     }
 }
 

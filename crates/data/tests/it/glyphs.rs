@@ -1,5 +1,7 @@
 //! Glyphs: reproducible, balanced, like MNIST in their pixels, recognisable and varied.
 
+use data::split::Records as _;
+use data::stream::SyntheticGlyphs;
 use data::{DataError, Dataset, DatasetKind, Glyphs, LabelledImages, LoadOptions};
 use proptest::prelude::*;
 
@@ -85,6 +87,16 @@ fn splits_and_seeds_share_no_image() {
     assert_eq!(images.len(), 600);
 }
 
+/// Both of a number whose sum is known, and of one whose is not.
+#[test]
+fn the_sum_of_a_set_is_that_of_its_images() {
+    for count in [50, 60_000] {
+        let images = Glyphs::generate(count, 0).unwrap();
+        let set = SyntheticGlyphs::train(0, count as u64);
+        assert_eq!(set.sha256().unwrap(), images.sha256().unwrap(), "{count}");
+    }
+}
+
 #[test]
 fn bad_counts_are_refused() {
     for count in [0, Glyphs::MAX_COUNT + 1, usize::MAX] {
@@ -120,6 +132,8 @@ proptest! {
         let last = (count - 1) as u64;
         prop_assert_eq!(few.image_bytes(count - 1).unwrap(), &Glyphs::train(seed).image(last)[..]);
         prop_assert_eq!(few.labels()[count - 1], Glyphs::train(seed).label(last));
+        let places = [count - 1, 0];
+        prop_assert_eq!(Glyphs::train(seed).at(&places).unwrap(), few.select(&places).unwrap());
     }
 
     /// Indices far out work as well.

@@ -6,7 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use data::split::{Records as _, Use};
-use data::{Dataset, DatasetKind, LoadOptions, Shapes, Split, SplitPlan};
+use data::stream::SyntheticGlyphs;
+use data::{
+    DataError, Dataset, DatasetKind, Glyphs, LabelledImages, LoadOptions, Shapes, Split, SplitPlan,
+};
 use lab::diagnostic::{Failure, OrFailed};
 
 use crate::records::{COSINES, Records, SHAPES, Source, kind};
@@ -84,7 +87,7 @@ impl DataSplit {
         possible: impl Fn(usize) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         let kind = kind("dataset", &settings.dataset)?;
-        let set = load(kind, data_dir, 0)?;
+        let (whole, test) = Whole::load(kind, data_dir)?;
         // Before the split is written: a run that is refused must leave none.
         let other = if ["half", SHAPES, COSINES].contains(&&*settings.public) {
             None
@@ -96,23 +99,29 @@ impl DataSplit {
                     "say --public half for its public half, or name another data set",
                 ));
             }
-            let asked = settings.public_records.unwrap_or(0);
-            Some((other, Arc::new(load(other, data_dir, asked)?.train)))
+            let images = match other {
+                DatasetKind::Glyphs => {
+                    let most = settings.public_records.unwrap_or(GLYPHS).max(1);
+                    Glyphs::train(0).draw(most, &|_| ()).map_err(refused)?
+                }
+                other => read(other, data_dir)?.train,
+            };
+            Some((other, Arc::new(images)))
         };
-        let (train, test) = (Arc::new(set.train), Arc::new(set.test));
-        // Glyphs of any number are one data set: always the same ones are sampled and split. Without
-        // strata the draw looks at no record.
+        let records = whole.count();
+        // Glyphs of any number are one data set: always the same ones are split. Without strata the split looks at no
+        // record.
         let name = match kind {
-            DatasetKind::Glyphs => format!("glyphs-0-{}", train.len()),
+            DatasetKind::Glyphs => format!("glyphs-0-{records}"),
             kind => kind.name().to_string(),
         };
-        possible(train.len())?;
+        possible(records)?;
         let (sha256, halves) = match settings.private_part {
-            Part::All => (train.sha256().or_failed()?, None),
+            Part::All => (whole.sha256().or_failed()?, None),
             Part::Half => {
                 let folder = splits_folder(cache);
                 let plan = SplitPlan::default();
-                let split = Split::load_or_create(&folder, &name, train.as_ref(), &plan)
+                let split = Split::load_or_create(&folder, &name, &whole, &plan)
                     .map_err(|e| Failure::input(e.to_string(), "see --cache-dir"))?;
                 (split.sha256().to_string(), Some(split))
             }
@@ -126,15 +135,14 @@ impl DataSplit {
                 None => Use::AllPrivate,
             },
         }];
-        let classes = train.classes();
+        let classes = test.classes();
         let tests = (0..test.len()).collect();
-        let records = train.len();
-        let (train, test) = (Source::Labelled(train), Source::Labelled(test));
+        let test = Source::Labelled(Arc::new(test));
         let all = || (0..records).collect();
         let places = halves
             .as_ref()
             .map_or_else(all, |split| split.private().to_vec());
-        let private = Records::new(train.clone(), places, settings.records);
+        let private = whole.records(places, settings.records)?;
         let (public, public_name) = if let Some((other, images)) = other {
             // Synthetic public glyphs hide no record.
             if other != DatasetKind::Glyphs {
@@ -167,11 +175,14 @@ impl DataSplit {
             (Records::new(Source::Shapes(shapes), indices, None), name)
         } else if settings.public == COSINES {
             let name = "cosines, which learn from nothing".to_string();
-            (Records::new(train, Vec::new(), None), name)
+            (private.only(&[]), name)
         } else {
-            let indices = halves.map_or_else(Vec::new, |split| split.public().to_vec());
             let name = format!("the public half of {}", kind.name());
-            (Records::new(train, indices, settings.public_records), name)
+            let public = match halves {
+                Some(split) => whole.records(split.public().to_vec(), settings.public_records)?,
+                None => private.only(&[]),
+            };
+            (public, name)
         };
         let [of_public, of_private] = [&public, &private].map(|records| records.shape().side);
         if settings.refined() {
@@ -197,19 +208,78 @@ impl DataSplit {
     }
 }
 
-/// A data set; of glyphs at least `least`.
-fn load(kind: DatasetKind, data_dir: Option<&Path>, least: usize) -> Result<Dataset, Failure> {
-    let glyphs = kind == DatasetKind::Glyphs;
+/// All training records of a data set.
+enum Whole {
+    /// From files.
+    Read(Arc<LabelledImages>),
+    /// Of which a run draws those that it takes.
+    Glyphs(SyntheticGlyphs),
+}
+
+impl Whole {
+    /// With the test records.
+    fn load(kind: DatasetKind, data_dir: Option<&Path>) -> Result<(Self, LabelledImages), Failure> {
+        if kind == DatasetKind::Glyphs {
+            let test = Glyphs::test(0).draw(GLYPH_TESTS, &|_| ()).or_failed()?;
+            let glyphs = SyntheticGlyphs::train(0, 2 * GLYPHS as u64);
+            return Ok((Self::Glyphs(glyphs), test));
+        }
+        let set = read(kind, data_dir)?;
+        Ok((Self::Read(Arc::new(set.train)), set.test))
+    }
+
+    /// Those at the first `limit` of some places.
+    fn records(&self, mut places: Vec<usize>, limit: Option<usize>) -> Result<Records, Failure> {
+        match self {
+            Self::Read(images) => {
+                let source = Source::Labelled(images.clone());
+                Ok(Records::new(source, places, limit))
+            }
+            Self::Glyphs(glyphs) => {
+                // One where none is asked for, which is refused later.
+                places.truncate(limit.map_or(usize::MAX, |limit| limit.max(1)));
+                let images = glyphs.at(&places).or_failed()?;
+                let source = Source::Labelled(Arc::new(images));
+                Ok(Records::new(source, (0..places.len()).collect(), limit))
+            }
+        }
+    }
+}
+
+impl data::split::Records for Whole {
+    fn count(&self) -> usize {
+        match self {
+            Self::Read(images) => images.count(),
+            Self::Glyphs(glyphs) => glyphs.count(),
+        }
+    }
+
+    fn sha256(&self) -> Result<String, DataError> {
+        match self {
+            Self::Read(images) => images.sha256(),
+            Self::Glyphs(glyphs) => glyphs.sha256(),
+        }
+    }
+
+    fn strata(&self) -> Option<Vec<usize>> {
+        match self {
+            Self::Read(images) => images.strata(),
+            Self::Glyphs(glyphs) => glyphs.strata(),
+        }
+    }
+}
+
+fn read(kind: DatasetKind, data_dir: Option<&Path>) -> Result<Dataset, Failure> {
     let options = LoadOptions {
         data_dir: data_dir.map(Path::to_path_buf),
-        train: glyphs.then_some(least.max(2 * GLYPHS)),
-        test: glyphs.then_some(GLYPH_TESTS),
         ..LoadOptions::default()
     };
-    Dataset::load(kind, &options).map_err(|e| {
-        Failure::input(
-            e.to_string(),
-            "check --data-dir, or use --dataset glyphs, which needs no file",
-        )
-    })
+    Dataset::load(kind, &options).map_err(refused)
+}
+
+fn refused(e: DataError) -> Failure {
+    Failure::input(
+        e.to_string(),
+        "check --data-dir, or use --dataset glyphs, which needs no file",
+    )
 }

@@ -9,17 +9,17 @@
 //! is at most `alpha` with probability at most `alpha`, for any sizes and any noise, exactly. Private rows are never
 //! permuted: what is permuted has left already, so the test is post-processing and costs no budget.
 
-use lab::diagnostic::Failure;
 use rand::Rng;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 use super::estimate::{order, w2_squared};
 use super::released::{Directions, Side};
+use crate::query::QueryError;
 
 /// What a test found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Tested {
+pub struct Tested {
     /// The squared sliced distance of the released samples.
     pub statistic: f64,
     /// Its mean over labellings: what it is where both sides have one distribution.
@@ -30,13 +30,17 @@ pub(crate) struct Tested {
     pub p_value: f64,
 }
 
-/// Tests whether the released rows of both sides have one distribution.
-pub(crate) fn permutation_test(
+/// Tests whether the released rows of both sides have one distribution, by so many labellings that `rng`, which is public,
+/// draws.
+///
+/// # Errors
+/// A side without rows.
+pub fn permutation_test(
     sides: [&Side; 2],
     directions: &Directions,
     permutations: u64,
     rng: &mut impl Rng,
-) -> Result<Tested, Failure> {
+) -> Result<Tested, QueryError> {
     let [n, m] = sides.map(|side| side.rows);
     // The first labelling is the one that was observed.
     let mut labels: Vec<bool> = (0..n + m).map(|row| row >= n).collect();
@@ -72,7 +76,7 @@ pub(crate) fn permutation_test(
 }
 
 /// The statistic of each labelling in one slice; the pooled values are sorted once.
-fn in_slice(pooled: &[f64], labellings: &[Vec<bool>]) -> Result<Vec<f64>, Failure> {
+fn in_slice(pooled: &[f64], labellings: &[Vec<bool>]) -> Result<Vec<f64>, QueryError> {
     let order = order(pooled);
     let of = |labels: &Vec<bool>| {
         let mut sides = [const { Vec::new() }; 2];

@@ -10,13 +10,16 @@
 //! is left is that of the expected quantile functions of a half themselves, of lower order, and none where both sides
 //! have one distribution and one size. It may be negative. This splits released rows: it is post-processing.
 
-use lab::diagnostic::{Failure, OrFailed};
 use rand::Rng;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 use swd::cells::{quantile_cells, within_cell_variance};
 
 use super::released::{Directions, Side};
+use crate::query::QueryError;
+
+/// Rows of a side below which there are no halves.
+pub const LEAST_ROWS: usize = 4;
 
 /// Random halvings that the estimate is a mean over.
 const HALVINGS: usize = 4;
@@ -25,7 +28,7 @@ const GROUPS: usize = 20;
 
 /// The squared distance, in squared units of the rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Estimate {
+pub struct Estimate {
     /// Without the bias of few rows; negative at times where the distance is near 0.
     pub squared: f64,
     /// As published: the squared distance of the noisy samples, biased upwards.
@@ -38,12 +41,12 @@ pub(crate) struct Estimate {
 
 impl Estimate {
     /// The standard error over slices, rows and noise.
-    pub(crate) fn error(&self) -> f64 {
+    pub fn error(&self) -> f64 {
         self.error_rows.hypot(self.error_slices)
     }
 
     /// The distance, 0 where its square is negative.
-    pub(crate) fn distance(&self) -> f64 {
+    pub fn distance(&self) -> f64 {
         self.squared.max(0.0).sqrt()
     }
 }
@@ -108,16 +111,21 @@ struct InSlice {
 /// Estimates the squared distance in all directions.
 ///
 /// - `rng`: public; it decides which rows are in which half.
-pub(crate) fn estimate(
+///
+/// # Errors
+/// [`QueryError::TooFew`] below [`LEAST_ROWS`] rows of a side.
+pub fn estimate(
     sides: [&Side; 2],
     directions: &Directions,
     rng: &mut impl Rng,
-) -> Result<Estimate, Failure> {
+) -> Result<Estimate, QueryError> {
     let least = sides.map(|side| side.rows).into_iter().min().unwrap_or(0);
-    if least < 4 {
-        return Err(Failure::failed(format!(
-            "{least} rows of a side: expected at least 4"
-        )));
+    if least < LEAST_ROWS {
+        return Err(QueryError::TooFew {
+            what: "rows of a side",
+            least: LEAST_ROWS,
+            found: least,
+        });
     }
     let groups = (least / 2).min(GROUPS);
     let parts = sides.map(|side| Parts::draw(side.rows, groups, rng));
@@ -152,7 +160,7 @@ fn in_slice(
     orders: [Vec<(f64, usize)>; 2],
     parts: &[Parts; 2],
     groups: usize,
-) -> Result<InSlice, Failure> {
+) -> Result<InSlice, QueryError> {
     let product = |halving, left_out| {
         let [a, b] = [0, 1].map(|s| parts[s].sorted(&orders[s], halving, left_out));
         crossed(&a, &b)
@@ -183,18 +191,18 @@ pub(crate) fn order(values: &[f64]) -> Vec<(f64, usize)> {
 }
 
 /// `W_2^2` of two sorted samples, exactly.
-pub(crate) fn w2_squared(a: &[f64], b: &[f64]) -> Result<f64, Failure> {
-    let cells = quantile_cells(b, a.len()).or_failed()?;
-    let within = within_cell_variance(b, &cells).or_failed()?;
+pub(crate) fn w2_squared(a: &[f64], b: &[f64]) -> Result<f64, QueryError> {
+    let cells = quantile_cells(b, a.len())?;
+    let within = within_cell_variance(b, &cells)?;
     let squares = a.iter().zip(&cells).map(|(a, q)| (a - q).powi(2));
     Ok(squares.sum::<f64>() / a.len() as f64 + within)
 }
 
 /// `integral of (Q_A1 - Q_B1)(Q_A2 - Q_B2)`, and with `B1` and `B2` exchanged, on cells as narrow as the largest half
 /// allows.
-fn crossed(a: &[Vec<f64>; 2], b: &[Vec<f64>; 2]) -> Result<f64, Failure> {
+fn crossed(a: &[Vec<f64>; 2], b: &[Vec<f64>; 2]) -> Result<f64, QueryError> {
     let n = a.iter().chain(b).map(Vec::len).max().unwrap_or(0);
-    let cells = |half: &Vec<f64>| quantile_cells(half, n).or_failed();
+    let cells = |half: &Vec<f64>| quantile_cells(half, n);
     let ([a1, a2], [b1, b2]) = (a, b);
     let (a1, a2, b1, b2) = (cells(a1)?, cells(a2)?, cells(b1)?, cells(b2)?);
     let mut sum = 0.0;

@@ -1,11 +1,18 @@
 //! What has left of both sides: noisy projections, and their values in any slice that is asked for.
 
+use dp_core::DpError;
 use dp_core::mechanism::{Noisy, SensitiveVector};
-use lab::diagnostic::{Failure, OrFailed};
-use private_queries::{Query, QueryError, project};
+use dp_core::plan::{ReleaseNoise, TrainingPlan};
+use dp_core::sampling::{AllRecords, GroupSampler};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
-use swd::{Region, Slices};
+use swd::{Region, Slices, SwdError};
+
+use crate::projections::project;
+use crate::query::{Query, QueryError, check_noisy};
+
+/// The one release, by its name in the plan.
+pub const RELEASE: &str = "projections";
 
 /// The slices of a release, and those that the distance is taken in.
 ///
@@ -13,7 +20,7 @@ use swd::{Region, Slices};
 /// `sigma_max`, 1. So a release never has more slices than dimensions; where more are asked for, the release is of a
 /// whole basis, and what is seen of it in another direction has the same noise: slices cost nothing then.
 #[derive(Debug, Clone)]
-pub(crate) struct Directions {
+pub struct Directions {
     /// Those of the release: orthonormal.
     pub released: Slices,
     /// Those of the distance, as rows of weights over the released ones; none where they are the same.
@@ -23,17 +30,20 @@ pub(crate) struct Directions {
 
 impl Directions {
     /// `count` directions in `dim` dimensions.
-    pub(crate) fn draw(dim: usize, count: usize, rng: &mut impl Rng) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// No directions, or no dimension.
+    pub fn draw(dim: usize, count: usize, rng: &mut impl Rng) -> Result<Self, SwdError> {
         if count <= dim {
-            let released = Slices::orthonormal(dim, count, rng).or_failed()?;
+            let released = Slices::orthonormal(dim, count, rng)?;
             return Ok(Self {
                 released,
                 weights: None,
                 count,
             });
         }
-        let released = Slices::orthonormal(dim, dim, rng).or_failed()?;
-        let seen = Slices::tight(dim, count, rng).or_failed()?;
+        let released = Slices::orthonormal(dim, dim, rng)?;
+        let seen = Slices::tight(dim, count, rng)?;
         let mut weights = Vec::with_capacity(count * dim);
         for l in 0..count {
             for j in 0..dim {
@@ -49,12 +59,12 @@ impl Directions {
     }
 
     /// The number of directions that the distance is taken in.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.count
     }
 
     /// The values of a side in direction `l`, in the order of its rows.
-    pub(crate) fn values(&self, side: &Side, l: usize) -> Vec<f64> {
+    pub fn values(&self, side: &Side, l: usize) -> Vec<f64> {
         let n = side.rows;
         let Some(weights) = &self.weights else {
             return side.values[l * n..(l + 1) * n].to_vec();
@@ -72,7 +82,7 @@ impl Directions {
 
 /// One side as it was released.
 #[derive(Debug, Clone)]
-pub(crate) struct Side {
+pub struct Side {
     /// `[k, n]`, one row of `n` a slice of the release.
     pub values: Vec<f64>,
     /// `n`.
@@ -81,18 +91,13 @@ pub(crate) struct Side {
 
 impl Side {
     /// A side from its released values.
-    pub(crate) fn new(values: Vec<f64>, slices: usize) -> Self {
+    pub fn new(values: Vec<f64>, slices: usize) -> Self {
         let rows = values.len() / slices.max(1);
         Self { values, rows }
     }
 
     /// A public side, or one that is sampled: projections with noise that is no secret.
-    pub(crate) fn public(
-        projected: &[f64],
-        slices: usize,
-        deviation: f64,
-        rng: &mut impl Rng,
-    ) -> Self {
+    pub fn public(projected: &[f64], slices: usize, deviation: f64, rng: &mut impl Rng) -> Self {
         let noisy = projected.iter().map(|value| {
             let noise: f64 = StandardNormal.sample(rng);
             value + deviation * noise
@@ -104,13 +109,32 @@ impl Side {
 /// The projections of the private sides, which are released together: a row lies in one file, so both together move by
 /// what one of them does.
 #[derive(Debug)]
-pub(crate) struct Sides {
+pub struct Sides {
     /// The slices of the release.
     pub slices: Slices,
     /// What rows are put into.
     pub region: Region,
     /// Rows of each private side.
     pub rows: Vec<usize>,
+}
+
+impl Sides {
+    /// All of `epsilon` for one release of private sides of so many rows. Neighbours replace one row by another of the same
+    /// side; the numbers of rows are public.
+    ///
+    /// # Errors
+    /// A side without rows.
+    pub fn plan(rows: &[usize], epsilon: f64, delta: f64) -> Result<TrainingPlan, DpError> {
+        let plan = match *rows {
+            [n, m] => {
+                let groups = vec![(0..n).collect(), (n..n + m).collect()];
+                let sampler = GroupSampler::new(groups, rows)?;
+                TrainingPlan::within(epsilon, delta, 0, sampler)
+            }
+            _ => TrainingPlan::within(epsilon, delta, 0, AllRecords::new(rows.iter().sum())?),
+        };
+        Ok(plan.and(RELEASE, ReleaseNoise::Share(1.0)))
+    }
 }
 
 impl Query for Sides {
@@ -132,13 +156,7 @@ impl Query for Sides {
     }
 
     fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError> {
-        if noisy.values.len() != self.len() {
-            return Err(QueryError::Length {
-                what: "released sides",
-                found: noisy.values.len(),
-                expected: self.len(),
-            });
-        }
+        check_noisy("released sides", &noisy.values, noisy.deviation, self.len())?;
         let (mut rest, k) = (&noisy.values[..], self.slices.count());
         let sides = self.rows.iter().map(|rows| {
             let (here, after) = rest.split_at(k * rows);
