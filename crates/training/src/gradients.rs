@@ -157,7 +157,10 @@ impl Gradients {
         if self.dims.is_none() {
             self.dims = self.tried(network, batch)?;
         }
-        let step = self.objective.of_rank(sizes)?;
+        let step = StepObjective {
+            counts: self.counts,
+            ..self.objective.of_rank(sizes)?
+        };
         shared.agree(None)?;
         let (shared, device) = (Some(&shared), device_of(network, batch));
         self.fitting_chunks(shared, |engine| {
@@ -195,6 +198,13 @@ impl Gradients {
     /// The clipping norms that move, for the next step.
     pub(crate) fn adaptive(&mut self) -> impl Iterator<Item = &mut Loss> {
         self.objective.adaptive()
+    }
+
+    /// Sets the clipping norms that move.
+    pub(crate) fn set_max_grad_norms(&mut self, norms: &[f64]) {
+        for (loss, &norm) in self.adaptive().zip(norms) {
+            loss.max_grad_norm = norm;
+        }
     }
 
     /// Moves clipping norms by the noisy counts of a step, each times `scale`.

@@ -256,10 +256,12 @@ impl<M: Module> Training<M> {
                 })
             }
         };
+        let norms = self.max_grad_norms();
         let shared = match &self.team {
             Some(team) => Some(Shared::begin(
                 team,
                 sampled.groups(),
+                &norms,
                 &to_host(&self.network),
             )?),
             None => None,
@@ -441,9 +443,7 @@ impl<M: Module> Training<M> {
         }
         self.written = Some((ledger.path().to_path_buf(), ledger.releases()));
         *self.gradients.public_rng() = public;
-        for (loss, norm) in self.gradients.adaptive().zip(norms) {
-            loss.max_grad_norm = *norm;
-        }
+        self.gradients.set_max_grad_norms(norms);
         (self.network, self.average) = (network, average);
         Ok(())
     }

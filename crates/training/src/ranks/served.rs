@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use burn::module::Module;
 
+use super::shared::Begun;
 use super::{RankError, Ranks, Shared, Team};
 use crate::weights::{from_host, to_host};
 use crate::{Batch, GroupSizes, Network, Training, TrainingError};
@@ -36,12 +37,6 @@ impl<M: Module> Training<M> {
             return Err(TrainingError::Unbounded {
                 what: "sums that do not depend on the number of ranks need a bound on what is added up, \
                        and a training without privacy has none"
-                    .into(),
-            });
-        }
-        if !self.max_grad_norms().is_empty() {
-            return Err(TrainingError::Unbounded {
-                what: "a clipping norm that moves is known to one process, not to several ranks"
                     .into(),
             });
         }
@@ -83,9 +78,12 @@ impl<M: Module> Training<M> {
         let planned = self.plan().map(|plan| GroupSizes::of(plan.sampler()));
         self.average = None;
         loop {
-            let (shared, weights) = Shared::next(&team)?;
+            let (begun, weights) = Shared::next(&team, self.max_grad_norms().len())?;
             self.network = from_host(self.network.clone(), &weights)?;
-            let Some(shared) = shared else { return Ok(()) };
+            let Some(Begun { shared, norms }) = begun else {
+                return Ok(());
+            };
+            self.gradients.set_max_grad_norms(&norms);
             let batch = batch(&self.network, shared.own())?;
             self.gradients
                 .serve(&self.network, &batch, planned.clone(), shared)?;

@@ -13,6 +13,13 @@ struct Draw {
     places: Vec<Vec<usize>>,
 }
 
+/// A step that the root has begun, on another rank.
+pub(super) struct Begun {
+    pub(super) shared: Shared,
+    /// The clipping norms that move.
+    pub(super) norms: Vec<f64>,
+}
+
 /// What this rank has of a step.
 #[derive(Clone)]
 pub(crate) struct Shared {
@@ -28,10 +35,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Tells each rank which of its records were `sampled`, and what the weights are.
+    /// Tells each rank which of its records were `sampled`, and what the clipping norms that move and the weights are.
     pub(crate) fn begin(
         team: &Team,
         sampled: &[Vec<usize>],
+        norms: &[f64],
         weights: &[f32],
     ) -> Result<Self, RankError> {
         let count = team.ranks.size();
@@ -54,7 +62,7 @@ impl Shared {
             words(header.chain(own.iter().flatten().copied()))
         });
         team.ranks.scatter(parts.collect())?;
-        team.ranks.broadcast(floats(weights))?;
+        team.ranks.broadcast(numbers(norms, weights))?;
         Ok(Self {
             team: team.clone(),
             draw: Some(Draw { groups, places }),
@@ -64,13 +72,15 @@ impl Shared {
         })
     }
 
-    /// What the root begins, on another rank, and the weights; no step once there are no more.
-    pub(super) fn next(team: &Team) -> Result<(Option<Self>, Vec<f32>), RankError> {
+    /// What the root begins, on another rank, with so many `norms` that move, and the weights; no step once there are no
+    /// more.
+    pub(super) fn next(team: &Team, norms: usize) -> Result<(Option<Begun>, Vec<f32>), RankError> {
         let message = of_words(&team.ranks.scatter(Vec::new())?);
-        let weights = of_floats(&team.ranks.broadcast(Vec::new())?);
+        let public = team.ranks.broadcast(Vec::new())?;
         let Some((&groups, rest)) = message.split_first() else {
-            return Ok((None, weights));
+            return Ok((None, of_floats(&public)));
         };
+        let (norms, weights) = public.split_at_checked(8 * norms).unwrap_or_default();
         let (sizes, rest) = rest.split_at(groups);
         let (own, mut records) = rest.split_at(groups);
         let own = own.iter().map(|&size| {
@@ -86,7 +96,9 @@ impl Shared {
             own,
             grid: None,
         };
-        Ok((Some(shared), weights))
+        let (norms, _) = norms.as_chunks::<8>();
+        let norms = norms.iter().map(|&norm| f64::from_le_bytes(norm)).collect();
+        Ok((Some(Begun { shared, norms }), of_floats(weights)))
     }
 
     /// Tells all ranks that there are no more steps, and what the weights have become.
@@ -198,6 +210,14 @@ impl Shared {
         }
         Ok(sums)
     }
+}
+
+/// What every rank is told of a step.
+fn numbers(norms: &[f64], weights: &[f32]) -> Vec<u8> {
+    let norms = norms.iter().map(|norm| norm.to_le_bytes());
+    let mut bytes = norms.collect::<Vec<[u8; 8]>>().into_flattened();
+    bytes.extend(floats(weights));
+    bytes
 }
 
 fn same_length(

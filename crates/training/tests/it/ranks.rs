@@ -216,7 +216,7 @@ impl Setup {
         (training, ledger, folder)
     }
 
-    /// The gradient that the last step releases, and what is declared of it.
+    /// The gradient that the last step releases, with the clipping norms that have moved, and what is declared of it.
     fn released(
         &self,
         records: (&Tensor<4>, &Tensor<2>),
@@ -282,6 +282,12 @@ impl Setup {
             training.apply(0.05, released.into_params());
         }
         training.end()?;
+        last.extend(
+            training
+                .max_grad_norms()
+                .into_iter()
+                .map(|norm| norm as f32),
+        );
         let entries = ledger.entries().unwrap().entries;
         assert_eq!(entries.len() as u64, self.steps);
         Ok((last, entries[0].sensitivity.unwrap()))
@@ -333,6 +339,12 @@ fn setups() -> Vec<(&'static str, Setup)> {
     let host = Engine::Host { chunk: 16 };
     let fixed = || FixedSizeSampler::new(RECORDS, 21).unwrap().into();
     let loss = || Objective::of([Loss::cross_entropy().max_grad_norm(0.7)]);
+    // Within half of the records' gradients, so that counts and what is clipped both tell.
+    let moving = || {
+        let loss = Loss::cross_entropy().max_grad_norm(1.0);
+        Objective::of([loss.adaptive_clipping(0.9, 0.5)])
+    };
+    let poisson = || PoissonSampler::new(RECORDS, 0.3).unwrap().into();
     vec![
         ("prior, host", setup(penalised(), fixed(), host)),
         (
@@ -358,6 +370,15 @@ fn setups() -> Vec<(&'static str, Setup)> {
                 PoissonSampler::new(RECORDS, 0.05).unwrap().into(),
                 host,
             ),
+        ),
+        ("a norm that moves, host", setup(moving(), poisson(), host)),
+        (
+            "a norm that moves, tensors",
+            setup(moving(), poisson(), Engine::Tensor { chunk: 8 }),
+        ),
+        (
+            "a norm that moves, autodiff",
+            setup(moving(), fixed(), Engine::Autodiff),
         ),
     ]
 }
