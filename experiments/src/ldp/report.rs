@@ -14,7 +14,7 @@ use super::sources::Rows;
 use super::train::{Ldp, Learned};
 use crate::pictures::{grid, samples};
 use crate::random::stream;
-use crate::scores::{metrics, score, warnings};
+use crate::scores::{READS_PRIVATE, metrics, score, warnings};
 
 /// Points on each side of the exact distance, and in a panel.
 const EXACT: usize = 1000;
@@ -31,13 +31,16 @@ pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report,
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write("weights.f32", &weights)?;
 
-    let (distance, n) = distance(run, &rows, &groups)?;
+    let test = &run.clean.test;
+    let n = EXACT.min(test.len()).min(groups.len());
+    let distance = |clean, n| distance(run, (clean, n), &rows, &groups);
+    let to_public = distance(test, n)?;
     let name = format!("Squared 2-Wasserstein distance to {n} public records in the ball");
     let (noise, scale) = (
         "Noise on each value of a record: deviation, or scale",
         run.noise_model.scale,
     );
-    let scores = Scores::default().with("w2_squared", &name, distance, Better::Lower);
+    let scores = Scores::default().with("w2_squared", &name, to_public, Better::Lower);
     let mut report = scores.with("noise_scale", noise, scale, None).report();
     let records = json!(learned.private.len());
     report.test.insert("privatised_records".into(), records);
@@ -49,7 +52,21 @@ pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report,
             "{off} of {steps} steps took a plan of {most} iterations that had not converged."
         ));
     }
-    match &run.clean.test {
+    let asked = run.score.as_ref().is_some_and(|flags| flags.memorisation);
+    if let Some(private) = run.clean.private.as_ref().filter(|_| asked) {
+        // Of fewer records it is larger, so that both sides have as many.
+        let n = n.min(private.len());
+        let (train, test) = (distance(private, n)?, distance(test, n)?);
+        let name = format!(
+            "{READS_PRIVATE}: squared 2-Wasserstein distance to its records, at most {EXACT}"
+        );
+        report.metrics.push(Metric::new(name, train));
+        let name = "Squared 2-Wasserstein distance to as many public records";
+        report.metrics.push(Metric::new(name, test));
+        let distances = json!({"reads_private_records": true, "train": train, "test": test});
+        report.more.push(("train_and_test", distances));
+    }
+    match test {
         Rows::Images(images) => {
             let bright = brightened(&rows, images.image_size());
             let labels = (run.noise_model.classes() > 0).then_some(&groups[..]);
@@ -93,19 +110,20 @@ pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report,
     Ok(report)
 }
 
-/// Samples, and public records scaled into the ball as private ones were: what the loss is about.
+/// Between as many samples as the first `n` clean records, scaled into the ball as private ones were: what the loss is about.
 fn distance<K: Kind>(
     run: &Ldp<K>,
+    (clean, n): (&Rows, usize),
     rows: &[f32],
     groups: &[usize],
-) -> Result<(f64, usize), Failure> {
-    let (test, form) = (&run.clean.test, run.clean.test.form());
-    let (n, width) = (EXACT.min(test.len()).min(groups.len()), form.width);
+) -> Result<f64, Failure> {
+    let form = clean.form();
+    let width = form.width;
     // Samples come class after class.
     let stride = groups.len() / n;
     let made = (0..n).flat_map(|i| &rows[i * stride * width..][..width]);
     let made: Vec<f32> = made.copied().collect();
-    let Chunk { mut values, labels } = test.first(n)?;
+    let Chunk { mut values, labels } = clean.first(n)?;
     for (place, row) in values.chunks_exact_mut(width).enumerate() {
         let label = labels.get(place).copied();
         let record = run.preprocessing.record(&form, row, label)?;
@@ -115,7 +133,7 @@ fn distance<K: Kind>(
         };
         row.iter_mut().for_each(|x| *x *= share);
     }
-    Ok((exact_w2_squared(&made, &values, width).or_failed()?, n))
+    exact_w2_squared(&made, &values, width).or_failed()
 }
 
 /// What a record is multiplied by to lie in the ball, as its largest value is.

@@ -59,6 +59,29 @@ fn a_run_leaves_everything_behind_and_a_killed_one_the_same() {
     }
 }
 
+/// The distance to the records themselves stands apart, and only where it was asked for.
+#[test]
+fn distances_to_private_records_are_asked_for() {
+    let run = |flags: &[&str]| {
+        let (_keep, out) = folder();
+        let mut command = small("sliced", &out);
+        command.args(flags);
+        done(command);
+        json(&out.join("run.json"))
+    };
+    let (plain, asked) = (run(&[]), run(&["--memorisation"]));
+    assert!(plain["train_and_test"].is_null() && asked["test"] == plain["test"]);
+    let both = &asked["train_and_test"];
+    assert_eq!(both["reads_private_records"], true);
+    let [train, test] = ["train", "test"].map(|side| number(&both[side]));
+    // Of the same distribution, and as many: 300, where the score above has all public ones.
+    assert!((train / test - 1.0).abs() < 0.2 && train != test, "{both}");
+    let metrics = asked["metrics"].to_string();
+    assert!(
+        metrics.contains("Reads private records: squared 2-Wasserstein distance to its records")
+    );
+}
+
 /// The matched loss learns points without their noise, the plain one with it; Laplace noise and the published
 /// calibration too. Seeds are fixed.
 #[test]

@@ -13,6 +13,7 @@ mod figures;
 mod flow;
 mod generator;
 mod golden;
+mod hyper_queue;
 #[cfg(unix)]
 mod kills;
 mod ldp;
@@ -27,8 +28,9 @@ mod ranks;
 mod report;
 #[cfg(unix)]
 mod resume;
-mod schema;
 #[cfg(unix)]
+mod schedulers;
+mod schema;
 mod slurm;
 mod subcommands;
 mod swae;

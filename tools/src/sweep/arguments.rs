@@ -15,8 +15,8 @@ pub struct Arguments {
     /// The sweep, in TOML: `experiment`, `name`, `[fixed]` flags and a `[grid]` of lists of flags.
     pub file: PathBuf,
     /// Print one line for each command instead of running them, for GNU parallel
-    /// (`just sweep FILE --print | parallel -j2`), HyperQueue (`hq submit --each-line`) or a Slurm
-    /// array. A line can be run again: it resumes where it stopped, and does nothing when it is done.
+    /// (`just sweep FILE --print | parallel -j2`) or another scheduler than those of --on. A line can be run again: it
+    /// resumes where it stopped, and does nothing when it is done.
     #[arg(long)]
     pub print: bool,
     /// Choose hyperparameters privately: make a random number of runs, each a random cell, and release the best alone,
@@ -45,21 +45,21 @@ pub struct Arguments {
     /// and the selection's epsilon follows).
     #[arg(long, requires = "private", value_name = "EPSILON")]
     pub total_epsilon: Option<f64>,
-    /// Where the runs are made (default: on this machine): as one Slurm array job, in a folder that all nodes share. Time,
-    /// memory, partition and account are those of your own SBATCH_* variables, such as SBATCH_TIMELIMIT. What a node lost
-    /// is submitted again, up to three times, and resumes; Ctrl-C cancels the array. Not with --private: the queue shows
-    /// the number of runs.
+    /// Where the runs are made (default: on this machine): as one array job, in a folder that all nodes share. Time,
+    /// memory, partition and account on Slurm are those of your own SBATCH_* variables, such as SBATCH_TIMELIMIT. What a
+    /// node lost is submitted again, up to three times, and resumes; Ctrl-C cancels the array. Not with --private: the queue
+    /// shows the number of runs.
     #[arg(long, value_enum, conflicts_with_all = ["private", "print"])]
-    pub on: Option<Scheduler>,
-    /// Further flags of `sbatch`, for which it reads no variable: `--sbatch "--cpus-per-task 8"`.
+    pub on: Option<On>,
+    /// Further flags of `sbatch` or `hq submit`: `--submit "--cpus-per-task 8"`.
     #[arg(
         long,
         requires = "on",
         value_name = "FLAGS",
         allow_hyphen_values = true
     )]
-    pub sbatch: Option<String>,
-    /// Runs at a time (default: one on this machine, as many as Slurm starts on Slurm).
+    pub submit: Option<String>,
+    /// Runs at a time (default: one on this machine, as many as Slurm starts on Slurm). HyperQueue takes none.
     #[arg(long)]
     pub workers: Option<NonZeroUsize>,
     /// Folder of the runs (default: `runs/sweeps/NAME`).
@@ -69,9 +69,11 @@ pub struct Arguments {
 
 /// What makes the runs of a sweep on other machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Scheduler {
+pub enum On {
     /// Slurm, by `sbatch`, `squeue` and `scancel`.
     Slurm,
+    /// HyperQueue, by `hq`, whose server runs already.
+    Hq,
 }
 
 /// The law of a random number of runs.

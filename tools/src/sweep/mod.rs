@@ -1,10 +1,10 @@
 //! Sweeps: a grid of runs from one file.
 
 mod arguments;
+mod array;
 mod grid;
 mod private;
 mod runner;
-mod slurm;
 
 pub use arguments::Arguments;
 pub use grid::{Cell, Sweep};
@@ -12,10 +12,10 @@ pub use grid::{Cell, Sweep};
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use arguments::Scheduler;
+use arguments::On;
+use array::{Array, HyperQueue, Scheduler, Slurm};
 use reporting::diagnostic::{Failure, OrFailed};
 use runner::{Place, Runner};
-use slurm::Array;
 
 /// Prints or runs the cells of a sweep, by the subcommands of `program` for `experiments`. The value of the flag beside the
 /// name of an experiment is a subcommand of its own: `mechanism = "fixed"` is `flow fixed`.
@@ -82,7 +82,7 @@ pub fn run(
         return Ok(());
     }
     let flags: Vec<&str> = arguments
-        .sbatch
+        .submit
         .iter()
         .flat_map(|flags| flags.split_whitespace())
         .collect();
@@ -90,7 +90,11 @@ pub fn run(
         None => Place::Here {
             workers: arguments.workers.map_or(1, NonZeroUsize::get),
         },
-        Some(Scheduler::Slurm) => Place::Slurm(Array {
+        Some(on) => Place::Array(Array {
+            scheduler: match on {
+                On::Slurm => &Slurm as &dyn Scheduler,
+                On::Hq => &HyperQueue,
+            },
             workers: arguments.workers.map(NonZeroUsize::get),
             flags: &flags,
         }),

@@ -9,8 +9,8 @@ use reporting::diagnostic::{Failure, OrFailed};
 use reporting::interrupt::Interrupt;
 use reporting::report::command_line;
 
+use super::array::Array;
 use super::grid::Cell;
-use super::slurm::Array;
 
 /// Where cells are run.
 pub(super) enum Place<'a> {
@@ -18,7 +18,7 @@ pub(super) enum Place<'a> {
     Here {
         workers: usize,
     },
-    Slurm(Array<'a>),
+    Array(Array<'a>),
 }
 
 /// What runs cells: the subcommand of an experiment.
@@ -78,7 +78,7 @@ impl<'a> Runner<'a> {
         let interrupt = Interrupt::listen()?;
         let failed = match place {
             Place::Here { workers } => self.here(cells, folder, *workers, &interrupt)?,
-            Place::Slurm(array) => array.run(self, cells, folder, &interrupt)?,
+            Place::Array(array) => array.run(self, cells, folder, &interrupt)?,
         };
         if interrupt.asked() {
             return Err(Failure::Interrupted {
