@@ -119,7 +119,7 @@ fn stays_cancelled(cluster: &Cluster) {
     let folder = tempfile::tempdir().expect("a folder");
     let endless = SWEEP
         .replace("[-1, 2, 5]", "[5]")
-        .replace("steps = 3", "steps = 100000");
+        .replace("steps = 3", "steps = 2000");
     let started = cluster
         .sweep(folder.path(), &endless)
         .stderr(Stdio::piped())

@@ -187,10 +187,10 @@ impl Array<'_> {
     }
 }
 
-/// What each task does, whose number is the place of its cell. Handlers let the shell outlive the run, which writes a
-/// checkpoint on these signals.
+/// What each task does, whose number is the place of its cell. A handler of SIGTERM lets the shell outlive the run, which
+/// writes a checkpoint then.
 fn script_of(variable: &str, runner: &Runner, cells: &[&Cell], folder: &Path) -> String {
-    let mut text = format!("#!/bin/sh\ntrap : INT TERM\ncase \"${variable}\" in\n");
+    let mut text = format!("#!/bin/sh\ntrap : TERM\ncase \"${variable}\" in\n");
     for (task, cell) in cells.iter().enumerate() {
         let place = folder.join(&cell.name);
         let line = runner.line(cell, &["--run", &place.to_string_lossy()]);
