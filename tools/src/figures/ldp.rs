@@ -54,7 +54,7 @@ pub(super) fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
     let over_noise = lines(&whole, |run| run.noise);
     let slopes = over_noise
         .iter()
-        .map(|line| format!("{} {:.3}", line.name, slope(&line.points)));
+        .map(|line| format!("{} {:.3}", line.name, fit(&line.points).0));
     let slopes = slopes.collect::<Vec<_>>().join(", ");
     println!("slopes    {slopes}");
     let mut charts = vec![chart(
@@ -68,11 +68,15 @@ pub(super) fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
     let noises: Vec<f64> = fewer.map(|run| run.noise).collect();
     if !noises.is_empty() {
         let here = runs.iter().filter(|run| noises.contains(&run.noise));
+        let over_records = lines(&here.collect::<Vec<_>>(), |run| run.records);
+        for line in &over_records {
+            println!("{:9} {}", line.name, rate(&line.points));
+        }
         charts.push(chart(
             "ldp-records.svg",
             "over the number of privatised records".into(),
             Scale::logarithmic("privatised records"),
-            lines(&here.collect::<Vec<_>>(), |run| run.records),
+            over_records,
         )?);
     }
     Ok(charts)
@@ -115,12 +119,37 @@ fn chart(file: &str, over: String, x: Scale, series: Vec<Series>) -> Result<Char
     })
 }
 
-/// The slope of the line of least squares.
-fn slope(points: &[(f64, f64)]) -> f64 {
+/// The rate that is expected of the number of records, and how far the points are from it.
+fn rate(points: &[(f64, f64)]) -> String {
+    let points: Vec<(f64, f64)> = points.iter().map(|&(n, y)| (n.powf(-0.5), y)).collect();
+    let (slope, floor) = fit(&points);
+    let off = points.iter().map(|(x, y)| (y - floor - slope * x).abs());
+    let off = off.fold(0.0, f64::max);
+    format!("{floor:.2} + {slope:.2} n^(-1/2), off by up to {off:.2}")
+}
+
+/// Slope and intercept of the line of least squares.
+fn fit(points: &[(f64, f64)]) -> (f64, f64) {
     let n = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
     let (x, y) = (mean(|p| p.0), mean(|p| p.1));
     let along: f64 = points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
     let spread: f64 = points.iter().map(|p| (p.0 - x).powi(2)).sum();
-    along / spread
+    (along / spread, y - x * along / spread)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_told_with_what_it_misses() {
+        let mut points: Vec<(f64, f64)> = [1.0, 4.0, 16.0, 64.0]
+            .map(|n: f64| (n, 6.0 + 20.0 / n.sqrt()))
+            .into();
+        assert_eq!(rate(&points), "6.00 + 20.00 n^(-1/2), off by up to 0.00");
+        // Least squares spread a change of one point over all.
+        points[3].1 += 1.0;
+        assert_eq!(rate(&points), "6.61 + 19.23 n^(-1/2), off by up to 0.49");
+    }
 }
