@@ -412,8 +412,8 @@ pub(crate) fn warnings(flags: &ScoreFlags) -> Vec<String> {
     let mut warnings = Vec::new();
     if flags.memorisation {
         warnings.push(
-            "Distances to training images read private records: they are outside of the guarantee. A p-value of at most \
-             0.01 says that samples repeat training images; an honest generator has one with probability at most 0.01, if \
+            "Distances to training records read private ones: they are outside of the guarantee. Where there is a p-value, \
+             at most 0.01 says that samples repeat training images; an honest generator has one with probability at most 0.01, if \
              test images are sampled from the law of the training images."
                 .to_string(),
         );

@@ -167,9 +167,8 @@ fn a_sweep_is_a_task_array() {
     has_its_variables(&cluster);
 }
 
-/// What cannot be is refused before anything is submitted, in any place.
 #[test]
-fn without_a_server_nothing_is_submitted() {
+fn what_cannot_be_is_refused_without_hq() {
     let folder = tempfile::tempdir().expect("a folder");
     let sweep = |flags: &[&str]| {
         let mut command = sweep_command(folder.path(), SWEEP);

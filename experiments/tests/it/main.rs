@@ -13,6 +13,7 @@ mod figures;
 mod flow;
 mod generator;
 mod golden;
+#[cfg(unix)]
 mod hyper_queue;
 #[cfg(unix)]
 mod kills;
@@ -31,6 +32,7 @@ mod resume;
 #[cfg(unix)]
 mod schedulers;
 mod schema;
+#[cfg(unix)]
 mod slurm;
 mod subcommands;
 mod swae;

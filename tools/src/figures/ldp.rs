@@ -69,7 +69,8 @@ pub(super) fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
     if !noises.is_empty() {
         let here = runs.iter().filter(|run| noises.contains(&run.noise));
         let over_records = lines(&here.collect::<Vec<_>>(), |run| run.records);
-        for line in &over_records {
+        // Through two points goes any line.
+        for line in over_records.iter().filter(|line| line.points.len() > 2) {
             println!("{:9} {}", line.name, rate(&line.points));
         }
         charts.push(chart(

@@ -122,7 +122,9 @@ impl Array<'_> {
             self.wait(&name, interrupt);
             if interrupt.asked() {
                 scheduler.cancel(&name)?;
-                eprintln!("{on:10}array job {job} is cancelled; waiting for its last checkpoints");
+                eprintln!(
+                    "{on:10}array job {job} is cancelled; waiting until its runs have stopped"
+                );
                 // A second signal ends this.
                 self.wait(&name, &Interrupt::default());
                 break;
