@@ -85,7 +85,7 @@ fn run_of(folder: &Path) -> PathBuf {
     run.unwrap_or_else(|| folder.join("none yet"))
 }
 
-/// The same runs as on this machine: what fails by itself is told and not tried again.
+/// The same runs as on this machine: what fails by itself is reported and not tried again.
 pub(crate) fn is_as_here(cluster: &mut impl Scheduler) {
     let [there, here] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
     let outputs = [

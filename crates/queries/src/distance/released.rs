@@ -8,7 +8,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use swd::{Region, Slices, SwdError};
 
-use crate::projections::project;
+use crate::Projections;
 use crate::query::{Query, QueryError, check_noisy};
 
 /// The one release, by its name in the plan.
@@ -148,11 +148,8 @@ impl Query for Sides {
     }
 
     fn measure(&self, sides: &[Vec<f32>]) -> Result<SensitiveVector, QueryError> {
-        let sides: Result<Vec<_>, _> = sides
-            .iter()
-            .map(|rows| project(rows, &self.slices, self.region))
-            .collect();
-        Ok(SensitiveVector::of_groups(sides?))
+        let (slices, rows) = (self.slices.clone(), self.rows.clone());
+        Projections::new(slices, self.region, rows).measure(sides)
     }
 
     fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError> {
@@ -173,6 +170,7 @@ mod tests {
     use rand_chacha::ChaCha20Rng;
 
     use super::*;
+    use crate::projections::project;
 
     fn sides(slices: &Slices, radius: f64, files: &[Vec<f32>]) -> Sides {
         Sides {
@@ -234,6 +232,9 @@ mod tests {
             assert_eq!(side.values, alone.before_noise());
             assert_eq!(side.rows, rows.len() / 2);
         }
+        // Other rows than those of the plan are refused before anything is released.
+        assert!(both.measure(&files[..1]).is_err());
+        assert!(both.measure(&[vec![0.1, 0.2], vec![0.3, 0.4]]).is_err());
         let values = vec![0.0; 5];
         let short = Noisy {
             values,

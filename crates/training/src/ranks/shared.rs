@@ -212,7 +212,7 @@ impl Shared {
     }
 }
 
-/// What every rank is told of a step.
+/// What the root sends to every rank for a step.
 fn numbers(norms: &[f64], weights: &[f32]) -> Vec<u8> {
     let norms = norms.iter().map(|norm| norm.to_le_bytes());
     let mut bytes = norms.collect::<Vec<[u8; 8]>>().into_flattened();

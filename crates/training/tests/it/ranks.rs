@@ -290,7 +290,7 @@ impl Setup {
         );
         let entries = ledger.entries().unwrap().entries;
         assert_eq!(entries.len() as u64, self.steps);
-        Ok((last, entries[0].sensitivity.unwrap()))
+        Ok((last, entries.last().unwrap().sensitivity.unwrap()))
     }
 }
 
@@ -403,7 +403,9 @@ fn one_two_and_four_ranks_release_the_same() {
         let largest = alone.iter().fold(0.0f32, |m, x| m.max(x.abs()));
         for ranks in [1, 2, 4] {
             let (over, same) = of(ranks, false);
-            assert_eq!(declared, same, "{name}");
+            // A norm that moved is that of one process up to the rounding of its counts.
+            let off = (declared / same - 1.0).abs();
+            assert!(off < 1e-6, "{name}: {declared} and {same}");
             for (a, b) in alone.iter().zip(&over) {
                 assert!(
                     (a - b).abs() < near * largest,
