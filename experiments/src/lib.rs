@@ -8,6 +8,7 @@ pub mod cost;
 mod decoded;
 mod devices;
 pub mod distance;
+mod encoded;
 pub mod export;
 pub mod fair;
 pub mod flow;

@@ -117,12 +117,12 @@ pub(crate) struct Ceilings {
 }
 
 /// Scores `pixels`, `[n, side * side]`, against public test images. `private` records are read for
-/// `--memorisation` and `--ceilings` alone.
+/// `--memorisation` and `--ceilings` alone ([`ScoreFlags::reads_private`]).
 pub(crate) fn score(
     test: &LabelledImages,
     pixels: &[f32],
     labels: Option<&[usize]>,
-    private: &LabelledImages,
+    private: Option<&LabelledImages>,
     flags: &ScoreFlags,
     session: &Session,
 ) -> Result<Scored, Failure> {
@@ -135,7 +135,7 @@ pub(crate) fn score(
     let mut real = RealImages {
         test,
         classifier: None,
-        private: flags.memorisation.then_some(private),
+        private: private.filter(|_| flags.memorisation),
     };
     let mut options = ImageOptions {
         convolutional: flags.convolutional,
@@ -178,7 +178,7 @@ fn judged(
     test: &LabelledImages,
     pixels: &[f32],
     labels: Option<&[u8]>,
-    private: &LabelledImages,
+    private: Option<&LabelledImages>,
     flags: &ScoreFlags,
     session: &Session,
 ) -> Result<(Option<Accuracies>, Option<Ceilings>), Failure> {
@@ -198,9 +198,9 @@ fn judged(
     let field = labels
         .map(|labels| learn("field", pixels, labels))
         .transpose()?;
-    if !flags.ceilings {
+    let Some(private) = private.filter(|_| flags.ceilings) else {
         return Ok((field, None));
-    }
+    };
     // They are trained each time: a cache would need a name for these records, and any that tells them from others
     // tells of them.
     let all: Vec<usize> = (0..private.len()).collect();
@@ -249,8 +249,12 @@ pub(crate) fn score_records(
     flags: &ScoreFlags,
     session: &Session,
 ) -> Result<Scored, Failure> {
-    if let (Some(test), Some(private)) = (test.labelled()?, private.labelled()?) {
-        return score(&test, images, labels, &private, flags, session);
+    if let Some(test) = test.labelled()? {
+        let private = match flags.reads_private() {
+            Some(_) => private.labelled()?,
+            None => None,
+        };
+        return score(&test, images, labels, private.as_ref(), flags, session);
     }
     let (shape, first) = (test.shape(), 0..test.len().min(flags.count()));
     let real = test.gather(&first.collect::<Vec<_>>())?;

@@ -117,13 +117,27 @@ impl Space {
         session: &Session,
     ) -> Result<Vec<f32>, Failure> {
         let mut latents = Vec::with_capacity(records.len() * self.latent());
+        self.encode_parts(records, session, &mut |part| {
+            latents.extend_from_slice(part);
+            Ok(())
+        })?;
+        Ok(latents)
+    }
+
+    /// The same, given to `each` part by part.
+    pub(crate) fn encode_parts(
+        &self,
+        records: &Records,
+        session: &Session,
+        each: &mut dyn FnMut(&[f32]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let places: Vec<usize> = (0..records.len()).collect();
         for part in places.chunks(PART) {
             session.interrupt.check("records were encoded")?;
             let images = padded(&records.gather(part)?, records.shape(), self.shape());
-            latents.extend(self.encode_host(&images, &session.chosen.device));
+            each(&self.encode_host(&images, &session.chosen.device))?;
         }
-        Ok(latents)
+        Ok(())
     }
 
     /// Its weights, one after the other; cosines have none.

@@ -40,27 +40,8 @@ impl LabelledImages {
         shape: [usize; 3],
         classes: usize,
     ) -> Result<Self, DataError> {
+        check(pixels.len(), &labels, shape, classes)?;
         let [channels, height, width] = shape;
-        let refuse = |what: &str, expected: &str, found| {
-            Err(unfit(&format!("labelled images: {what}"), expected, found))
-        };
-        if labels.is_empty() {
-            return refuse("number of labels", "at least 1", 0);
-        }
-        if height == 0 || width == 0 || channels == 0 {
-            return refuse("side or channels of an image", "at least 1", 0);
-        }
-        if !(1..=256).contains(&classes) {
-            return refuse("number of classes", "1 to 256", classes);
-        }
-        let expected = shape
-            .iter()
-            .try_fold(labels.len(), |n, &side| n.checked_mul(side));
-        if expected != Some(pixels.len()) {
-            let expected = format!("{} x {channels} x {height} x {width}", labels.len());
-            return refuse("number of pixels", &expected, pixels.len());
-        }
-        check_labels("labelled images", 0, &labels, (classes - 1) as u8)?;
         Ok(Self {
             pixels,
             labels,
@@ -145,6 +126,11 @@ impl LabelledImages {
         Some(values)
     }
 
+    /// All pixels, and all labels.
+    pub(crate) fn into_parts(self) -> (Vec<u8>, Vec<u8>) {
+        (self.pixels, self.labels)
+    }
+
     /// The number of records of each class, shape `[classes]`.
     pub fn class_sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.classes];
@@ -197,6 +183,36 @@ impl LabelledImages {
         self.pixels.truncate(count * self.image_size());
         Ok(())
     }
+}
+
+/// Refuses pixels and labels that make no images.
+pub(crate) fn check(
+    pixels: usize,
+    labels: &[u8],
+    shape: [usize; 3],
+    classes: usize,
+) -> Result<(), DataError> {
+    let [channels, height, width] = shape;
+    let refuse = |what: &str, expected: &str, found| {
+        Err(unfit(&format!("labelled images: {what}"), expected, found))
+    };
+    if labels.is_empty() {
+        return refuse("number of labels", "at least 1", 0);
+    }
+    if height == 0 || width == 0 || channels == 0 {
+        return refuse("side or channels of an image", "at least 1", 0);
+    }
+    if !(1..=256).contains(&classes) {
+        return refuse("number of classes", "1 to 256", classes);
+    }
+    let expected = shape
+        .iter()
+        .try_fold(labels.len(), |n, &side| n.checked_mul(side));
+    if expected != Some(pixels) {
+        let expected = format!("{} x {channels} x {height} x {width}", labels.len());
+        return refuse("number of pixels", &expected, pixels);
+    }
+    check_labels("labelled images", 0, labels, (classes - 1) as u8)
 }
 
 fn unit(pixel: u8) -> f32 {

@@ -54,6 +54,8 @@ mod progress;
 mod reshape;
 mod rows;
 pub mod split;
+mod stored;
+mod stored_images;
 pub mod stream;
 pub mod table;
 pub mod transform;
@@ -75,6 +77,8 @@ pub use npy::NpyArray;
 pub use progress::{Progress, ProgressFn};
 pub use rows::Rows;
 pub use split::{PublicShare, Split, SplitPlan};
+pub use stored::Stored;
+pub use stored_images::StoredImages;
 pub use table::{
     CodeColumn, CodedTable, CsvTable, GroupedTable, Labels, Missing, OpenSchema, Outside, Part,
     Rules, Schema, StoredTable, TableWriter, is_parquet, is_parts,

@@ -91,7 +91,7 @@ impl Learner {
         settings: &Settings,
         interrupt: &Interrupt,
     ) -> Result<Accuracy, EvaluateError> {
-        let predicted = self.predicted(samples, labels, test, settings, interrupt)?;
+        let predicted = self.learned(samples, labels, test, settings, interrupt)?(test);
         Ok(Accuracy {
             accuracy: share_correct(&predicted, test.labels()),
             test_records: test.len(),
@@ -99,20 +99,21 @@ impl Learner {
         })
     }
 
-    /// The class that it finds for each of `test`, after it was trained on `samples`; the labels of `test` are not read.
+    /// Trains on `samples`, and says what finds the class of each of some images, of the shape and classes of those `like`
+    /// them, whatever their labels.
     ///
     /// # Errors
     ///
     /// As [`Learner::accuracy`].
-    pub fn predicted(
+    pub fn learned(
         self,
         samples: &[f32],
         labels: &[u8],
-        test: &LabelledImages,
+        like: &LabelledImages,
         settings: &Settings,
         interrupt: &Interrupt,
-    ) -> Result<Vec<u8>, EvaluateError> {
-        let (features, classes) = (test.image_size(), test.classes());
+    ) -> Result<Found, EvaluateError> {
+        let (features, classes) = (like.image_size(), like.classes());
         let records = check_records("samples", samples, features)?;
         check_count("samples to learn from", records, 1)?;
         check_labels("labels of samples", labels, records, classes)?;
@@ -130,21 +131,21 @@ impl Learner {
                     fc1: linear(features, WIDTH, 2.0, &mut rng, &device),
                     fc2: linear(WIDTH, classes, 1.0, &mut rng, &device),
                 };
-                learn(network, &examples, settings, &mut rng, test, interrupt)
+                learn(network, &examples, settings, &mut rng, interrupt)
             }
             Self::Logistic => {
                 let network = Logistic {
                     fc: linear(features, classes, 1.0, &mut rng, &device),
                 };
-                learn(network, &examples, settings, &mut rng, test, interrupt)
+                learn(network, &examples, settings, &mut rng, interrupt)
             }
             Self::Convolutional => {
-                let network = LeNet::for_images(test, &mut rng, &device)?;
-                learn(network, &examples, settings, &mut rng, test, interrupt)
+                let network = LeNet::for_images(like, &mut rng, &device)?;
+                learn(network, &examples, settings, &mut rng, interrupt)
             }
             Self::Wide => {
-                let network = Wide::for_images(test, &mut rng, &device)?;
-                learn(network, &examples, settings, &mut rng, test, interrupt)
+                let network = Wide::for_images(like, &mut rng, &device)?;
+                learn(network, &examples, settings, &mut rng, interrupt)
             }
         }
     }
@@ -239,15 +240,17 @@ impl Network for Logistic {
     }
 }
 
-/// Trains, and predicts the classes of the test records.
+/// What finds the class of each of some images.
+pub type Found = Box<dyn Fn(&LabelledImages) -> Vec<u8>>;
+
+/// Trains, and says what predicts classes.
 fn learn<N: Network>(
     network: N,
     examples: &Examples<'_>,
     settings: &Settings,
     rng: &mut ChaCha20Rng,
-    test: &LabelledImages,
     interrupt: &Interrupt,
-) -> Result<Vec<u8>, EvaluateError> {
+) -> Result<Found, EvaluateError> {
     let schedule = Schedule {
         epochs: settings.epochs,
         batch: settings.batch,
@@ -256,11 +259,14 @@ fn learn<N: Network>(
         shift: None,
     };
     let network = train(network, examples, &schedule, rng, interrupt)?;
-    let (network, images) = (host(&network)?, Images::from(test));
-    let mut predicted = Vec::with_capacity(test.len());
-    for start in (0..test.len()).step_by(BLOCK) {
-        let inputs = images.block(start..test.len().min(start + BLOCK));
-        predicted.extend(largest(&outputs(&network, &inputs), examples.classes));
-    }
-    Ok(predicted)
+    let (network, classes) = (host(&network)?, examples.classes);
+    Ok(Box::new(move |test| {
+        let images = Images::from(test);
+        let mut predicted = Vec::with_capacity(test.len());
+        for start in (0..test.len()).step_by(BLOCK) {
+            let inputs = images.block(start..test.len().min(start + BLOCK));
+            predicted.extend(largest(&outputs(&network, &inputs), classes));
+        }
+        predicted
+    }))
 }

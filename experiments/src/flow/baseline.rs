@@ -73,7 +73,7 @@ pub(crate) fn baseline(
     variation.apply(&mut pixels, shape, &mut ChaCha20Rng::seed_from_u64(0));
     let labels = public.labels();
     // No private record: neither of the two scores that read some was asked for.
-    let scored = score(test, &pixels, Some(&labels[..count]), test, &flags, session)?;
+    let scored = score(test, &pixels, Some(&labels[..count]), None, &flags, session)?;
     let baseline = Baseline {
         images: scored.images,
         field: scored.field,

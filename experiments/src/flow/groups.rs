@@ -1,13 +1,15 @@
 //! Private latents in groups that flow by themselves: all records, or one group a class.
 
+use lab::diagnostic::Failure;
 use private_queries::products::systematic;
 
+use crate::encoded::Encoded;
 use crate::records::Records;
 
 /// The groups that flow by themselves. What group a record is in is a public function of its label.
 pub(crate) struct Groups {
-    /// Latents of each group, `[n, d]` in rows. Where sizes are released, a group may have none.
-    pub latents: Vec<Vec<f32>>,
+    /// Latents of each group. Where sizes are released, a group may have none.
+    pub latents: Encoded,
     /// The class of each group; none where records have no classes.
     pub classes: Option<Vec<usize>>,
     /// Dimension.
@@ -18,41 +20,51 @@ impl Groups {
     /// Before records are encoded.
     pub(crate) fn none(dim: usize) -> Self {
         Self {
-            latents: Vec::new(),
+            latents: Encoded::new(0, 0),
             classes: None,
             dim,
         }
     }
 
-    /// Groups of records whose latents are given, `[n, dim]` in rows.
+    /// Groups of records whose latents `encode` gives to its argument, `[some, dim]` in rows.
     ///
     /// - `classes`: the public number of classes; none where all records flow together.
+    /// - `most`: values of a block of latents, at most.
+    ///
+    /// # Errors
+    ///
+    /// Those of `encode`; [`Failure::Failed`] for a temporary file that cannot be written.
     pub(crate) fn new(
-        latents: &[f32],
         dim: usize,
         records: &Records,
         classes: Option<usize>,
         sizes_released: bool,
-    ) -> Self {
+        most: usize,
+        encode: impl FnOnce(&mut dyn FnMut(&[f32]) -> Result<(), Failure>) -> Result<(), Failure>,
+    ) -> Result<Self, Failure> {
         let labels = match classes {
             Some(_) => records.labels(),
-            None => vec![0; latents.len() / dim],
+            None => vec![0; records.len()],
         };
-        let mut groups = vec![Vec::new(); classes.unwrap_or(1)];
-        for (row, &label) in latents.chunks_exact(dim).zip(&labels) {
-            groups[label].extend_from_slice(row);
-        }
-        let mut of_groups: Vec<usize> = (0..groups.len()).collect();
+        let mut of_groups: Vec<usize> = (0..classes.unwrap_or(1)).collect();
+        let mut groups = of_groups.clone();
         if !sizes_released {
             // A class without records is public, too.
-            of_groups.retain(|&class| !groups[class].is_empty());
-            groups.retain(|rows| !rows.is_empty());
+            of_groups.retain(|class| labels.contains(class));
         }
-        Self {
-            latents: groups,
+        for (group, &class) in of_groups.iter().enumerate() {
+            groups[class] = group;
+        }
+        let (mut latents, mut labels) = (Encoded::new(of_groups.len(), most), labels.iter());
+        encode(&mut |rows| {
+            let mut rows = rows.chunks_exact(dim).zip(&mut labels);
+            rows.try_for_each(|(row, &label)| latents.add(groups[label], row))
+        })?;
+        Ok(Self {
+            latents,
             classes: classes.map(|_| of_groups),
             dim,
-        }
+        })
     }
 
     /// The class of a group, 0 where there are none.
@@ -62,7 +74,8 @@ impl Groups {
 
     /// Records in each group: public where sizes are not released.
     pub(crate) fn sizes(&self) -> Vec<usize> {
-        self.latents.iter().map(|g| g.len() / self.dim).collect()
+        let sizes = self.latents.sizes().iter();
+        sizes.map(|values| values / self.dim).collect()
     }
 }
 
@@ -94,22 +107,31 @@ mod tests {
 
     /// How far a query of two data sets is apart, as a share of what it declares.
     fn moved(query: &impl Query<Records = [Vec<f32>]>, pair: [&Groups; 2]) -> f64 {
-        let [a, b] = pair.map(|groups| query.measure(&groups.latents).unwrap());
+        let [a, b] = pair.map(|groups| groups.latents.measured(query).unwrap());
         assert_eq!(a.before_noise().len(), b.before_noise().len());
         let pairs = a.before_noise().iter().zip(b.before_noise());
         let squared = pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>();
         squared.sqrt() / a.sensitivity_upper()
     }
 
-    /// Groups of records with these labels.
-    fn groups(latents: &[f32], labels: &[u8], sizes_released: bool) -> Groups {
+    /// Groups of records with these labels, in blocks of at most so many records.
+    fn groups_in(most: usize, latents: &[f32], labels: &[u8], sizes_released: bool) -> Groups {
         let images = LabelledImages::new(vec![0; RECORDS], labels.to_vec(), 1, 1, CLASSES).unwrap();
         let records = Records::new(
             Source::Labelled(Arc::new(images)),
             (0..RECORDS).collect(),
             None,
         );
-        Groups::new(latents, 2, &records, Some(CLASSES), sizes_released)
+        let (classes, most) = (Some(CLASSES), most.saturating_mul(2));
+        let groups = Groups::new(2, &records, classes, sizes_released, most, |add| {
+            latents.chunks(6).try_for_each(add)
+        });
+        groups.unwrap()
+    }
+
+    /// In one block.
+    fn groups(latents: &[f32], labels: &[u8], sizes_released: bool) -> Groups {
+        groups_in(usize::MAX, latents, labels, sizes_released)
     }
 
     /// Two data sets that differ in one record, its label included: all that is public of their groups is the same, and
@@ -145,7 +167,8 @@ mod tests {
             let first = groups(&one, &labels, true);
             let known = groups(&one, &labels, false);
             labels[0] = rng.random_range(0..CLASSES as u8);
-            let second = groups(&other, &labels, true);
+            // In blocks of 1 to 8 records: most of the others lie in other blocks than the record.
+            let second = groups_in(1 + number % RECORDS, &other, &labels, true);
             shown |= known.sizes() != groups(&other, &labels, false).sizes();
 
             assert_eq!(first.classes, second.classes);
@@ -156,7 +179,7 @@ mod tests {
                 assert!(share <= 1.0 + 1e-6, "{share}");
                 attained[0] = attained[0].max(share);
             }
-            let queries = first.latents.iter().map(|_| {
+            let queries = (0..first.latents.len()).map(|_| {
                 let slices = Slices::tight(2, 6, rng).unwrap();
                 MarginalQuery::around_gaussian(
                     slices,

@@ -22,6 +22,7 @@ use private_training::RngState;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
+use crate::encoded::Encoded;
 use crate::particles::share;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
@@ -251,10 +252,16 @@ impl<M: Mechanism> Experiment for Run<M> {
         let space = form.trained(&training_images, &flow.cache, session)?;
         flow.public_seconds = start.elapsed().as_secs_f64();
         let private = &flow.split.private;
-        let latents = space.encode_records(private, session)?;
         let classes = flow.shared.conditional.then_some(flow.split.classes);
-        let dim = flow.shared.latent;
-        flow.groups = Groups::new(&latents, dim, private, classes, flow.sizes_released);
+        let (dim, released) = (flow.shared.latent, flow.sizes_released);
+        let most = if M::ADDS_UP {
+            Encoded::BLOCK
+        } else {
+            usize::MAX
+        };
+        flow.groups = Groups::new(dim, private, classes, released, most, |add| {
+            space.encode_parts(private, session, add)
+        })?;
         if !flow.sizes_released {
             flow.particles = share(&flow.groups.sizes(), flow.total_particles());
         }
@@ -267,7 +274,7 @@ impl<M: Mechanism> Experiment for Run<M> {
         let weights = self.flow.space.as_ref().map(Space::weights);
         Ok(Fingerprint {
             records: self.flow.split.private.fingerprint()?,
-            encoded: weights.map(|weights| (weights, self.flow.groups.latents.clone())),
+            encoded: weights.map(|weights| (weights, self.flow.groups.latents.sums())),
         })
     }
 

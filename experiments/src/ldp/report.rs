@@ -72,8 +72,8 @@ pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report,
             let labels = (run.noise_model.classes() > 0).then_some(&groups[..]);
             if let Some(flags) = run.score.as_ref().filter(|flags| !flags.quick_scores) {
                 let private = match &run.clean.private {
-                    Some(Rows::Images(private)) => private,
-                    _ => images,
+                    Some(Rows::Images(private)) => Some(&**private),
+                    _ => None,
                 };
                 let scored = score(images, &bright, labels, private, flags, session)?;
                 report.metrics.extend(metrics(&scored));

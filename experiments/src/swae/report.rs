@@ -117,7 +117,7 @@ fn judge(
         &run.data.test,
         &samples.pixels,
         labels.as_deref(),
-        &run.data.train,
+        Some(&run.data.train),
         &judging.score,
         session,
     )?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use data::export::Format;
 use data::pictures::{Form, Pictures};
 use data::split::{Records as _, Use};
-use data::{DataError, DatasetKind, LabelledImages, LoadOptions, Shapes, Units};
+use data::{DataError, DatasetKind, LabelledImages, LoadOptions, Shapes, StoredImages, Units};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::progress::Progress;
 use lab::session::{Used, bounded, name_of_path};
@@ -28,7 +28,7 @@ const PROCESSES: [&str; 4] = ["strokes", "silhouettes", "leaves", "spectra"];
 /// What a run reads.
 pub(super) struct Input {
     /// Private images; of each unit no more than count.
-    pub images: LabelledImages,
+    pub images: StoredImages,
     /// How many neighbours there are: units, or images.
     pub units: usize,
     /// The names of the classes; none where images have none.
@@ -100,7 +100,7 @@ impl Input {
         let used = Used::new(what, name, &sha256, Use::AllPublic);
         self.note("test", used)?;
         self.public += ", and the test images that --test names";
-        Ok(pictures.images)
+        pictures.images.whole().or_failed()
     }
 
     /// Notes public images, which must not be the private ones.
@@ -123,7 +123,7 @@ impl Input {
             Form::Folders | Form::Flat => vec![Format::Png],
             Form::Npz => vec![Format::Npz],
             // Idx files hold grey images.
-            Form::Idx if self.images.channels() > 1 => vec![Format::Npz],
+            Form::Idx if self.images.shape()[0] > 1 => vec![Format::Npz],
             Form::Idx => vec![Format::Idx],
         }
     }
@@ -139,7 +139,7 @@ pub(super) fn named(kind: DatasetKind, data_dir: Option<&Path>) -> Result<Input,
             .map(|class| class.to_string())
             .collect(),
         units: 0,
-        images: data.train,
+        images: data.train.into(),
         form: Form::Idx,
         test: Some(data.test),
         used: vec![used],
@@ -160,7 +160,7 @@ pub(super) fn cifar10(data_dir: Option<&Path>) -> Result<Input, Failure> {
         images: train.images,
         classes: train.classes,
         form: Form::Folders,
-        test: Some(test.images),
+        test: Some(test.images.whole().or_failed()?),
         used: vec![Used::new(CIFAR10, CIFAR10, &sha256, Use::AllPrivate)],
         public: KNOWN.into(),
     })
@@ -180,7 +180,7 @@ fn drawn() -> Result<Input, Failure> {
     let sha256 = images.sha256().or_failed()?;
     Ok(Input {
         units: 0,
-        images,
+        images: images.into(),
         classes: PROCESSES.map(String::from).to_vec(),
         form: Form::Folders,
         test: Some(draw(2, DRAWN_TESTS)?),

@@ -46,18 +46,18 @@ impl Synth {
     /// Features of the private images, part by part.
     fn embed(&self, query: &Embeddings, session: &Session) -> Result<SensitiveVector, Failure> {
         let images = &self.input.images;
-        let places: Vec<usize> = (0..images.len()).collect();
         let mut stopped = Ok(());
-        let progress = Progress::new(places.chunks(PART).len() as u64);
-        let parts = places.chunks(PART).map_while(|part| {
-            stopped = session.interrupt.check("features were measured");
+        let progress = Progress::new(images.len().div_ceil(PART) as u64);
+        let parts = images.blocks(PART).map_while(|part| {
             progress.step();
-            let mut groups = vec![Vec::new(); images.classes()];
-            for &place in part {
-                let group = usize::from(images.labels()[place]);
-                groups[group].extend(images.gather(&[place])?);
+            let checked = session.interrupt.check("features were measured");
+            let part = checked.and(part.or_failed());
+            let part = part.map_err(|failure| stopped = Err(failure)).ok()?;
+            let mut groups = vec![Vec::new(); part.classes()];
+            for (place, &label) in part.labels().iter().enumerate() {
+                groups[usize::from(label)].extend(part.image(place)?);
             }
-            stopped.is_ok().then_some(groups)
+            Some(groups)
         });
         let measured = query.measure_parts(parts);
         progress.finish();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use data::pictures::{Classes, MAX_CLASSES};
-use data::split::{Records as _, Use};
+use data::split::Use;
 use data::{DatasetKind, LabelledImages, Shapes};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Used, bounded, name_of_path};
@@ -81,7 +81,7 @@ impl PublicImages {
                     used: Use::AllPublic,
                     ..used
                 });
-                (known.images, used.next_back())
+                (known.images.whole().or_failed()?, used.next_back())
             }
             None => {
                 let (images, used) = in_folder(Path::new(name), shape)?;
@@ -129,5 +129,5 @@ fn in_folder(path: &Path, shape: ImageShape) -> Result<(LabelledImages, Used), F
         &sha256,
         Use::AllPublic,
     );
-    Ok((images, used))
+    Ok((images.whole().or_failed()?, used))
 }

@@ -1,6 +1,6 @@
 //! What is shown of a copy.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Picture, Report, Session};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -68,12 +68,16 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         let caption = "The same samples as the copy has them: varied at random, for learning";
         pictures.push(run.picture(&pixels, of, "varied.png", caption)?);
     }
+    let private = match run.score.reads_private() {
+        Some(_) => Some(run.input.images.whole().or_failed()?),
+        None => None,
+    };
     let scored = match &run.input.test {
         Some(test) if !run.score.quick_scores => Some(score(
             test,
             &pixels,
             labels.as_deref(),
-            &run.input.images,
+            private.as_ref(),
             &run.score,
             session,
         )?),

@@ -29,6 +29,7 @@ use super::public::PublicImages;
 use super::report;
 use super::same_input;
 use super::settings::{Flags, Settings};
+use crate::encoded::Encoded;
 use crate::export;
 use crate::flow::{apportion, normalise};
 use crate::latents::Latents;
@@ -49,6 +50,8 @@ const MOST_VALUES: usize = 50_000_000;
 const SAMPLES: usize = 100_000;
 /// Images that are encoded at once.
 const PART: usize = 250;
+/// Images that are scored at once.
+const SCORED_AT_ONCE: usize = 5000;
 /// Where the copy lies in the run's folder.
 const COPY: &str = "copy";
 
@@ -74,7 +77,7 @@ pub(crate) struct Synth {
     /// Public randomness.
     pub(super) rng: ChaCha20Rng,
     /// Latents of private images by class, once they are encoded.
-    groups: Vec<Vec<f32>>,
+    groups: Encoded,
     /// Those of the copy.
     pub(super) made: Latents,
     /// What makes the copy without latents.
@@ -170,9 +173,7 @@ impl Synth {
         query: &impl Query<Records = [Vec<f32>], Answer = (Gaussians, Vec<f64>)>,
         session: &mut Session,
     ) -> Result<(Gaussians, Vec<f64>), Failure> {
-        session.release(self, name, query, |run, _| {
-            query.measure(&run.groups).or_failed()
-        })
+        session.release(self, name, query, |run, _| run.groups.measured(query))
     }
 
     /// How many private images of each class a classifier knows that learned from samples, with noise, and how many it does
@@ -189,17 +190,23 @@ impl Synth {
         let labels: Vec<u8> = labels.iter().map(|&label| label as u8).collect();
         let table = private_score::query(self.input.classes.len(), self.most)?;
         let counts = session.release(self, SCORE, &table, |run, session| {
-            let images = &run.input.images;
-            let settings = downstream::Settings::default();
-            let found = Learner::Convolutional.predicted(
-                pixels,
-                &labels,
-                images,
-                &settings,
-                &session.interrupt,
-            )?;
-            let labels = images.labels().iter().map(|&label| label.into());
-            let cells = private_score::cells(labels, found.into_iter().map(usize::from));
+            let mut cells = Vec::new();
+            let mut found = None;
+            for block in run.input.images.blocks(SCORED_AT_ONCE) {
+                let block = block.or_failed()?;
+                let settings = downstream::Settings::default();
+                if found.is_none() {
+                    let interrupt = &session.interrupt;
+                    let learner = Learner::Convolutional;
+                    found = Some(learner.learned(pixels, &labels, &block, &settings, interrupt)?);
+                }
+                let found = found
+                    .iter()
+                    .flat_map(|found| found(&block))
+                    .map(usize::from);
+                let labels = block.labels().iter().map(|&label| label.into());
+                cells.extend(private_score::cells(labels, found));
+            }
             table.measure(&cells).or_failed()
         })?;
         Ok(Some(counts))
@@ -230,16 +237,17 @@ impl Synth {
     }
 
     /// Latents of the private images, by class.
-    fn encode(&self, session: &Session) -> Result<Vec<Vec<f32>>, Failure> {
+    fn encode(&self, session: &Session) -> Result<Encoded, Failure> {
         let (images, space) = (&self.input.images, self.space()?);
-        let mut groups = vec![Vec::new(); images.classes()];
-        let places: Vec<usize> = (0..images.len()).collect();
-        for part in places.chunks(PART) {
+        let mut groups = Encoded::new(images.classes(), Encoded::BLOCK);
+        for part in images.blocks(PART) {
             session.interrupt.check("images were encoded")?;
-            let pixels = images.gather(part).unwrap_or_default();
+            let part = part.or_failed()?;
+            let places: Vec<usize> = (0..part.len()).collect();
+            let pixels = part.gather(&places).unwrap_or_default();
             let rows = space.encode_host(&pixels, &session.chosen.device);
-            for (row, &place) in rows.chunks_exact(space.latent()).zip(part) {
-                groups[usize::from(images.labels()[place])].extend_from_slice(row);
+            for (row, &label) in rows.chunks_exact(space.latent()).zip(part.labels()) {
+                groups.add(usize::from(label), row)?;
             }
         }
         Ok(groups)
@@ -340,7 +348,7 @@ impl Experiment for Synth {
             releaser: releaser(plan, settings.insecure_noise_seed)?,
             score: flags.score.clone(),
             score_share,
-            groups: Vec::new(),
+            groups: Encoded::new(0, 0),
             generated: None,
             made: Latents {
                 rows: Vec::new(),
@@ -443,14 +451,10 @@ impl Experiment for Synth {
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        let images = &self.input.images;
-        let records = [images.pixels(), images.labels()].concat();
+        let space = self.space.as_ref();
         Ok(Fingerprint {
-            encoded: self
-                .space
-                .as_ref()
-                .map(|space| (space.weights(), self.groups.clone())),
-            ..Fingerprint::of(&records)
+            records: self.input.images.sha256().or_failed()?,
+            encoded: space.map(|space| (space.weights(), self.groups.sums())),
         })
     }
 

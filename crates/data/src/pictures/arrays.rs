@@ -12,7 +12,7 @@ use crate::features::{ADVICE, class, class_bound, row};
 use crate::folder::decode;
 use crate::npy::NpyStream;
 use crate::stream::RecordStream;
-use crate::{DataError, LabelledImages, idx};
+use crate::{DataError, Stored, StoredImages, idx};
 
 /// Images that are read, and told of, at once.
 const BLOCK: usize = 500;
@@ -22,6 +22,7 @@ pub(super) fn npz(
     path: &Path,
     public: &Public,
     done: &(dyn Fn(usize) + Sync),
+    mut pixels: Stored<u8>,
 ) -> Result<Pictures, DataError> {
     let file = path.display().to_string();
     let refuse = |why: &dyn std::fmt::Display| {
@@ -74,12 +75,11 @@ pub(super) fn npz(
     }
     check_pair((&name, count as u64), (&file, labels.len() as u64))?;
     let to = Target::of(&file, public, [channels, height, width])?;
-    let mut pixels = Vec::with_capacity(count * to.image_size());
     let mut read = 0;
     while read < count {
         let block = images.next(BLOCK)?.values;
         let bytes: Vec<u8> = block.into_iter().map(|value| value as u8).collect();
-        read += to.append(&bytes, &mut pixels);
+        read += to.append(&bytes, &mut pixels)?;
         done(read);
     }
     to.pictures(pixels, labels, classes, Form::Npz)
@@ -90,6 +90,7 @@ pub(super) fn idx(
     path: &Path,
     public: &Public,
     done: &(dyn Fn(usize) + Sync),
+    mut pixels: Stored<u8>,
 ) -> Result<Pictures, DataError> {
     let file = path.display().to_string();
     let name = path
@@ -112,9 +113,11 @@ pub(super) fn idx(
         (&labels_file, labels.len() as u64),
     )?;
     let to = Target::of(&file, public, [1, images.height, images.width])?;
-    let mut pixels = Vec::with_capacity(images.count * to.image_size());
-    to.append(&images.pixels, &mut pixels);
-    done(images.count);
+    let mut read = 0;
+    for block in images.pixels.chunks(BLOCK * images.height * images.width) {
+        read += to.append(block, &mut pixels)?;
+        done(read);
+    }
     to.pictures(pixels, labels, classes, Form::Idx)
 }
 
@@ -153,12 +156,8 @@ impl Target {
         }
     }
 
-    fn image_size(&self) -> usize {
-        self.channels * self.side * self.side
-    }
-
     /// Appends images `[n, h, w, channels]` as `[n, channels, side, side]`, and says how many.
-    fn append(&self, images: &[u8], pixels: &mut Vec<u8>) -> usize {
+    fn append(&self, images: &[u8], pixels: &mut Stored<u8>) -> Result<usize, DataError> {
         let [channels, height, width] = self.from;
         let size = channels * height * width;
         let image = |bytes: &[u8]| {
@@ -171,24 +170,22 @@ impl Target {
             decode::square(image.unwrap_or_default(), self.side, self.channels)
         };
         let parts: Vec<Vec<u8>> = images.par_chunks_exact(size).map(image).collect();
-        let count = parts.len();
-        parts.into_iter().for_each(|part| pixels.extend(part));
-        count
+        pixels.add(&parts.concat())?;
+        Ok(parts.len())
     }
 
     fn pictures(
         self,
-        pixels: Vec<u8>,
+        pixels: Stored<u8>,
         labels: Vec<u8>,
         classes: Vec<String>,
         form: Form,
     ) -> Result<Pictures, DataError> {
         let shape = [self.channels, self.side, self.side];
-        let names = (0..labels.len()).map(|place| place.to_string()).collect();
         Ok(Pictures {
-            images: LabelledImages::planes(pixels, labels, shape, classes.len())?,
+            images: StoredImages::new(pixels, labels, shape, classes.len())?,
             classes,
-            names,
+            paths: Vec::new(),
             form,
         })
     }

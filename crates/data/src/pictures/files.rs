@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,13 +13,16 @@ use rayon::prelude::*;
 use super::{Classes, Form, Pictures, Public, check_classes};
 use crate::error::{check_side, empty, io, unfit};
 use crate::folder::{decode, scan};
-use crate::{DataError, LabelledImages};
+use crate::{DataError, Stored, StoredImages};
 
 /// The most bytes of all files of an archive: 4 GiB.
 const MAX_BYTES: u64 = 4 << 30;
 
-/// A file by its path in the folder or the archive, with its content where that was read already.
-type Held = (PathBuf, Option<Vec<u8>>);
+/// Files that are decoded at once.
+const BLOCK: usize = 500;
+
+/// A file by its path in the folder or the archive, with the place of its content where that was read already.
+type Held = (PathBuf, Option<Range<usize>>);
 
 /// The images of a folder, or of the `archive` of that name.
 pub(super) fn read(
@@ -26,6 +30,7 @@ pub(super) fn read(
     archive: Option<&mut dyn Read>,
     public: &Public,
     done: &(dyn Fn(usize) + Sync),
+    mut pixels: Stored<u8>,
 ) -> Result<Pictures, DataError> {
     let asked = |what, flag| {
         DataError::Request(format!(
@@ -43,8 +48,9 @@ pub(super) fn read(
     if ![1, 3].contains(&channels) {
         return Err(unfit("channels of an image", "1 or 3", channels));
     }
+    let mut contents = Stored::beyond(pixels.most);
     let (files, mut folders) = match archive {
-        Some(reader) => unpack(path, reader)?,
+        Some(reader) => (unpack(path, reader, &mut contents)?, BTreeSet::new()),
         None => listing(path)?,
     };
     if files.is_empty() {
@@ -106,26 +112,24 @@ pub(super) fn read(
     let image = |(file, held): &Held| {
         let name = format!("{}", path.join(file).display());
         let bytes = match held {
-            Some(bytes) => decode::image(&name, bytes),
+            Some(place) => decode::image(&name, &contents.read(place.clone())?),
             None => decode::image(&name, &decode::read(&path.join(file), &name)?),
         };
         let image = decode::square(bytes?, side, channels);
         done(1 + decoded.fetch_add(1, Ordering::Relaxed));
         Ok(image)
     };
-    let images: Result<Vec<Vec<u8>>, DataError> = files.par_iter().map(image).collect();
-    let names_of_files = files.iter().map(|(file, _)| {
+    for part in files.chunks(BLOCK) {
+        let images: Result<Vec<Vec<u8>>, DataError> = part.par_iter().map(image).collect();
+        pixels.add(&images?.concat())?;
+    }
+    let paths = files.iter().map(|(file, _)| {
         let parts: Vec<_> = file.iter().map(|part| part.to_string_lossy()).collect();
         parts.join("/")
     });
     Ok(Pictures {
-        images: LabelledImages::planes(
-            images?.concat(),
-            labels,
-            [channels, side, side],
-            names.len().max(1),
-        )?,
-        names: names_of_files.collect(),
+        images: StoredImages::new(pixels, labels, [channels, side, side], names.len().max(1))?,
+        paths: paths.collect(),
         form: if flat { Form::Flat } else { Form::Folders },
         classes: names,
     })
@@ -150,7 +154,11 @@ fn listing(root: &Path) -> Result<(Vec<Held>, BTreeSet<String>), DataError> {
 }
 
 /// The image files of a tar archive, without a folder that is around all of them, in the order of their paths.
-fn unpack(path: &Path, reader: &mut dyn Read) -> Result<(Vec<Held>, BTreeSet<String>), DataError> {
+fn unpack(
+    path: &Path,
+    reader: &mut dyn Read,
+    contents: &mut Stored<u8>,
+) -> Result<Vec<Held>, DataError> {
     let failed = io(path, "read the archive");
     let mut reader = BufReader::new(reader);
     let gzip = reader
@@ -192,9 +200,10 @@ fn unpack(path: &Path, reader: &mut dyn Read) -> Result<(Vec<Held>, BTreeSet<Str
                 "more",
             ));
         }
+        contents.add(&bytes)?;
         files.push((
             name.iter().filter(|part| *part != ".").collect(),
-            Some(bytes),
+            Some(contents.len() - bytes.len()..contents.len()),
         ));
     }
     let around = |files: &[Held]| {
@@ -216,5 +225,5 @@ fn unpack(path: &Path, reader: &mut dyn Read) -> Result<(Vec<Held>, BTreeSet<Str
             path.display()
         )));
     }
-    Ok((files, BTreeSet::new()))
+    Ok(files)
 }

@@ -20,7 +20,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::{open, unfit};
-use crate::{DataError, LabelledImages, LoadOptions};
+use crate::{DataError, LoadOptions, Stored, StoredImages};
 
 /// The most classes.
 pub const MAX_CLASSES: usize = 256;
@@ -62,14 +62,14 @@ pub enum Form {
 }
 
 /// Images with what is known of them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct Pictures {
     /// The images; all of class 0 where they have no classes.
-    pub images: LabelledImages,
+    pub images: StoredImages,
     /// The names of the classes; none for images without.
     pub classes: Vec<String>,
-    /// A name for each image: its path below the folder, or its number.
-    pub names: Vec<String>,
+    /// The path of each image below the folder; none for arrays.
+    pub paths: Vec<String>,
     /// The form that they came in.
     pub form: Form,
 }
@@ -111,15 +111,33 @@ impl Pictures {
         public: &Public,
         done: &(dyn Fn(usize) + Sync),
     ) -> Result<Self, DataError> {
+        Self::read_beyond(path, public, done, Stored::<u8>::IN_MEMORY)
+    }
+
+    /// As [`Pictures::read`], with at most so many bytes of pixels in memory.
+    #[doc(hidden)]
+    pub fn read_beyond(
+        path: &Path,
+        public: &Public,
+        done: &(dyn Fn(usize) + Sync),
+        in_memory: usize,
+    ) -> Result<Self, DataError> {
+        let pixels = Stored::beyond(in_memory);
         if path.is_dir() {
-            files::read(path, None, public, done)
+            files::read(path, None, public, done, pixels)
         } else if !is_array(path) {
-            files::read(path, Some(&mut open(path)?), public, done)
+            files::read(path, Some(&mut open(path)?), public, done, pixels)
         } else if named(path, &[".npz"]) {
-            arrays::npz(path, public, done)
+            arrays::npz(path, public, done, pixels)
         } else {
-            arrays::idx(path, public, done)
+            arrays::idx(path, public, done, pixels)
         }
+    }
+
+    /// The name of an image: its path, or its number.
+    pub fn name(&self, place: usize) -> String {
+        let number = || place.to_string();
+        self.paths.get(place).cloned().unwrap_or_else(number)
     }
 
     /// The training images of CIFAR-10 and its test images, of 32 x 32 pixels in colour (Krizhevsky 2009).
@@ -142,6 +160,7 @@ impl Pictures {
                 Some(&mut bytes as &mut dyn Read),
                 &public,
                 done,
+                Stored::default(),
             )
         };
         match &options.fetch("cifar10", false)?[..] {

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::Pictures;
 use crate::error::io;
 use crate::units::Units;
-use crate::{DataError, LabelledImages};
+use crate::{DataError, StoredImages};
 
 impl Units {
     /// By the names of images: `unit` gives that of a name, or nothing.
@@ -17,8 +17,9 @@ impl Units {
         pictures: &Pictures,
         unit: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, DataError> {
-        let of = pictures.names.iter().map(|name| {
-            let unit = unit(name).filter(|unit| !unit.is_empty());
+        let of = (0..pictures.images.len()).map(|place| {
+            let name = pictures.name(place);
+            let unit = unit(&name).filter(|unit| !unit.is_empty());
             unit.ok_or_else(|| {
                 DataError::Record(format!("{name}: this image has no unit; give each one"))
             })
@@ -27,7 +28,7 @@ impl Units {
         Ok(Self::of_texts(of.iter().map(String::as_str)))
     }
 
-    /// By a CSV file with a line of names above: its first column names images as [`Pictures::names`] does, and `column`
+    /// By a CSV file with a line of names above: its first column names images as [`Pictures::name`] does, and `column`
     /// their units, the second where it is `None`.
     ///
     /// # Errors
@@ -76,13 +77,7 @@ impl Units {
     ///
     /// # Errors
     /// [`DataError::Request`] for other images, and for `most` of 0.
-    pub fn bounded(
-        &self,
-        images: &LabelledImages,
-        most: usize,
-    ) -> Result<LabelledImages, DataError> {
-        let sum = |place| Self::sum(images.image_bytes(place).unwrap_or_default());
-        let sums: Vec<_> = (0..images.len()).map(sum).collect();
-        images.select(&self.kept(most, &sums)?)
+    pub fn bounded(&self, images: &StoredImages, most: usize) -> Result<StoredImages, DataError> {
+        images.select(&self.kept(most, &images.each(Self::sum)?)?)
     }
 }

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
@@ -22,15 +23,38 @@ pub trait Records {
 /// The SHA-256 of a kind of records, the numbers of its header, and the parts of its body; numbers
 /// as 8 bytes, the lowest first.
 pub(crate) fn digest(kind: &str, header: &[usize], parts: &[&[u8]]) -> String {
+    let mut hash = started(kind, header);
+    for part in parts {
+        hash.update(part);
+    }
+    hex(hash.finalize())
+}
+
+fn started(kind: &str, header: &[usize]) -> Sha256 {
     let mut hash = Sha256::new();
     hash.update(kind);
     for &number in header {
         hash.update((number as u64).to_le_bytes());
     }
-    for part in parts {
-        hash.update(part);
+    hash
+}
+
+/// Over `sliver images 1`, the number of images, height, width and classes, and of channels where there are several (8
+/// bytes each, the lowest first), the pixels and the labels.
+pub(crate) fn image_digest<'a>(
+    [channels, height, width]: [usize; 3],
+    classes: usize,
+    pixels: impl IntoIterator<Item = Result<Cow<'a, [u8]>, DataError>>,
+    labels: &[u8],
+) -> Result<String, DataError> {
+    let mut header = vec![labels.len(), height, width, classes];
+    header.extend(Some(channels).filter(|&channels| channels > 1));
+    let mut hash = started("sliver images 1", &header);
+    for block in pixels {
+        hash.update(block?);
     }
-    hex(hash.finalize())
+    hash.update(labels);
+    Ok(hex(hash.finalize()))
 }
 
 /// The SHA-256 of a file, which may be longer than memory.
@@ -48,21 +72,15 @@ pub(crate) fn file_digest(path: &Path) -> Result<[u8; 32], DataError> {
     }
 }
 
-/// The sum is over `sliver images 1`, the number of images, height, width and classes, and of channels where there are
-/// several (8 bytes each, the lowest first), the pixels and the labels; the strata are the labels.
+/// The strata are the labels.
 impl Records for LabelledImages {
     fn count(&self) -> usize {
         self.len()
     }
 
     fn sha256(&self) -> Result<String, DataError> {
-        let mut header = vec![self.len(), self.height(), self.width(), self.classes()];
-        header.extend(Some(self.channels()).filter(|&channels| channels > 1));
-        Ok(digest(
-            "sliver images 1",
-            &header,
-            &[self.pixels(), self.labels()],
-        ))
+        let pixels = [Ok(Cow::Borrowed(self.pixels()))];
+        image_digest(self.shape(), self.classes(), pixels, self.labels())
     }
 
     fn strata(&self) -> Option<Vec<usize>> {

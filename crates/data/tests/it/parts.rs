@@ -61,7 +61,7 @@ fn parquet_parts(folder: &Path) -> Vec<u16> {
 }
 
 fn codes(table: &StoredTable) -> Vec<u16> {
-    let blocks = table.blocks().unwrap().map(Result::unwrap);
+    let blocks = table.blocks().map(Result::unwrap);
     blocks.flat_map(|block| block.into_owned()).collect()
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use data::Units;
 use data::pictures::{Classes, Form, Pictures, Public};
+use data::split::Records as _;
 use data::{LabelledImages, idx};
 use image::{ImageBuffer, Luma, Rgb, RgbImage};
 use test_support::says;
@@ -25,8 +26,28 @@ fn counted(classes: usize) -> Public {
     }
 }
 
+/// In memory, and in a file: the same images, or the same fault.
 fn read(path: &Path, public: &Public) -> Result<Pictures, String> {
-    Pictures::read(path, public, &|_| {}).map_err(|e| e.to_string())
+    let read = |in_memory| {
+        Pictures::read_beyond(path, public, &|_| {}, in_memory).map_err(|e| e.to_string())
+    };
+    match (read(usize::MAX), read(1000)) {
+        (Ok(memory), Ok(file)) => {
+            assert_eq!(whole(&memory), whole(&file));
+            let sum = whole(&file).sha256().unwrap();
+            assert_eq!(
+                [&memory, &file].map(|p| p.images.sha256().unwrap()),
+                [&*sum; 2]
+            );
+            Ok(file)
+        }
+        (Err(memory), Err(file)) if memory == file => Err(file),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn whole(pictures: &Pictures) -> LabelledImages {
+    pictures.images.whole().unwrap()
 }
 
 fn save(folder: &Path, name: &str, red: u8) {
@@ -39,12 +60,10 @@ fn save(folder: &Path, name: &str, red: u8) {
 
 /// The first value of each image, and its label.
 fn firsts(pictures: &Pictures) -> Vec<(u8, u8)> {
-    let size = pictures.images.image_size();
-    let first = pictures.images.pixels().iter().step_by(size);
-    first
-        .copied()
-        .zip(pictures.images.labels().iter().copied())
-        .collect()
+    let images = whole(pictures);
+    let first = images.pixels().iter().step_by(images.image_size());
+    let labels = images.labels().iter().copied();
+    first.copied().zip(labels).collect()
 }
 
 #[test]
@@ -58,7 +77,7 @@ fn a_folder_a_class_at_any_depth_and_a_folder_of_files() {
         (found.form, &found.classes[..]),
         (Form::Folders, &["cat".into(), "dog".into()][..])
     );
-    assert_eq!(found.names, ["cat/2.png", "cat/deep/1.png", "dog/1.PNG"]);
+    assert_eq!(found.paths, ["cat/2.png", "cat/deep/1.png", "dog/1.PNG"]);
     assert_eq!(firsts(&found), [(2, 0), (1, 0), (3, 1)]);
     let named = |names: &[&str]| Public {
         classes: Classes::Named(names.iter().map(|name| name.to_string()).collect()),
@@ -72,7 +91,7 @@ fn a_folder_a_class_at_any_depth_and_a_folder_of_files() {
     );
     // Which classes of a list have no image is private: no error tells it.
     let more = read(folder.path(), &named(&["dog", "cat", "cow"])).unwrap();
-    assert_eq!(more.images.class_sizes(), [1, 2, 0]);
+    assert_eq!(whole(&more).class_sizes(), [1, 2, 0]);
     fs::create_dir(folder.path().join("empty")).unwrap();
     says(
         &read(folder.path(), &public(32, 3)).unwrap_err(),
@@ -96,7 +115,7 @@ fn depth_colour_and_orientation_are_those_of_the_picture() {
     let deep: ImageBuffer<Luma<u16>, Vec<u16>> = ImageBuffer::from_pixel(8, 8, Luma([257 * 100]));
     deep.save(folder.path().join("deep.png")).unwrap();
     let found = read(folder.path(), &public(8, 3)).unwrap();
-    assert_eq!(found.images.pixels(), [100; 192]);
+    assert_eq!(whole(&found).pixels(), [100; 192]);
     // White above and black below; EXIF tag 0x0112 says that it hangs upside down.
     let mut picture = RgbImage::from_pixel(16, 16, Rgb([255; 3]));
     (0..16).for_each(|x| (8..16).for_each(|y| picture.put_pixel(x, y, Rgb([0; 3]))));
@@ -115,7 +134,8 @@ fn depth_colour_and_orientation_are_those_of_the_picture() {
     let own = tempfile::tempdir().unwrap();
     fs::write(own.path().join("turned.jpg"), turned).unwrap();
     let found = read(own.path(), &public(16, 1)).unwrap();
-    let pixels = found.images.pixels();
+    let found = whole(&found);
+    let pixels = found.pixels();
     assert!(
         pixels[0] < 30 && pixels[255] > 225,
         "{} {}",
@@ -141,7 +161,8 @@ fn an_archive_is_the_folder_that_was_packed() {
         read(&path, &public(32, 3)).unwrap(),
         read(&folder, &public(32, 3)).unwrap(),
     );
-    assert_eq!(packed, plain);
+    assert_eq!(whole(&packed), whole(&plain));
+    assert_eq!((packed.paths, packed.classes), (plain.paths, plain.classes));
     let twice = home.path().join("twice.tar");
     let mut archive = tar::Builder::new(File::create(&twice).unwrap());
     for _ in 0..2 {
@@ -198,19 +219,14 @@ fn arrays_say_their_size_and_are_told_their_classes() {
         &[grey.clone(), ("labels.npy", "<i8", "(3,)", labels.clone())],
     );
     let found = read(&path, &counted(3)).unwrap();
-    assert_eq!((&found.images, found.form), (&images, Form::Npz));
-    assert_eq!(
-        (found.classes, found.names),
-        (
-            ["0", "1", "2"].map(String::from).to_vec(),
-            ["0", "1", "2"].map(String::from).to_vec()
-        )
-    );
+    assert_eq!((&whole(&found), found.form), (&images, Form::Npz));
+    assert_eq!(found.classes, ["0", "1", "2"]);
+    assert_eq!([0, 1, 2].map(|place| found.name(place)), ["0", "1", "2"]);
     // Channels last become channels first.
     let last = images.pixels().iter().flat_map(|&p| [p, 0, 255]).collect();
     let colour = ("images.npy", "|u1", "(3, 32, 32, 3)", last);
     npz(&path, &[colour, ("labels.npy", "<i8", "(3,)", labels)]);
-    let found = read(&path, &counted(3)).unwrap().images;
+    let found = whole(&read(&path, &counted(3)).unwrap());
     assert_eq!(found.shape(), [3, 32, 32]);
     assert_eq!(
         found.image_bytes(1).unwrap()[..1024],
@@ -256,7 +272,7 @@ fn arrays_say_their_size_and_are_told_their_classes() {
     );
     fs::write(at("own-labels-idx1-ubyte.gz"), second).unwrap();
     let found = read(&at("own-images-idx3-ubyte.gz"), &counted(3)).unwrap();
-    assert_eq!((found.images, found.form), (images, Form::Idx));
+    assert_eq!((whole(&found), found.form), (images, Form::Idx));
     says(
         &read(&at("own-images-idx3-ubyte.gz"), &counted(2)).unwrap_err(),
         &["index 1", "0 to 1"],
@@ -339,6 +355,7 @@ fn units_are_named_for_each_image_and_bounded_each_by_itself() {
     assert_eq!(units.count(), 2);
     let kept = |most| -> Vec<u8> {
         let images = units.bounded(&all.images, most).unwrap();
+        let images = images.whole().unwrap();
         images
             .pixels()
             .iter()
@@ -353,15 +370,8 @@ fn units_are_named_for_each_image_and_bounded_each_by_itself() {
     assert!(kept(1).contains(&3));
     // Which images of one unit are kept depends on no other unit.
     let fewer = all.images.select(&[0, 1, 3]).unwrap();
-    let ann = Units::of_names(
-        &Pictures {
-            images: fewer.clone(),
-            names: vec!["a".into(); 3],
-            ..all.clone()
-        },
-        |n| Some(n.into()),
-    );
-    let two = ann.unwrap().bounded(&fewer, 2).unwrap();
+    let ann = Units::of_texts(["ann"; 3]);
+    let two = ann.bounded(&fewer, 2).unwrap().whole().unwrap();
     let two: Vec<u8> = two
         .pixels()
         .iter()
@@ -395,4 +405,53 @@ fn units_are_named_for_each_image_and_bounded_each_by_itself() {
         &refused(&format!("{csv}cat/bob-1.png,3,eve\n"), None),
         &["line 6", "there before"],
     );
+}
+
+/// Block by block, some of them, and the first ones: as of those in memory.
+#[test]
+fn what_is_taken_of_images_in_a_file_is_what_is_taken_of_those_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    for place in 0..7_u8 {
+        save(
+            folder.path(),
+            &format!("{}/{place}.png", place % 3),
+            9 * place,
+        );
+    }
+    let mut images = read(folder.path(), &public(32, 3)).unwrap().images;
+    let memory = images.whole().unwrap();
+    for length in [1, 3, 7, 8] {
+        let blocks: Vec<_> = images.blocks(length).map(Result::unwrap).collect();
+        assert_eq!(blocks.len(), 7_usize.div_ceil(length));
+        let part = |block: &LabelledImages| (block.pixels().to_vec(), block.labels().to_vec());
+        let (pixels, labels): (Vec<_>, Vec<_>) = blocks.iter().map(part).unzip();
+        assert_eq!(
+            (&*pixels.concat(), &*labels.concat()),
+            (memory.pixels(), memory.labels())
+        );
+    }
+    let some = images.select(&[5, 0, 5]).unwrap().whole().unwrap();
+    assert_eq!(some, memory.select(&[5, 0, 5]).unwrap());
+    says(&images.select(&[7]).unwrap_err(), &["index 7", "0 to 6"]);
+    images.truncate(2).unwrap();
+    assert_eq!(images.whole().unwrap(), memory.select(&[0, 1]).unwrap());
+    assert!(images.truncate(3).is_err());
+}
+
+/// A folder for temporary files that is not there, which another process is told of.
+#[test]
+fn a_temporary_file_that_cannot_be_written_is_an_error_that_says_where() {
+    const NONE: &str = "/no/such/folder";
+    if std::env::temp_dir() != Path::new(NONE) {
+        let test = "pictures::a_temporary_file_that_cannot_be_written_is_an_error_that_says_where";
+        let program = std::env::current_exe().unwrap();
+        let mut again = std::process::Command::new(program);
+        let ended = again.args([test, "--exact"]).env("TMPDIR", NONE).output();
+        return assert!(ended.as_ref().unwrap().status.success(), "{ended:?}");
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pictures-no-temporary-folder");
+    save(&folder, "1.png", 1);
+    let read = |in_memory| Pictures::read_beyond(&folder, &public(8, 1), &|_| {}, in_memory);
+    assert!(read(64).is_ok());
+    says(&read(63).unwrap_err(), &[NONE, "TMPDIR"]);
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::hex;
 use crate::backend::Backend;
 use crate::diagnostic::Failure;
+use crate::session::floats_to_bytes;
 
 /// What a run is: a checkpoint of another one is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,24 +55,12 @@ impl Identity {
         })
     }
 
-    /// The identity of a run whose records are `latents` of an encoder of some `weights` when they meet
-    /// the noise. With other weights the run is another one; other latents of the same weights, as by
-    /// another device, need new noise.
-    pub fn encoded<'l>(
-        mut self,
-        weights: &[f32],
-        latents: impl IntoIterator<Item = &'l Vec<f32>>,
-    ) -> Self {
-        let bytes = |values: &[f32]| -> Vec<u8> {
-            values
-                .iter()
-                .flat_map(|value| value.to_le_bytes())
-                .collect()
-        };
-        self.encoder = hex(&bytes(weights));
-        let groups = latents.into_iter().map(|group| hex(&bytes(group)));
-        let met: String = std::iter::once(self.program).chain(groups).collect();
-        self.program = hex(met.as_bytes());
+    /// The identity of a run whose records are latents of an encoder of some `weights` when they meet
+    /// the noise, with these SHA-256 `sums`, one a group. With other weights the run is another one; other
+    /// latents of the same weights, as by another device, need new noise.
+    pub fn encoded(mut self, weights: &[f32], sums: &[String]) -> Self {
+        self.encoder = hex(&floats_to_bytes(weights));
+        self.program = hex((self.program + &sums.concat()).as_bytes());
         self
     }
 
@@ -148,7 +137,8 @@ mod tests {
     fn the_same_noise_never_meets_other_latents() {
         let of = |weight: f32, groups: &[Vec<f32>]| {
             let identity = Identity::of("test", "s", "r".into(), Backend::Flex).unwrap();
-            identity.encoded(&[weight], groups)
+            let sums = groups.iter().map(|group| hex(&floats_to_bytes(group)));
+            identity.encoded(&[weight], &sums.collect::<Vec<_>>())
         };
         let here = of(1.0, &[vec![0.5], vec![0.25, 0.0]]);
         let again = of(1.0, &[vec![0.5], vec![0.25, 0.0]]);

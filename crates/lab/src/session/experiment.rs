@@ -64,8 +64,8 @@ pub struct DataSummary {
 pub struct Fingerprint {
     /// SHA-256 of the private records.
     pub records: String,
-    /// Where records meet the noise as latents: the weights of their encoder, and the latents of each group.
-    pub encoded: Option<(Vec<f32>, Vec<Vec<f32>>)>,
+    /// Where records meet the noise as latents: the weights of their encoder, and the SHA-256 of the latents of each group.
+    pub encoded: Option<(Vec<f32>, Vec<String>)>,
 }
 
 impl Fingerprint {

@@ -1,8 +1,8 @@
 //! One private Gaussian, or one a class: the honest simple baseline.
 
-use lab::diagnostic::{Failure, OrFailed};
+use lab::diagnostic::Failure;
 use lab::session::Session;
-use private_queries::{Gaussians, Moments, Query};
+use private_queries::{Gaussians, Moments};
 
 use super::super::budget::{self, RELEASE};
 use super::super::groups::{Groups, apportion};
@@ -23,6 +23,7 @@ impl Mechanism for Settings {
     const NAME: &'static str = "gaussian";
     const ABOUT: &'static str = "Sample one private Gaussian, or one a class, of noisy moments";
     const PRESET: &'static str = include_str!("../../../../assets/flow/gaussian.toml");
+    const ADDS_UP: bool = true;
     type Budget = budget::Settings;
 
     fn labels(&self) -> Labels {
@@ -66,7 +67,7 @@ impl Flow {
     ) -> Result<Gaussians, Failure> {
         let query = moments(&self.groups, self.sizes_released, radius);
         let (gaussians, sizes) = session.release(self, name, &query, |run, _| {
-            query.measure(&run.groups.latents).or_failed()
+            run.groups.latents.measured(&query)
         })?;
         if self.sizes_released {
             self.particles = apportion(&sizes, self.total_particles());

@@ -77,6 +77,7 @@ impl Mechanism for Settings {
         "Move particles towards noisy histograms of every slice, which are released once";
     const PRESET: &'static str = include_str!("../../../../assets/flow/marginals.toml");
     const FOLLOWS: bool = true;
+    const ADDS_UP: bool = true;
     type Budget = budget::Settings;
 
     fn fill(&mut self, flags: &Flags, shared: &shared::Settings, _: f64) {
@@ -188,7 +189,7 @@ pub(super) fn once<Q: Query<Records = [Vec<f32>]>>(
     query: &Q,
 ) -> Result<Q::Answer, Failure> {
     session.release(flow, RELEASE, query, |run, _| {
-        query.measure(&run.groups.latents).or_failed()
+        run.groups.latents.measured(query)
     })
 }
 

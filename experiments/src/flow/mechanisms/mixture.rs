@@ -1,8 +1,8 @@
 //! A mixture of private Gaussians: one of each class first, and then one of each cell that it is cut into.
 
-use lab::diagnostic::{Failure, OrFailed};
+use lab::diagnostic::Failure;
 use lab::session::{Ends, Session, bounded, within};
-use private_queries::{Mixture, Query};
+use private_queries::Mixture;
 
 use super::super::budget::{self, MOMENTS, RELEASE};
 use super::super::groups::apportion;
@@ -32,6 +32,7 @@ impl Mechanism for Settings {
         "Sample a private Gaussian of each cell of each class, of noisy moments";
     const PRESET: &'static str = include_str!("../../../../assets/flow/mixture.toml");
     const FOLLOWS: bool = true;
+    const ADDS_UP: bool = true;
     type Budget = budget::Settings;
 
     fn suit(shared: &mut shared::Settings, flags: &shared::Flags) {
@@ -83,7 +84,7 @@ impl Flow {
         let count = self.groups.latents.len();
         let query = Mixture::on_the_sphere(&classes, count, each, &mut self.public);
         let (mixture, sizes) = session.release(self, RELEASE, &query, |run, _| {
-            query.measure(&run.groups.latents).or_failed()
+            run.groups.latents.measured(&query)
         })?;
         // A cell that tells of no record has no sample; where all of them are such, the classes have.
         let (from, each, sizes) = match mixture.present().is_empty() {

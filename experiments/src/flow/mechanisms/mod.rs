@@ -40,6 +40,8 @@ pub trait Mechanism: Part {
     const PHOTOGRAPHS: &'static str = "delta = 1e-6";
     /// Whether the sizes of its release follow the records and the budget beside synthetic public records.
     const FOLLOWS: bool = false;
+    /// Whether what it releases adds up over blocks of records: latents beyond memory lie in a file then.
+    const ADDS_UP: bool = false;
 
     /// The settings of its budget; `()` where it reads no private record.
     type Budget: Part;

@@ -87,7 +87,7 @@ impl Flow {
         let (d, mut groups) = (self.groups.dim, Vec::new());
         // Groups stand one behind the other.
         let mut offset = 0;
-        for (latents, indices) in self.groups.latents.iter().zip(&batch.groups) {
+        for (latents, indices) in self.groups.latents.whole()?.iter().zip(&batch.groups) {
             let mut rows = Vec::with_capacity(indices.len() * d);
             for index in indices {
                 let place = index - offset;

@@ -141,7 +141,7 @@ impl Input {
         let rules = self.schema.rules();
         let mut broken = 0;
         if !rules.pairs().is_empty() {
-            for block in self.records.blocks().or_failed()? {
+            for block in self.records.blocks() {
                 let block = block.or_failed()?;
                 let records = block.chunks_exact(self.columns.len());
                 broken += records.filter(|record| !rules.keep(record)).count();
@@ -219,7 +219,7 @@ impl Input {
         groups: Option<&[Bins]>,
     ) -> Result<SensitiveVector, Failure> {
         let mut counting = query.counting();
-        for block in self.records.blocks().or_failed()? {
+        for block in self.records.blocks() {
             let block = block.or_failed()?;
             let counted = match groups {
                 Some(bins) => counting.add(&grouped(&block, bins)),
@@ -463,7 +463,7 @@ fn places_of_units(
     most: usize,
 ) -> Result<Vec<usize>, Failure> {
     let mut sums = Vec::with_capacity(records.rows);
-    for block in records.blocks().or_failed()? {
+    for block in records.blocks() {
         let block = block.or_failed()?;
         sums.extend(block.chunks_exact(records.columns).map(|record| {
             let bytes: Vec<u8> = record.iter().flat_map(|code| code.to_le_bytes()).collect();

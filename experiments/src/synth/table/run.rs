@@ -130,7 +130,7 @@ impl TableCopy {
             let copy = CodedRecords::new(copy, &sizes, &ordered).or_failed()?;
             let class = trees_predictor(&copy, label).or_failed()?;
             let mut cells = Vec::new();
-            for block in run.input.records.blocks().or_failed()? {
+            for block in run.input.records.blocks() {
                 let block = block.or_failed()?;
                 let records = CodedRecords::new(&block, &sizes, &ordered);
                 let found = records

@@ -1,0 +1,137 @@
+//! Values that may be more than memory holds.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{Read, Result as IoResult, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytemuck::Pod;
+
+use crate::DataError;
+use crate::error::{index, io};
+
+/// Bytes that are kept in memory: 128 MiB.
+const IN_MEMORY: usize = 128 << 20;
+
+/// Values in memory, or all of them in a file that has no name, in the folder for temporary files (`TMPDIR`): it is gone
+/// when they are, and as private as they.
+#[derive(Debug)]
+pub struct Stored<T> {
+    /// Values that are kept in memory, at most.
+    pub(crate) most: usize,
+    length: usize,
+    memory: Vec<T>,
+    file: Option<Mutex<File>>,
+}
+
+impl<T: Pod> Default for Stored<T> {
+    fn default() -> Self {
+        Self::beyond(Self::IN_MEMORY)
+    }
+}
+
+impl<T: Pod> Stored<T> {
+    /// Values that make 128 MiB.
+    pub const IN_MEMORY: usize = IN_MEMORY / size_of::<T>();
+
+    /// None yet; more than `most` lie in a file.
+    pub fn beyond(most: usize) -> Self {
+        Self {
+            most,
+            length: 0,
+            memory: Vec::new(),
+            file: None,
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Adds some behind the others.
+    ///
+    /// # Errors
+    /// [`DataError::Io`] for a temporary file that cannot be written.
+    pub fn add(&mut self, values: &[T]) -> Result<(), DataError> {
+        let length = self.length + values.len();
+        if self.file.is_none() && length <= self.most {
+            self.memory.extend_from_slice(values);
+        } else {
+            self.write(values).map_err(failed(
+                "write records to a temporary file; TMPDIR says in which folder",
+            ))?;
+        }
+        self.length = length;
+        Ok(())
+    }
+
+    fn write(&mut self, values: &[T]) -> IoResult<()> {
+        if self.file.is_none() {
+            let mut file = tempfile::tempfile()?;
+            file.write_all(bytemuck::cast_slice(&std::mem::take(&mut self.memory)))?;
+            self.file = Some(Mutex::new(file));
+        }
+        match &self.file {
+            Some(file) => at::<T>(file, self.length)?.write_all(bytemuck::cast_slice(values)),
+            None => Ok(()),
+        }
+    }
+
+    /// Those in a range.
+    ///
+    /// # Errors
+    /// [`DataError::Request`] for places past the end; [`DataError::Io`] for a temporary file that cannot be read.
+    pub fn read(&self, range: Range<usize>) -> Result<Cow<'_, [T]>, DataError> {
+        if range.end > self.length || range.start > range.end {
+            return Err(index("stored values", range.end, self.length));
+        }
+        let Some(file) = &self.file else {
+            return Ok(Cow::Borrowed(&self.memory[range]));
+        };
+        let mut values = vec![T::zeroed(); range.len()];
+        at::<T>(file, range.start)
+            .and_then(|mut file| file.read_exact(bytemuck::cast_slice_mut(&mut values)))
+            .map_err(failed("read records from a temporary file"))?;
+        Ok(Cow::Owned(values))
+    }
+
+    /// All of them, so many at once.
+    pub(crate) fn blocks(
+        &self,
+        length: usize,
+    ) -> impl Iterator<Item = Result<Cow<'_, [T]>, DataError>> {
+        let starts = (0..self.length).step_by(length.max(1));
+        starts.map(move |start| self.read(start..self.length.min(start + length)))
+    }
+
+    /// Keeps the first ones.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+        self.memory.truncate(length);
+    }
+}
+
+impl<T> From<Vec<T>> for Stored<T> {
+    /// In memory, however many.
+    fn from(memory: Vec<T>) -> Self {
+        Self {
+            most: usize::MAX,
+            length: memory.len(),
+            memory,
+            file: None,
+        }
+    }
+}
+
+/// The file from a place on.
+fn at<T>(file: &Mutex<File>, place: usize) -> IoResult<MutexGuard<'_, File>> {
+    let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+    file.seek(SeekFrom::Start((place * size_of::<T>()) as u64))?;
+    Ok(file)
+}
+
+fn failed(action: &'static str) -> impl Fn(std::io::Error) -> DataError {
+    io(&std::env::temp_dir(), action)
+}

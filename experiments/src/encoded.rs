@@ -1,0 +1,180 @@
+//! Private latents in groups, as releases measure them.
+
+use std::borrow::Cow;
+
+use data::Stored;
+use dp_core::mechanism::SensitiveVector;
+use lab::diagnostic::{Failure, OrFailed};
+use lab::session::floats_to_bytes;
+use private_queries::Query;
+use sha2::{Digest, Sha256};
+
+/// Latents of each group, `[n, d]` in rows, in blocks: the last one in memory, those before it in a file ([`Stored`]). One
+/// is all of them where they are few.
+pub(crate) struct Encoded {
+    /// Values of a block, at most; of one row at least.
+    most: usize,
+    /// Rows of each group.
+    block: Vec<Vec<f32>>,
+    before: Stored<f32>,
+    /// Values of each group in each block of the file.
+    lengths: Vec<Vec<usize>>,
+    /// Of each group, for its checksum.
+    sums: Vec<Sha256>,
+    /// Values of each group.
+    sizes: Vec<usize>,
+}
+
+impl Encoded {
+    /// Values of a block, at most: 128 MiB of them.
+    pub(crate) const BLOCK: usize = Stored::<f32>::IN_MEMORY;
+
+    /// Groups without records, in blocks of at most `most` values.
+    pub(crate) fn new(groups: usize, most: usize) -> Self {
+        Self {
+            most,
+            block: vec![Vec::new(); groups],
+            before: Stored::beyond(0),
+            lengths: Vec::new(),
+            sums: vec![Sha256::new(); groups],
+            sizes: vec![0; groups],
+        }
+    }
+
+    /// How many groups there are.
+    pub(crate) fn len(&self) -> usize {
+        self.block.len()
+    }
+
+    /// Values of each group.
+    pub(crate) fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// The SHA-256 of the latents of each group. As secret as they are.
+    pub(crate) fn sums(&self) -> Vec<String> {
+        let hex = |sum: &Sha256| {
+            sum.clone()
+                .finalize()
+                .iter()
+                .map(|b| format!("{b:02x}"))
+                .collect()
+        };
+        self.sums.iter().map(hex).collect()
+    }
+
+    /// Adds the latent of a record to a group.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for a temporary file that cannot be written.
+    pub(crate) fn add(&mut self, group: usize, row: &[f32]) -> Result<(), Failure> {
+        let held: usize = self.block.iter().map(Vec::len).sum();
+        if held > 0 && held + row.len() > self.most {
+            self.lengths.push(self.block.iter().map(Vec::len).collect());
+            for rows in &mut self.block {
+                self.before.add(rows).or_failed()?;
+                rows.clear();
+            }
+        }
+        self.sums[group].update(floats_to_bytes(row));
+        self.sizes[group] += row.len();
+        self.block[group].extend_from_slice(row);
+        Ok(())
+    }
+
+    /// All latents at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] where they are several blocks.
+    pub(crate) fn whole(&self) -> Result<&[Vec<f32>], Failure> {
+        match self.lengths.is_empty() {
+            true => Ok(&self.block),
+            false => Err(Failure::failed("not all latents are in memory")),
+        }
+    }
+
+    /// The latents of each group, block by block.
+    fn blocks(&self) -> impl Iterator<Item = Result<Cow<'_, [Vec<f32>]>, Failure>> {
+        let mut start = 0;
+        let before = self.lengths.iter().map(move |lengths| {
+            let rows = lengths.iter().map(|length| {
+                start += length;
+                let rows = self.before.read(start - length..start).or_failed()?;
+                Ok(rows.into_owned())
+            });
+            rows.collect::<Result<Vec<_>, Failure>>().map(Cow::Owned)
+        });
+        before.chain([Ok(Cow::Borrowed(&self.block[..]))])
+    }
+
+    /// What a query measures of all of them.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] for what the query refuses, and for a temporary file that cannot be read.
+    pub(crate) fn measured<Q: Query<Records = [Vec<f32>]>>(
+        &self,
+        query: &Q,
+    ) -> Result<SensitiveVector, Failure> {
+        if let Ok(all) = self.whole() {
+            return query.measure(all).or_failed();
+        }
+        let mut parts = self
+            .blocks()
+            .map(|block| query.measure_part(&block?).or_failed());
+        let first = parts
+            .next()
+            .unwrap_or_else(|| Err(Failure::failed("no block of latents")))?;
+        parts.try_fold(first, |sum, part| sum.plus(&part?).or_failed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use private_queries::Moments;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+
+    const DIM: usize = 4;
+
+    /// Sums to rounding, of the sensitivity of one block; and the checksums of runs from before there were blocks.
+    #[test]
+    fn blocks_measure_what_one_block_does() {
+        let rng = &mut ChaCha20Rng::seed_from_u64(1);
+        let rows: Vec<f32> = (0..40 * DIM).map(|_| rng.random_range(-1.0..1.0)).collect();
+        let of = |most| {
+            let mut latents = Encoded::new(3, most);
+            for (place, row) in rows.chunks(DIM).enumerate() {
+                latents.add(place % 7 / 3, row).unwrap();
+            }
+            latents
+        };
+        let one = of(rows.len());
+        let groups = one.whole().unwrap();
+        let hex = |rows: &Vec<f32>| lab::checkpoint::hex(&floats_to_bytes(rows));
+        assert_eq!(one.sums(), groups.iter().map(hex).collect::<Vec<_>>());
+        assert_eq!(one.sizes(), groups.iter().map(Vec::len).collect::<Vec<_>>());
+        let sizes = one.sizes().iter().map(|size| size / DIM).collect();
+        let queries = [
+            Moments::labelled(3, DIM, 1.0),
+            Moments::of_groups(sizes, DIM, 1.0),
+        ];
+        for most in [1, DIM, 2 * DIM + 1, 64, rows.len() - 1] {
+            let several = of(most);
+            assert!(several.whole().is_err());
+            let (sums, sizes) = (one.sums(), one.sizes());
+            assert_eq!((several.sums(), several.sizes()), (sums, sizes));
+            for query in &queries {
+                let [one, several] = [&one, &several].map(|l| l.measured(query).unwrap());
+                assert_eq!(one.sensitivity_upper(), several.sensitivity_upper());
+                let pairs = one.before_noise().iter().zip(several.before_noise());
+                assert!(pairs.clone().count() > 3 * DIM);
+                assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-12));
+            }
+        }
+    }
+}
