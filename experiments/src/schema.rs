@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use data::{DataError, OpenSchema, Schema};
+use lab::command::command_line;
 use lab::diagnostic::{Failure, OrFailed};
 
 /// Draft the schema of a table from its records, for a person to confirm column by column as public.
@@ -53,10 +54,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     println!(
         "next      read it; for each of its {columns} columns replace what is not public, and say public = true; then"
     );
-    println!(
-        "          sliver synth {name} --schema {}{found}",
-        out.display()
-    );
+    let out = out.display().to_string();
+    let next = command_line("sliver", ["synth", "table", &name, "--schema", &out]);
+    println!("          {next}{found}");
     Ok(())
 }
 

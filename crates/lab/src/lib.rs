@@ -13,4 +13,4 @@ pub mod resume;
 pub mod session;
 
 pub use evaluating as evaluate;
-pub use reporting::{diagnostic, figures, interrupt, report, run_folder};
+pub use reporting::{command, diagnostic, figures, interrupt, report, run_folder};

@@ -13,6 +13,7 @@ use model::latent::ImageShape;
 use rand::seq::SliceRandom;
 use regex::Regex;
 
+use super::apart;
 use super::settings::Settings;
 use crate::random::stream;
 use crate::records::{self, SHAPES};
@@ -56,6 +57,7 @@ impl Input {
             (path, Err(_)) => own(settings, Path::new(path))?,
         };
         if let Some(test) = &settings.test {
+            apart::check("test", test, Path::new(name))?;
             input.test = Some(input.tested(settings, test)?);
         }
         if let Some(records) = settings.records {
@@ -190,6 +192,9 @@ fn drawn() -> Result<Input, Failure> {
 }
 
 fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
+    if settings.names_public() {
+        apart::check("public", Path::new(&settings.public), path)?;
+    }
     let mut pictures = read("input", path, &settings.public()?)?;
     let sha256 = pictures.images.sha256().or_failed()?;
     let units = units(settings, &pictures)?;

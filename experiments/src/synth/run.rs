@@ -1,6 +1,6 @@
 //! The run: one release or two of all private images, and samples of what they say.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
@@ -20,6 +20,7 @@ use private_queries::{Gaussians, Mixture, Moments, Query};
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
+use super::apart;
 use super::generated::{CODE, Generated};
 use super::input::Input;
 use super::merf::FREQUENCIES;
@@ -295,6 +296,11 @@ impl Experiment for Synth {
         _: &Chosen,
     ) -> Result<Self, Failure> {
         let data_dir = arguments.running.data_dir.as_deref();
+        let running = &arguments.running;
+        apart::check_output(
+            [&running.resume, &running.out, &running.run],
+            Path::new(&settings.input),
+        )?;
         let mut input = Input::load(settings, data_dir)?;
         let shape = input.shape();
         let ImageShape { channels, side } = shape;

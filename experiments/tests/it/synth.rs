@@ -326,7 +326,7 @@ fn public_images_are_what_a_copy_is_decoded_by() {
     };
     let [same, twin, array] = [&input, &twin, &array].map(|path| path.display());
     let cases = format!(
-        "--public {same} => other than --input
+        "--public {same} => apart from --input
         --public {twin} => other images than the private ones
         --public {array} => small.npz
         --public glyphs => as --input has them
@@ -363,6 +363,28 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
             ",
         run,
     );
+    // What lies in the input, or around it, is not public, and nothing is written among the private images.
+    let (inside, around) = (input.join("a"), home.path());
+    let cases = ["public", "test"].into_iter().flat_map(|flag| {
+        [&*inside, around].map(|path| {
+            let path = path.display();
+            format!(
+                "--side 32 --channels 3 --{flag} {path} => {path}: it must be apart from --input"
+            )
+        })
+    });
+    refuses(&cases.collect::<Vec<_>>().join("\n"), run);
+    let within = input.join("a/new/copy");
+    let said = refusal(command(&input, &within, "--side 32 --channels 3").ran());
+    assert!(said.contains("apart from --input, where"), "{said}");
+    assert!(!input.join("a/new").exists());
+    #[cfg(unix)]
+    {
+        let link = input.join("linked");
+        std::os::unix::fs::symlink(home.path(), &link).expect("a link");
+        refuses("--side 32 --channels 3 => linked: a link to a folder", run);
+        fs::remove_file(link).expect("removed");
+    }
     // A folder that is there is not written into.
     let (_keep, out) = folder();
     fs::create_dir(&out).expect("created");

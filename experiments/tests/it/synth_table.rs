@@ -216,8 +216,11 @@ fn a_table_becomes_one_that_may_be_published() {
             .arg(&draft),
     );
     let from = home.path().join("from");
+    let elsewhere = home.path().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("created");
+    let (public, _) = people(&elsewhere, 3000);
     let mut of_public = sliver("synth");
-    of_public.arg(&twin).arg("--schema-from").arg(&twin);
+    of_public.arg(&twin).arg("--schema-from").arg(&public);
     of_public.args(["--no-privacy", "--label", "ill", "--out"]);
     of_public.arg(&from);
     done(of_public.arg("--cache-dir").arg(home.path().join("cache")));
@@ -433,10 +436,27 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
         --records 1 => at least 2 records
         --epsilon 0 => --epsilon 0
         --score-share 0.6 => --score-share 0.6
-        --test {} => another table than the private one",
+        --unit patient --most-per-unit 2 --records 20 => --records 20: it must be left out
+        --test {} => apart from --input",
         table.display()
     );
     refuses(&cases, run);
+    // Nor is the private table a public one by another name.
+    let same = home.path().join("same.csv");
+    fs::copy(&table, &same).expect("copied");
+    let other = "another table than the private one";
+    refuses(&format!("--test {} => {other}", same.display()), run);
+    let mut of_public = sliver("synth");
+    of_public.arg(&table).arg("--schema-from").arg(&same);
+    let said = refusal(of_public.arg("--out").arg(&out).ran());
+    assert!(
+        said.contains(&format!(
+            "schema-from {}: it must be {other}",
+            same.display()
+        )),
+        "{said}"
+    );
+    assert!(!out.exists());
     // Files that are no such tables: what a record holds is in no message.
     let secret = "secret-77";
     for (content, words) in [

@@ -218,12 +218,18 @@ impl Schema {
 
     /// Refuses a schema that is none of a [`GroupedTable`].
     pub(super) fn check_grouped(&self) -> Result<(), DataError> {
+        if self.sensitive.is_none() {
+            let problem = "0 columns of kind sensitive: expected exactly 1";
+            return Err(DataError::File(format!("{}: {problem}", self.name)));
+        }
+        self.check_features()
+    }
+
+    /// Refuses a schema without a label and features.
+    pub(super) fn check_features(&self) -> Result<(), DataError> {
         let refuse = |problem: &str| Err(DataError::File(format!("{}: {problem}", self.name)));
         let is_label =
             |column: &Column| matches!(column.role, Role::Classes(_) | Role::Response(_));
-        if self.sensitive.is_none() {
-            return refuse("0 columns of kind sensitive: expected exactly 1");
-        }
         if !self.columns.iter().any(is_label) {
             return refuse("0 columns of kind label: expected exactly 1");
         }

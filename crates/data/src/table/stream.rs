@@ -27,7 +27,7 @@ pub struct CsvStream {
 impl CsvStream {
     /// Opens a file, and reads the names of its columns.
     pub fn open(schema: Schema, path: &Path) -> Result<Self, DataError> {
-        schema.check_grouped()?;
+        schema.check_features()?;
         let file = path.display().to_string();
         let text = BufReader::new(open(path)?);
         let mut lines = Lines::new(&file, schema.delimiter, schema.comment, text);

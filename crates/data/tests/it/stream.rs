@@ -235,6 +235,16 @@ fn tables_come_line_by_line_as_a_schema_encodes_them() {
         while !stream.next(most).unwrap().values.is_empty() {}
         assert_eq!(stream.dropped(), 1);
     }
+    // A sensitive column is none of the features, and need not be there.
+    let (start, end) = (
+        SCHEMA.find("[[column]]\nname = \"sex\"").unwrap(),
+        SCHEMA.rfind("[[column]]").unwrap(),
+    );
+    let without = Schema::parse("schema", &[&SCHEMA[..start], &SCHEMA[end..]].concat()).unwrap();
+    fs::write(&path, "y,x\nno,5\nyes,10\nno,0\n").unwrap();
+    let found = all(CsvStream::open(without, &path).unwrap(), 2).unwrap();
+    assert_eq!(found, (vec![0.5, 1.0, 0.0], vec![0, 1, 0]));
+    fs::write(&path, text).unwrap();
     let whole = schema.decode("table.csv", text.as_bytes()).unwrap();
     assert_eq!(all(open().unwrap(), 2).unwrap().0, whole.table.features());
     // Cut off within the last number, within a line, and behind the names alone.

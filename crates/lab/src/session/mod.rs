@@ -235,7 +235,7 @@ fn in_this_process<E: Experiment>(
         .complete(&mut experiment, &settings)
         .map_err(|failure| {
             let kind = E::KIND.map(|(_, kind)| kind);
-            let name = [Some(E::NAME), kind].into_iter().flatten();
+            let name = [Some("sliver"), Some(E::NAME), kind].into_iter().flatten();
             let command = name.collect::<Vec<_>>().join(" ");
             resumable(failure, &command, &session.folder)
         })?;

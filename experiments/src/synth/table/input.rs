@@ -12,6 +12,7 @@ use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Used, bounded, name_of_path};
 use private_queries::Contingency;
 
+use super::super::apart;
 use super::bins::Bins;
 use super::run::grouped;
 use super::settings::Settings;
@@ -83,15 +84,15 @@ impl Input {
             let bound = "left out for a table by its name";
             bounded(flag, &settings.input, !(known && given), bound)?;
         }
+        let alone = settings.records.is_none() || settings.unit.is_none();
+        let bound = "left out where there are units";
+        bounded("records", settings.records.unwrap_or(0), alone, bound)?;
         let mut input = match &*settings.input {
             ADULT => adult(data_dir)?,
             BIASED => simulated()?,
             path => own(settings, Path::new(path), part)?,
         };
         let all = input.records.rows;
-        let alone = settings.records.is_none() || input.units.is_none();
-        let bound = "left out where there are units";
-        bounded("records", settings.records.unwrap_or(0), alone, bound)?;
         let records = settings.records.unwrap_or(all);
         let bound = format!("at most {all}, the records that there are");
         bounded("records", records, records <= all, &bound)?;
@@ -103,8 +104,15 @@ impl Input {
             input.rows = records;
         }
         input.settle(settings)?;
-        if let Some(path) = &settings.test {
-            input.uses(path)?;
+        if let Some((path, table)) = settings.test.as_ref().zip(input.test.as_ref()) {
+            let sum = table.sha256.clone();
+            input.uses("test", path, &sum)?;
+            input.public += ", and the test records that --test names";
+        }
+        if let Some(path) = &settings.schema_from {
+            let table = input.schema.stored(path, Part::ALL, usize::MAX);
+            let sum = table.map_err(refused)?.sha256;
+            input.uses("schema-from", path, &sum)?;
         }
         let neighbours = input.neighbours();
         let bound = "a table of at least 2 records, or units: one has no other to hide behind";
@@ -254,19 +262,16 @@ impl Input {
         table.map_err(|e| Failure::input(format!("--compare: {e}"), ADVICE))
     }
 
-    /// Notes the public table that `--test` names.
-    fn uses(&mut self, path: &Path) -> Result<(), Failure> {
-        let Some(table) = &self.test else {
-            return Ok(());
-        };
-        let other = self.used.iter().all(|used| used.sha256 != table.sha256);
+    /// Notes the public table that a flag names, of this checksum: another one than the private table.
+    fn uses(&mut self, flag: &str, path: &Path, sha256: &str) -> Result<(), Failure> {
+        let private = |used: &Used| used.used == Use::AllPrivate && used.sha256 == sha256;
+        let other = !self.used.iter().any(private);
         let bound = "another table than the private one";
-        bounded("test", path.display(), other, bound)?;
+        bounded(flag, path.display(), other, bound)?;
         let name = name_of_path("table", path);
         let what = path.display().to_string();
-        let used = Used::new(what, name, &table.sha256, Use::AllPublic);
+        let used = Used::new(what, name, sha256, Use::AllPublic);
         self.used.push(used);
-        self.public += ", and the test records that --test names";
         Ok(())
     }
 }
@@ -348,6 +353,14 @@ fn simulated() -> Result<Input, Failure> {
 /// A file of one's own.
 fn own(settings: &Settings, path: &Path, part: Part) -> Result<Input, Failure> {
     let shown = path.display();
+    let public = [
+        ("test", &settings.test),
+        ("schema-from", &settings.schema_from),
+    ];
+    for (flag, public) in public {
+        let check = |public: &PathBuf| apart::check(flag, public, path);
+        public.as_ref().map_or(Ok(()), check)?;
+    }
     let text = match (&settings.schema, &settings.schema_from) {
         (Some(schema), _) => std::fs::read_to_string(schema)
             .map_err(|e| Failure::input(format!("--schema {}: {e}", schema.display()), ADVICE))?,

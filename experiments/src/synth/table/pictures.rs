@@ -13,6 +13,8 @@ const BARS: usize = 32;
 const BLOCK: usize = 1 << 20;
 /// Columns that are drawn, at most.
 const COLUMNS: usize = 40;
+/// Columns of which pairs are drawn, at most.
+const PAIRED: usize = 120;
 
 pub(super) fn pictures(run: &TableCopy) -> Result<Vec<Picture>, Failure> {
     let width = run.input.columns.len();
@@ -28,15 +30,21 @@ pub(super) fn pictures(run: &TableCopy) -> Result<Vec<Picture>, Failure> {
         format!("{caption}: counts as they were released, with noise, and as the copy has them");
     let mut pictures: Vec<Picture> = vec![("columns.svg", caption, drawn.bytes)];
     if width > 1 {
-        let names: Vec<String> = run.input.columns.iter().map(|c| c.name.clone()).collect();
+        let columns = run.input.columns.iter().take(PAIRED);
+        let names: Vec<String> = columns.map(|c| c.name.clone()).collect();
         let counted = Pairs::new(run)?;
         let below = |i: usize, j: usize| counted.dependence(i, j);
         let above = |i: usize, j: usize| counted.misfit(i, j);
         let drawn = heat(&names, [&below, &above], [1.0, 3.0])?;
-        let caption = "Pairs of columns. Below the diagonal: how much they depend on each other in the copy, Cramer's V, from 0 to \
+        let which = match width > PAIRED {
+            true => format!("Pairs of the first {PAIRED} of {width} columns"),
+            false => "Pairs of columns".into(),
+        };
+        let caption = "Below the diagonal: how much they depend on each other in the copy, Cramer's V, from 0 to \
                        1. Above it: how far the copy's counts are from the released ones, in deviations of their noise (root mean \
                        square): about 1 where only noise lies between them";
-        pictures.push(("pairs.svg", caption.into(), drawn.bytes));
+        let caption = format!("{which}. {caption}");
+        pictures.push(("pairs.svg", caption, drawn.bytes));
     }
     Ok(pictures)
 }

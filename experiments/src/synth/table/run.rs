@@ -1,6 +1,6 @@
 //! The run: two releases of all private records, and the copy that they make.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use data::{CodedTable, Part};
 use dp_core::mechanism::Releaser;
@@ -20,6 +20,7 @@ use lab::session::{
 use private_queries::{NoisyCounts, Query};
 use serde_json::json;
 
+use super::super::apart;
 use super::bins::{Bins, CATEGORIES};
 use super::input::Input;
 use super::model::{Counts, Model, Signal};
@@ -274,6 +275,8 @@ impl Experiment for TableCopy {
             of: running.ranks.map_or(1, |ranks| ranks as usize),
             number: running.rank,
         };
+        let folders = [&running.resume, &running.out, &running.run];
+        apart::check_output(folders, Path::new(&settings.input))?;
         let input = Input::load(settings, running.data_dir.as_deref(), part)?;
         let classes = input.label.map(|place| input.columns[place].codes.len());
         let scored = input.test.is_none()
