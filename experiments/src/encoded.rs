@@ -5,9 +5,7 @@ use std::borrow::Cow;
 use data::Stored;
 use dp_core::mechanism::SensitiveVector;
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::floats_to_bytes;
 use private_queries::Query;
-use sha2::{Digest, Sha256};
 
 /// Latents of each group, `[n, d]` in rows, in blocks: the last one in memory, those before it in a file ([`Stored`]). One
 /// is all of them where they are few.
@@ -19,8 +17,6 @@ pub(crate) struct Encoded {
     before: Stored<f32>,
     /// Values of each group in each block of the file.
     lengths: Vec<Vec<usize>>,
-    /// Of each group, for its checksum.
-    sums: Vec<Sha256>,
     /// Values of each group.
     sizes: Vec<usize>,
 }
@@ -36,7 +32,6 @@ impl Encoded {
             block: vec![Vec::new(); groups],
             before: Stored::beyond(0),
             lengths: Vec::new(),
-            sums: vec![Sha256::new(); groups],
             sizes: vec![0; groups],
         }
     }
@@ -49,18 +44,6 @@ impl Encoded {
     /// Values of each group.
     pub(crate) fn sizes(&self) -> &[usize] {
         &self.sizes
-    }
-
-    /// The SHA-256 of the latents of each group. As secret as they are.
-    pub(crate) fn sums(&self) -> Vec<String> {
-        let hex = |sum: &Sha256| {
-            sum.clone()
-                .finalize()
-                .iter()
-                .map(|b| format!("{b:02x}"))
-                .collect()
-        };
-        self.sums.iter().map(hex).collect()
     }
 
     /// Adds the latent of a record to a group.
@@ -77,7 +60,6 @@ impl Encoded {
                 rows.clear();
             }
         }
-        self.sums[group].update(floats_to_bytes(row));
         self.sizes[group] += row.len();
         self.block[group].extend_from_slice(row);
         Ok(())
@@ -141,7 +123,7 @@ mod tests {
 
     const DIM: usize = 4;
 
-    /// Sums to rounding, of the sensitivity of one block; and the checksums of runs from before there were blocks.
+    /// Sums to rounding, of the sensitivity of one block.
     #[test]
     fn blocks_measure_what_one_block_does() {
         let rng = &mut ChaCha20Rng::seed_from_u64(1);
@@ -155,8 +137,6 @@ mod tests {
         };
         let one = of(rows.len());
         let groups = one.whole().unwrap();
-        let hex = |rows: &Vec<f32>| lab::checkpoint::hex(&floats_to_bytes(rows));
-        assert_eq!(one.sums(), groups.iter().map(hex).collect::<Vec<_>>());
         assert_eq!(one.sizes(), groups.iter().map(Vec::len).collect::<Vec<_>>());
         let sizes = one.sizes().iter().map(|size| size / DIM).collect();
         let queries = [
@@ -166,8 +146,7 @@ mod tests {
         for most in [1, DIM, 2 * DIM + 1, 64, rows.len() - 1] {
             let several = of(most);
             assert!(several.whole().is_err());
-            let (sums, sizes) = (one.sums(), one.sizes());
-            assert_eq!((several.sums(), several.sizes()), (sums, sizes));
+            assert_eq!(several.sizes(), one.sizes());
             for query in &queries {
                 let [one, several] = [&one, &several].map(|l| l.measured(query).unwrap());
                 assert_eq!(one.sensitivity_upper(), several.sensitivity_upper());

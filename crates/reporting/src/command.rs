@@ -14,11 +14,16 @@ pub fn command_line<'a>(program: &str, arguments: impl IntoIterator<Item = &'a s
 
 /// The command that started this process: the name of the program, wherever it lies, and its arguments.
 pub fn this_command() -> String {
-    let mut words = std::env::args_os();
-    let path = PathBuf::from(words.next().unwrap_or_default());
-    let program = path.file_stem().unwrap_or_default().to_string_lossy();
+    let words = std::env::args_os().skip(1);
     let arguments: Vec<String> = words.map(|a| a.to_string_lossy().into_owned()).collect();
-    command_line(&program, arguments.iter().map(String::as_str))
+    command_line(&this_program(), arguments.iter().map(String::as_str))
+}
+
+/// The name of the program that this process runs.
+pub fn this_program() -> String {
+    let path = PathBuf::from(std::env::args_os().next().unwrap_or_default());
+    let name = path.file_stem().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 fn quoted(argument: &str) -> String {

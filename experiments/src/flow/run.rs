@@ -10,13 +10,13 @@ use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use dp_core::sampling::BatchSampler;
 use lab::backend::Chosen;
-use lab::checkpoint::Checkpoint;
+use lab::checkpoint::{Checkpoint, hex};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
-    Session, Wording, bounded, releaser,
+    Session, Wording, bounded, floats_to_bytes, releaser,
 };
 use private_training::RngState;
 use rand_chacha::ChaCha20Rng;
@@ -272,9 +272,11 @@ impl<M: Mechanism> Experiment for Run<M> {
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
         let weights = self.flow.space.as_ref().map(Space::weights);
+        let latents = self.flow.groups.latents.whole()?.iter();
+        let sums = latents.map(|rows| hex(&floats_to_bytes(rows))).collect();
         Ok(Fingerprint {
             records: self.flow.split.private.fingerprint()?,
-            encoded: weights.map(|weights| (weights, self.flow.groups.latents.sums())),
+            encoded: weights.map(|weights| (weights, sums)),
         })
     }
 

@@ -47,7 +47,7 @@ impl Input {
     pub(super) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
         let name = settings.input.as_str();
         let kind = name.parse::<DatasetKind>();
-        if kind.is_ok() || [SHAPES, CIFAR10].contains(&name) {
+        if settings.names_data_set() {
             settings.check_named()?;
         }
         let mut input = match (name, kind) {
@@ -192,7 +192,8 @@ fn drawn() -> Result<Input, Failure> {
 }
 
 fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
-    if settings.names_public() {
+    let by_name = settings.public == CIFAR10 || settings.public.parse::<DatasetKind>().is_ok();
+    if settings.names_public() && !by_name {
         apart::check("public", Path::new(&settings.public), path)?;
     }
     let mut pictures = read("input", path, &settings.public()?)?;

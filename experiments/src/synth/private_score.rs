@@ -1,6 +1,7 @@
 //! A score where there is no public test: how many private records a classifier knows that learned from the copy, with noise that
 //! a share of the budget buys.
 
+use data::{LabelledImages, StoredImages};
 use dp_core::mechanism::Releaser;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::report::{Better, Metric};
@@ -24,6 +25,21 @@ pub(super) fn cells(
     pairs
         .map(|(label, found)| 2 * label + usize::from(label == found))
         .collect()
+}
+
+/// The same of images, so many at once, by the class that `find` takes each for.
+pub(super) fn cells_of(
+    images: &StoredImages,
+    at_once: usize,
+    find: impl Fn(&LabelledImages) -> Vec<u8>,
+) -> Result<Vec<usize>, Failure> {
+    let mut all = Vec::with_capacity(images.len());
+    for block in images.blocks(at_once) {
+        let block = block.or_failed()?;
+        let labels = block.labels().iter().map(|&label| label.into());
+        all.extend(cells(labels, find(&block).into_iter().map(usize::from)));
+    }
+    Ok(all)
 }
 
 /// What noisy counts say, of a classifier in words, beside what the most frequent class would give.
@@ -69,8 +85,15 @@ mod tests {
 
     #[test]
     fn known_records_are_counted_by_class() {
-        let cells = cells([0, 0, 1, 1, 1], [0, 1, 1, 1, 0]);
-        assert_eq!(cells, [1, 0, 3, 3, 2]);
+        let expected = [1, 0, 3, 3, 2];
+        assert_eq!(cells([0, 0, 1, 1, 1], [0, 1, 1, 1, 0]), expected);
+        // The pixel of an image is the class that it is taken for.
+        let images = LabelledImages::new(vec![0, 1, 1, 1, 0], vec![0, 0, 1, 1, 1], 1, 1, 2);
+        let images = StoredImages::from(images.unwrap());
+        for at_once in 1..7 {
+            let found = cells_of(&images, at_once, |block| block.pixels().to_vec());
+            assert_eq!(found.unwrap(), expected);
+        }
         let metrics = metrics(&[1.0, 1.0, 1.0, 2.0], "a classifier", 0.5);
         assert_eq!(
             metrics.map(|metric| metric.value),

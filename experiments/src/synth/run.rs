@@ -191,23 +191,13 @@ impl Synth {
         let labels: Vec<u8> = labels.iter().map(|&label| label as u8).collect();
         let table = private_score::query(self.input.classes.len(), self.most)?;
         let counts = session.release(self, SCORE, &table, |run, session| {
-            let mut cells = Vec::new();
-            let mut found = None;
-            for block in run.input.images.blocks(SCORED_AT_ONCE) {
-                let block = block.or_failed()?;
-                let settings = downstream::Settings::default();
-                if found.is_none() {
-                    let interrupt = &session.interrupt;
-                    let learner = Learner::Convolutional;
-                    found = Some(learner.learned(pixels, &labels, &block, &settings, interrupt)?);
-                }
-                let found = found
-                    .iter()
-                    .flat_map(|found| found(&block))
-                    .map(usize::from);
-                let labels = block.labels().iter().map(|&label| label.into());
-                cells.extend(private_score::cells(labels, found));
-            }
+            let images = &run.input.images;
+            let first = images.blocks(1).next().transpose().or_failed()?;
+            let first = first.ok_or_else(|| Failure::failed("there is no image"))?;
+            let (settings, interrupt) = (downstream::Settings::default(), &session.interrupt);
+            let learner = Learner::Convolutional;
+            let find = learner.learned(pixels, &labels, &first, &settings, interrupt)?;
+            let cells = private_score::cells_of(images, SCORED_AT_ONCE, find)?;
             table.measure(&cells).or_failed()
         })?;
         Ok(Some(counts))
@@ -297,10 +287,10 @@ impl Experiment for Synth {
     ) -> Result<Self, Failure> {
         let data_dir = arguments.running.data_dir.as_deref();
         let running = &arguments.running;
-        apart::check_output(
-            [&running.resume, &running.out, &running.run],
-            Path::new(&settings.input),
-        )?;
+        if !settings.names_data_set() {
+            let given = [&running.resume, &running.out, &running.run];
+            apart::check_output(given, Path::new(&settings.input))?;
+        }
         let mut input = Input::load(settings, data_dir)?;
         let shape = input.shape();
         let ImageShape { channels, side } = shape;
@@ -457,10 +447,10 @@ impl Experiment for Synth {
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        let space = self.space.as_ref();
+        // There are no steps, and so no checkpoint that tells of latents.
         Ok(Fingerprint {
-            records: self.input.images.sha256().or_failed()?,
-            encoded: space.map(|space| (space.weights(), self.groups.sums())),
+            records: self.input.used[0].sha256.clone(),
+            encoded: None,
         })
     }
 

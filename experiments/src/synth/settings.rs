@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use data::DatasetKind;
 use data::pictures::{Classes, MAX_CLASSES, Public};
 use lab::diagnostic::Failure;
 use lab::session::{self, Arguments, Ends, bounded, budget_name, name_of, positive, within};
 use model::latent::ImageShape;
 
+use super::input::CIFAR10;
 use super::method::Method;
 use crate::export::ExportRequest;
 use crate::records::{COSINES, SHAPES};
@@ -85,6 +87,11 @@ impl Settings {
             (SHAPES, _) | (_, 3) => SpaceKind::Refined,
             _ => SpaceKind::Small,
         }
+    }
+
+    /// Whether the input is a data set by name, and no path.
+    pub(super) fn names_data_set(&self) -> bool {
+        [SHAPES, CIFAR10].contains(&&*self.input) || self.input.parse::<DatasetKind>().is_ok()
     }
 
     /// Whether `--public` names images.

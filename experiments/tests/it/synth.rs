@@ -377,10 +377,17 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     let within = input.join("a/new/copy");
     let said = refusal(command(&input, &within, "--side 32 --channels 3").ran());
     assert!(said.contains("apart from --input, where"), "{said}");
+    let around = home.path().join("none/../scans/a/new");
+    let said = refusal(command(&input, &around, "--side 32 --channels 3").ran());
+    assert!(said.contains("without .."), "{said}");
+    let mut here = sliver("synth");
+    here.args(["images", ".", "--side", "32", "--channels", "3"]);
+    let said = refusal(here.current_dir(&input).ran());
+    assert!(said.contains("--out runs: it must be apart"), "{said}");
     assert!(!input.join("a/new").exists());
     #[cfg(unix)]
     {
-        let link = input.join("linked");
+        let link = input.join("a/linked");
         std::os::unix::fs::symlink(home.path(), &link).expect("a link");
         refuses("--side 32 --channels 3 => linked: a link to a folder", run);
         fs::remove_file(link).expect("removed");

@@ -441,7 +441,19 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
         table.display()
     );
     refuses(&cases, run);
-    // Nor is the private table a public one by another name.
+    // Nor is a part of the private table a public one, nor the table by another name.
+    let pattern = home.path().join("people*.csv");
+    for [private, public] in [[&pattern, &table], [&table, &pattern]] {
+        for flag in ["--test", "--schema-from", "--compare"] {
+            let mut part = sliver("synth");
+            part.arg("table").arg(private).arg(flag).arg(public);
+            if flag != "--schema-from" {
+                part.arg("--schema").arg(&schema);
+            }
+            let said = refusal(part.arg("--out").arg(&out).ran());
+            assert!(said.contains("apart from --input"), "{flag}: {said}");
+        }
+    }
     let same = home.path().join("same.csv");
     fs::copy(&table, &same).expect("copied");
     let other = "another table than the private one";

@@ -25,10 +25,15 @@ pub(crate) fn images(root: &Path) -> Result<Vec<PathBuf>, DataError> {
                 continue;
             }
             let below = folder.join(&name);
-            // Does not follow links: a link to a folder above would never end.
-            if entry.file_type().map_err(&unreadable)?.is_dir() {
+            let kind = entry.file_type().map_err(&unreadable)?;
+            if kind.is_dir() {
                 folders.push(below);
-            } else if is_image(&below) && !root.join(&below).is_dir() {
+            } else if kind.is_symlink() && entry.path().is_dir() {
+                // One to a folder above would never end, and what is left out is missed.
+                let problem = "a link to a folder, expected a folder or a file";
+                let shown = entry.path().display().to_string();
+                return Err(DataError::File(format!("{shown}: {problem}")));
+            } else if is_image(&below) {
                 found.push(below);
             }
         }

@@ -142,14 +142,6 @@ fn listing(root: &Path) -> Result<(Vec<Held>, BTreeSet<String>), DataError> {
     for entry in fs::read_dir(root).map_err(&unreadable)? {
         let entry = entry.map_err(&unreadable)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        // Links to folders are not followed, since one may lead back.
-        let link = entry.file_type().map_err(&unreadable)?.is_symlink();
-        if link && !name.starts_with('.') && entry.path().is_dir() {
-            return Err(DataError::File(format!(
-                "{}: a link to a folder, expected a folder or a file",
-                entry.path().display()
-            )));
-        }
         if !name.starts_with('.') && entry.file_type().map_err(&unreadable)?.is_dir() {
             folders.insert(name);
         }

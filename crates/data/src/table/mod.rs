@@ -27,7 +27,7 @@ mod write;
 pub use coded::{CodeColumn, CodedTable, Part};
 pub use grouped::{GroupedTable, Labels};
 pub use open::OpenSchema;
-pub use parts::{is_parquet, is_parts};
+pub use parts::{is_parquet, is_parts, parts};
 pub use rules::{Rule, Rules};
 pub use schema::{CsvTable, Missing, Outside, Schema};
 pub use stored::StoredTable;

@@ -22,7 +22,7 @@ pub fn is_parquet(path: &Path) -> bool {
 /// # Errors
 /// [`DataError::Request`] for a folder without Parquet files, a pattern that matches none, or files of both forms;
 /// [`DataError::Io`].
-pub(super) fn parts(path: &Path) -> Result<Vec<PathBuf>, DataError> {
+pub fn parts(path: &Path) -> Result<Vec<PathBuf>, DataError> {
     let shown = path.display();
     let refuse = |problem: &str| Err(DataError::Request(format!("{shown}: {problem}")));
     let is_pattern = || path.to_string_lossy().contains(['*', '?', '[']);

@@ -40,7 +40,16 @@ fn images_are_found_in_the_order_of_their_paths() {
     }
     fs::create_dir(folder.path().join("folder.png")).unwrap();
     #[cfg(unix)]
-    std::os::unix::fs::symlink(folder.path(), folder.path().join("b/above.png")).unwrap();
+    {
+        let link = folder.path().join("b/above");
+        std::os::unix::fs::symlink(folder.path(), &link).unwrap();
+        let error = ImageFolder::scan(folder.path(), 4).unwrap_err();
+        assert!(
+            error.to_string().contains("above: a link to a folder"),
+            "{error}"
+        );
+        fs::remove_file(link).unwrap();
+    }
     let set = ImageFolder::scan(folder.path(), 4).unwrap();
     let names = [
         "a/0.JPG",

@@ -48,6 +48,7 @@ pub use uses::{Used, folder as splits_folder, name_of as name_of_path};
 
 use crate::backend::Chosen;
 use crate::checkpoint::Checkpoints;
+use crate::command::this_program;
 use crate::diagnostic::Failure;
 use crate::interrupt::Interrupt;
 use crate::ranks::Crew;
@@ -235,7 +236,9 @@ fn in_this_process<E: Experiment>(
         .complete(&mut experiment, &settings)
         .map_err(|failure| {
             let kind = E::KIND.map(|(_, kind)| kind);
-            let name = [Some("sliver"), Some(E::NAME), kind].into_iter().flatten();
+            let (program, own) = (this_program(), Some(E::NAME));
+            let own = own.filter(|own| *own != program);
+            let name = [Some(&*program), own, kind].into_iter().flatten();
             let command = name.collect::<Vec<_>>().join(" ");
             resumable(failure, &command, &session.folder)
         })?;

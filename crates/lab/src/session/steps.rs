@@ -6,7 +6,7 @@ use dp_core::mechanism::{NoiseState, Releaser};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Experiment, Session};
+use super::{Experiment, Fingerprint, Session};
 use crate::checkpoint::{Checkpoints, Identity};
 use crate::diagnostic::Failure;
 use crate::progress::Progress;
@@ -51,11 +51,13 @@ impl Session {
     /// What the run is.
     fn identity<E: Experiment>(
         &self,
-        experiment: &E,
+        experiment: &mut E,
         settings: &E::Settings,
     ) -> Result<Identity, Failure> {
         let fingerprint = match &self.fingerprint {
             Some(of_all_ranks) => of_all_ranks.clone(),
+            // No checkpoint is compared with it.
+            None if experiment.state().is_none() => Fingerprint::of(&[]),
             None => experiment.fingerprint()?,
         };
         let settings = toml::to_string_pretty(settings).map_err(Failure::failed)?;

@@ -259,15 +259,26 @@ impl Input {
         let bound = "left out where there are no public test records";
         bounded("compare", path.display(), tested, bound)?;
         let table = self.schema.coded(path);
-        table.map_err(|e| Failure::input(format!("--compare: {e}"), ADVICE))
+        let table = table.map_err(|e| Failure::input(format!("--compare: {e}"), ADVICE))?;
+        self.check_other("compare", path, &table.sha256)?;
+        Ok(table)
     }
 
-    /// Notes the public table that a flag names, of this checksum: another one than the private table.
-    fn uses(&mut self, flag: &str, path: &Path, sha256: &str) -> Result<(), Failure> {
+    /// Refuses the private table where a flag names another one, of this checksum.
+    fn check_other(&self, flag: &str, path: &Path, sha256: &str) -> Result<(), Failure> {
         let private = |used: &Used| used.used == Use::AllPrivate && used.sha256 == sha256;
         let other = !self.used.iter().any(private);
-        let bound = "another table than the private one";
-        bounded(flag, path.display(), other, bound)?;
+        bounded(
+            flag,
+            path.display(),
+            other,
+            "another table than the private one",
+        )
+    }
+
+    /// Notes the public table that a flag names, of this checksum.
+    fn uses(&mut self, flag: &str, path: &Path, sha256: &str) -> Result<(), Failure> {
+        self.check_other(flag, path, sha256)?;
         let name = name_of_path("table", path);
         let what = path.display().to_string();
         let used = Used::new(what, name, sha256, Use::AllPublic);
@@ -358,7 +369,7 @@ fn own(settings: &Settings, path: &Path, part: Part) -> Result<Input, Failure> {
         ("schema-from", &settings.schema_from),
     ];
     for (flag, public) in public {
-        let check = |public: &PathBuf| apart::check(flag, public, path);
+        let check = |public: &PathBuf| apart::check_table(flag, public, path);
         public.as_ref().map_or(Ok(()), check)?;
     }
     let text = match (&settings.schema, &settings.schema_from) {

@@ -186,10 +186,10 @@ impl TableCopy {
 
     /// What follows from the values of the columns.
     fn settle(&mut self) -> Result<(), Failure> {
-        let compared = self
-            .compare
-            .as_deref()
-            .map(|path| self.input.compared(path));
+        let compared = self.compare.as_deref().map(|path| {
+            apart::check_table("compare", path, Path::new(&self.settings.input))?;
+            self.input.compared(path)
+        });
         self.compared = compared.transpose()?;
         let fits = |bins: f64| values_upper(&self.input, bins) <= MOST_VALUES;
         let mut bins = self.signal.bins();
@@ -275,8 +275,6 @@ impl Experiment for TableCopy {
             of: running.ranks.map_or(1, |ranks| ranks as usize),
             number: running.rank,
         };
-        let folders = [&running.resume, &running.out, &running.run];
-        apart::check_output(folders, Path::new(&settings.input))?;
         let input = Input::load(settings, running.data_dir.as_deref(), part)?;
         let classes = input.label.map(|place| input.columns[place].codes.len());
         let scored = input.test.is_none()
