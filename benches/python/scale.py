@@ -4,7 +4,8 @@ with `--images` of grey images of 28 x 28 pixels in an NPZ archive, as 64 cosine
 For each size one run of `sliver synth` in a process of its own. "Read" ends where the program says how many records there
 are: all values are checked and coded by then. "Released" ends where the last noisy values are in the run's folder. What
 follows, the fit and 100000 synthetic records or as many samples as images, works on those values alone. The peak of memory
-is that until then, and that of the whole run; with `--stop` a run ends at its release. `--most` is the size of the largest input, from 10^4 by tenfolds.
+is that until then, and that of the whole run; with `--stop` a run ends at its release. `--most` is the size of the largest
+input, from 10^4 by tenfolds.
 
     pip install numpy==2.3.2 pyarrow==26.0.1
     python3 benches/python/scale.py --sliver target/release/sliver --most 10000000
