@@ -229,6 +229,38 @@ fn a_table_becomes_one_that_may_be_published() {
     assert!(said.contains("4 columns are not confirmed"), "{said}");
 }
 
+/// More columns than a picture of pairs has room for: the copy has all of them.
+#[test]
+fn a_wide_table_is_drawn_in_part() {
+    let (home, out) = folder();
+    let names: Vec<String> = (0..130).map(|i| format!("c{i}")).collect();
+    let record = |i: usize| {
+        (0..130)
+            .map(|j| ["0", "1"][(i + j) / 3 % 2])
+            .collect::<Vec<_>>()
+            .join(",")
+    };
+    let records: Vec<String> = (0..40).map(record).collect();
+    let (table, schema) = (home.path().join("wide.csv"), home.path().join("wide.toml"));
+    fs::write(
+        &table,
+        format!("{}\n{}\n", names.join(","), records.join("\n")),
+    )
+    .expect("written");
+    let column = |name| {
+        format!(
+            "[[column]]\nname = \"{name}\"\nkind = \"categorical\"\nlevels = [\"0\", \"1\"]\npublic = true\n"
+        )
+    };
+    let columns: Vec<String> = names.iter().map(column).collect();
+    fs::write(&schema, columns.concat()).expect("written");
+    done(command(&table, &schema, &out, "--epsilon 1 --rows 20"));
+    let page = fs::read_to_string(out.join("report.html")).expect("a page");
+    says(&page, &["Pairs of the first 120 of 130 columns"]);
+    let copy = fs::read_to_string(out.join("copy/table.csv")).expect("a copy");
+    assert!(copy.lines().all(|line| line.split(',').count() == 130));
+}
+
 /// Neighbours differ in one record, or in all records of a patient: names and sizes of files are the same, and so is all that is
 /// written but what the released values are in.
 #[test]
