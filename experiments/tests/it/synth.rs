@@ -410,6 +410,20 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     refuses("--side 32 --channels 3 => a/person0-0.png", run);
 }
 
+/// Images are encoded some at once: those of the last class lie beyond the first ones, and have their share of the copy.
+#[test]
+fn all_images_count() {
+    let (home, out) = folder();
+    let input = images(home.path(), &["a", "b", "c"], 125);
+    let flags = format!("{ONE_CELL} --no-privacy --count 30 --quick-scores");
+    done(command(&input, &out, &flags));
+    for class in ["a", "b", "c"] {
+        let samples = fs::read_dir(out.join("copy/png").join(class)).expect("a class");
+        let count = samples.count();
+        assert!((8..=12).contains(&count), "{class}: {count}");
+    }
+}
+
 /// The drawn shapes, which need no file, and an archive of NumPy: the copy has the form of what it is of.
 #[test]
 fn copies_have_the_form_of_what_they_are_of() {

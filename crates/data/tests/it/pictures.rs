@@ -438,7 +438,7 @@ fn what_is_taken_of_images_in_a_file_is_what_is_taken_of_those_in_memory() {
     assert!(images.truncate(3).is_err());
 }
 
-/// A folder for temporary files that is not there, which another process is told of.
+/// In a process whose folder for temporary files is not there.
 #[cfg(unix)] // Elsewhere other variables name the folder.
 #[test]
 fn a_temporary_file_that_cannot_be_written_is_an_error_that_says_where() {
