@@ -14,7 +14,7 @@ use rand::seq::SliceRandom;
 use regex::Regex;
 
 use super::apart;
-use super::settings::Settings;
+use super::settings::{Settings, names_data_set};
 use crate::random::stream;
 use crate::records::{self, SHAPES};
 
@@ -47,7 +47,7 @@ impl Input {
     pub(super) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
         let name = settings.input.as_str();
         let kind = name.parse::<DatasetKind>();
-        if settings.names_data_set() {
+        if names_data_set(name) {
             settings.check_named()?;
         }
         let mut input = match (name, kind) {
@@ -192,8 +192,7 @@ fn drawn() -> Result<Input, Failure> {
 }
 
 fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
-    let by_name = settings.public == CIFAR10 || settings.public.parse::<DatasetKind>().is_ok();
-    if settings.names_public() && !by_name {
+    if settings.names_public() && !names_data_set(&settings.public) {
         apart::check("public", Path::new(&settings.public), path)?;
     }
     let mut pictures = read("input", path, &settings.public()?)?;

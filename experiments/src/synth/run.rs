@@ -29,7 +29,7 @@ use super::private_score::{self, SCORE};
 use super::public::PublicImages;
 use super::report;
 use super::same_input;
-use super::settings::{Flags, Settings};
+use super::settings::{Flags, Settings, names_data_set};
 use crate::encoded::Encoded;
 use crate::export;
 use crate::flow::{apportion, normalise};
@@ -287,7 +287,7 @@ impl Experiment for Synth {
     ) -> Result<Self, Failure> {
         let data_dir = arguments.running.data_dir.as_deref();
         let running = &arguments.running;
-        if !settings.names_data_set() {
+        if !names_data_set(&settings.input) {
             let given = [&running.resume, &running.out, &running.run];
             apart::check_output(given, Path::new(&settings.input))?;
         }

@@ -78,6 +78,11 @@ lab::settings! {
     }
 }
 
+/// Whether this is a data set by name, and no path.
+pub(super) fn names_data_set(name: &str) -> bool {
+    [SHAPES, CIFAR10].contains(&name) || name.parse::<DatasetKind>().is_ok()
+}
+
 impl Settings {
     /// The kind of the latent space of images of `shape`. Of colour images an autoencoder of so few dimensions keeps less than
     /// frequencies do: public ones teach how they look, and no more.
@@ -87,11 +92,6 @@ impl Settings {
             (SHAPES, _) | (_, 3) => SpaceKind::Refined,
             _ => SpaceKind::Small,
         }
-    }
-
-    /// Whether the input is a data set by name, and no path.
-    pub(super) fn names_data_set(&self) -> bool {
-        [SHAPES, CIFAR10].contains(&&*self.input) || self.input.parse::<DatasetKind>().is_ok()
     }
 
     /// Whether `--public` names images.
