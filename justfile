@@ -81,7 +81,7 @@ figures experiment="fair" *flags="":
         if [ -e "$sweep" ]; then just sweep "$sweep" --workers 2 || exit 1; fi; done
     @cargo run --release --locked --quiet --bin sliver -- figures {{experiment}} {{flags}}
 
-# Pages again, tables of several runs, or Markdown: `just report runs/swae/*`, `just report --markdown --sweep runs/sweeps/NAME`.
+# Pages again, tables of several runs, or Markdown: `just report runs/swae/*`, `just report --format markdown --sweep runs/sweeps/NAME`.
 report *flags:
     @cargo run --release --locked --quiet --bin sliver -- report {{flags}}
 

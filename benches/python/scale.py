@@ -49,7 +49,7 @@ def table(place, records):
         f'[[column]]\nname = "x{j}"\nkind = "numeric"\nmin = -4\nmax = 4\ndecimals = 3\npublic = true\n\n'
         for j in range(COLUMNS))
     (place / "schema.toml").write_text(columns)
-    return list(folder.iterdir()), ["table", folder, "--schema", place / "schema.toml", "--rows", "100000"], "pairs.bin"
+    return list(folder.iterdir()), ["table", folder, "--schema", place / "schema.toml", "--count", "100000"], "pairs.bin"
 
 
 def images(place, records):

@@ -68,7 +68,7 @@ impl TrainingRun for Regression {
     const NAME: &'static str = "own_experiment";
     const ABOUT: &'static str = "A private logistic regression.";
     type Settings = Settings;
-    type Network = Model;
+    type Model = Model;
     type Records = Tables;
 
     fn load(settings: &Settings, _: &Arguments<Flags>, chosen: &Chosen) -> Result<Self, Failure> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use burn::module::Module;
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
-use lab::checkpoint::Checkpoint;
+use lab::checkpoint::RestoredCheckpoint;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{floats_of_bytes, floats_to_bytes};
 use model::generator::{Dcgan, ImageGenerator};
@@ -75,14 +75,14 @@ pub(crate) struct Size {
 
 #[allow(clippy::large_enum_variant)] // There is one in a run.
 #[derive(Module, Debug)]
-enum Network {
+enum GeneratorNetwork {
     Upsampled(ImageGenerator),
     Dcgan(Dcgan),
-    Perceptron(model::generator::Generator),
-    Points(model::generator::Generator),
+    Perceptron(model::generator::MlpGenerator),
+    Points(model::generator::MlpGenerator),
 }
 
-impl Network {
+impl GeneratorNetwork {
     fn new(
         architecture: Architecture,
         inputs: usize,
@@ -90,7 +90,7 @@ impl Network {
         device: &Device,
     ) -> Result<Self, TrainingError> {
         let perceptron =
-            |outputs, rng| model::generator::Generator::new(inputs, outputs, rng, device);
+            |outputs, rng| model::generator::MlpGenerator::new(inputs, outputs, rng, device);
         Ok(match architecture {
             Architecture::Upsampled(shape) => {
                 Self::Upsampled(ImageGenerator::new(inputs, shape, rng, device)?)
@@ -117,7 +117,7 @@ impl Network {
 /// A generator in training, of a class each or without classes.
 pub(crate) struct Generator {
     /// On a device with gradients.
-    network: Network,
+    network: GeneratorNetwork,
     optimizer: ModuleAdam,
     ema: Option<Ema>,
     size: Size,
@@ -154,7 +154,7 @@ impl Generator {
         device: &Device,
     ) -> Result<Self, Failure> {
         let inputs = size.code.width() + size.classes;
-        let network = Network::new(architecture, inputs, rng, &device.clone().autodiff());
+        let network = GeneratorNetwork::new(architecture, inputs, rng, &device.clone().autodiff());
         let refuse = |e| Failure::input(format!("{e}"), "choose another data set");
         Ok(Self {
             network: network.map_err(refuse)?,
@@ -226,7 +226,7 @@ impl Generator {
         Ok(())
     }
 
-    fn averaged(&self) -> Result<Network, Failure> {
+    fn averaged(&self) -> Result<GeneratorNetwork, Failure> {
         let network = self.network.valid();
         match &self.ema {
             Some(ema) => ema.apply(network).or_failed(),
@@ -249,24 +249,24 @@ impl Generator {
         Tensor::from_data(data, device)
     }
 
-    /// What a checkpoint keeps of it, and what its steps depend on beside.
+    /// What a checkpoint keeps of it, and `state`: what else its steps depend on.
     pub(crate) fn files(
         &self,
-        beside: &impl Serialize,
+        state: &impl Serialize,
     ) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let mut files = kept(&self.network, &self.optimizer);
-        let beside = serde_json::to_vec(beside).or_failed()?;
-        files.insert(STATE.to_string(), beside);
+        let state = serde_json::to_vec(state).or_failed()?;
+        files.insert(STATE.to_string(), state);
         if let Some(ema) = &self.ema {
             files.insert(AVERAGE.to_string(), ema.to_bytes());
         }
         Ok(files)
     }
 
-    /// Takes the place of what a checkpoint holds, and gives what stood beside.
+    /// Takes the place of what a checkpoint holds, and gives the `state` of it.
     pub(crate) fn restore<T: DeserializeOwned>(
         &mut self,
-        checkpoint: &Checkpoint,
+        checkpoint: &RestoredCheckpoint,
     ) -> Result<T, Failure> {
         (self.network, self.optimizer) = restored(&self.network, checkpoint, &self.device)?;
         if let Some(ema) = &mut self.ema {
@@ -287,7 +287,7 @@ pub(crate) fn kept<M: Module>(network: &M, optimizer: &ModuleAdam) -> BTreeMap<S
 /// The network with its optimizer that a checkpoint keeps.
 pub(crate) fn restored<M: Module>(
     network: &M,
-    checkpoint: &Checkpoint,
+    checkpoint: &RestoredCheckpoint,
     device: &Device,
 ) -> Result<(M, ModuleAdam), Failure> {
     let damaged = |e: TrainingError| checkpoint.damaged(&e);

@@ -6,8 +6,11 @@ use rand::seq::index::sample;
 use swd::flow::StepSize;
 use swd::{FlowTarget, Particles, Region};
 
-/// Where a group's particles go.
-pub(crate) type Target = Box<dyn FlowTarget>;
+/// What each group goes towards.
+pub(crate) fn boxed<T: FlowTarget + 'static>(targets: Vec<T>) -> Vec<Box<dyn FlowTarget>> {
+    let boxed = |target| Box::new(target) as _;
+    targets.into_iter().map(boxed).collect()
+}
 
 /// The steps of particles.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +40,7 @@ impl StepSchedule {
     pub(crate) fn step(
         &self,
         groups: &mut [Particles],
-        targets: &[Target],
+        targets: &[Box<dyn FlowTarget>],
         step: u64,
         rng: &mut impl Rng,
     ) -> Result<f64, Failure> {

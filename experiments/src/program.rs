@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches};
 use lab::diagnostic::{self, Failure, OrFailed};
 use lab::session::{self, Experiment};
 
@@ -24,7 +24,7 @@ struct Subcommand {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-/// Flags of an experiment that `-h` shows, beside those whose values come first; `--help` shows all.
+/// Flags of an experiment that `--help` shows, beside those whose values come first; `sliver help` shows all.
 const SHORT: [&str; 12] = [
     "preset",
     "records",
@@ -135,7 +135,7 @@ fn experiments() -> Vec<Subcommand> {
                 experiment::<synth::TableCopy>(&["input"]).claiming(synth::names_table),
             ],
         ),
-        experiment::<swae::Swae>(&["dataset"]),
+        experiment::<swae::SwaeRun>(&["dataset"]),
         group(
             "flow",
             "Generate images by a private release in a latent space, `mixture` where no mechanism is named",
@@ -206,7 +206,7 @@ fn experiments() -> Vec<Subcommand> {
             "The private sliced distance between two files, a test on it, and figures; `measure` where nothing is named",
             "action",
             vec![
-                experiment::<distance::Distance>(&["a", "b"]),
+                experiment::<distance::Distance>(&["source", "target"]),
                 tool::<distance::figure::Arguments>(|matches| {
                     distance::figure::draw(&parsed(matches))
                 }),
@@ -256,15 +256,29 @@ fn all() -> impl Iterator<Item = Subcommand> {
     experiments().into_iter().chain(tools())
 }
 
+/// The same with help that fits a screen at `--help` too: the command that is `all` prints all flags.
+fn with_short_help(command: Command, all: &str) -> Command {
+    let help = Arg::new("help").short('h').long("help");
+    let says = format!("Print this; `{all}` prints all flags");
+    command
+        .disable_help_flag(true)
+        .arg(help.action(ArgAction::HelpShort).help(says))
+        .mut_subcommands(|sub| {
+            let all = format!("{all} {}", sub.get_name());
+            with_short_help(sub, &all)
+        })
+}
+
 /// The command line of the program.
 pub fn command() -> Command {
-    Command::new("sliver")
+    let command = Command::new("sliver")
         .version(env!("CARGO_PKG_VERSION"))
         .propagate_version(true)
         .about("Private learning with sliced Wasserstein distances")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands(all().map(|subcommand| subcommand.command("sliver")))
+        .subcommands(all().map(|subcommand| subcommand.command("sliver")));
+    with_short_help(command, "sliver help")
 }
 
 /// What the settings of a run that is to be resumed have for `key`.

@@ -85,7 +85,7 @@ impl LatentSpace for RefinedCosines {
 
 #[cfg(test)]
 mod tests {
-    use model::latent::Training;
+    use model::latent::LatentTraining;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
 
@@ -124,7 +124,7 @@ mod tests {
         let cosines = CosineSpace::new(shape, 30).unwrap();
         let (plain, before) = (error(&cosines), error(&space.valid()));
         assert!((before / plain - 1.0).abs() < 0.05, "{before} {plain}");
-        let training = Training {
+        let training = LatentTraining {
             epochs: 1,
             batch: 10,
             learning_rate: 5e-3,

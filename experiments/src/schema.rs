@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         open,
         out,
     } = arguments;
-    let out = out.clone().unwrap_or_else(|| beside(input));
+    let out = out.clone().unwrap_or_else(|| draft_path(input));
     let name = input.display().to_string();
     let refuse = |error: DataError| Failure::input(error.to_string(), "nothing was written");
     let draft = Schema::draft_of(input, label.as_deref()).map_err(refuse)?;
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// A file beside the table, or beside the folder of its files.
-fn beside(input: &Path) -> PathBuf {
+fn draft_path(input: &Path) -> PathBuf {
     let folder = input.parent().filter(|folder| folder.is_dir());
     match folder.filter(|_| !input.exists()) {
         Some(folder) => folder.with_extension("toml"),

@@ -8,7 +8,7 @@ use burn::tensor::{Device, Tensor};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::progress::Progress;
 use lab::session::Session;
-use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training};
+use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, LatentTraining, SmallAutoencoder};
 use private_training::TrainingError;
 use private_training::weights::{from_host, to_host};
 use rand::SeedableRng;
@@ -205,7 +205,7 @@ impl SpaceForm {
         if let Space::Cosines(_) = fresh {
             return Ok(fresh);
         }
-        let training = Training {
+        let training = LatentTraining {
             epochs: match training_images.records.endless() {
                 true => 1,
                 false => training_images.epochs,
@@ -263,7 +263,7 @@ impl SpaceForm {
 fn learn<M: LatentSpace + Module>(
     fresh: M,
     (training, place, training_images, session): (
-        Training,
+        LatentTraining,
         CachePath,
         &TrainingImages<'_>,
         &Session,

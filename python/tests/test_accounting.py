@@ -25,7 +25,7 @@ MECHANISMS = [
         "zero-out",
     ),
     (
-        "--sampler none --noise laplace --steps 7 --noise-multiplier 12",
+        "--sampler none --mechanism laplace --steps 7 --noise-multiplier 12",
         Event.laplace(12.0).self_composed(7),
         "replace-one",
     ),
@@ -46,7 +46,7 @@ def test_answers_are_those_of_the_program_to_the_last_digit(account, flags, even
     assert account("delta", *flags, "--epsilon", 0.5)["delta"] == accounting.delta_upper(event, 0.5, neighbours)
     found = account("epsilon", *flags, "--delta", 1e-5, "--accountant", "rdp")
     assert found["epsilon"] == epsilon_upper(event, 1e-5, neighbours, accountant="rdp")
-    found = account("curve", "--kind", "trade-off", *flags, "--accountant", "pld", "--points", 9)
+    found = account("curve", *flags, "--accountant", "pld", "--points", 9)
     curve = found["curves"][0]
     assert curve["y"] == accounting.trade_off_lower_curve(event, curve["x"], neighbours).tolist()
 
@@ -55,7 +55,7 @@ def test_calibration_is_that_of_the_program(account):
     def event(z=1.0, batch=600, steps=1000):
         return Event.dp_sgd(60_000, batch, steps, z)
 
-    target = ("--target-epsilon", 1, "--delta", 1e-5)
+    target = ("--epsilon", 1, "--delta", 1e-5)
     found = account("noise", "--records", 60_000, "--batch", 600, "--steps", 1000, *target)
     z = accounting.noise_multiplier_for(event, 1.0, 1e-5, "replace-one")
     assert z == found["noise_multiplier"] and found["epsilon"] == epsilon_upper(event(z), 1e-5, "replace-one") <= 1.0

@@ -215,7 +215,7 @@ def test_a_private_distance_is_that_of_the_program_to_the_last_digit(sliver, tmp
     seeds = {"seed": 5, "insecure_noise_seed": 7}
     command = [sliver, "distance", tmp_path / "x.npy", tmp_path / "y.npy", "--backend", "flex", "--radius", "3"]
     command += ["--epsilon", "1", "--delta", "1e-5", "--slices", str(slices), "--seed", "5", "--insecure-noise-seed", "7"]
-    command += ["--protect", {"both": "both", "x": "a", "y": "b"}[protect], "--test", "--permutations", "49"]
+    command += ["--protect", {"both": "both", "x": "source", "y": "target"}[protect], "--test", "--permutations", "49"]
     subprocess.run([*command, "--run", tmp_path / "run", "--cache-dir", tmp_path / "cache"], check=True, capture_output=True)
     run = json.loads((tmp_path / "run" / "run.json").read_text())
     theirs = run["test"]

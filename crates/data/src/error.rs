@@ -96,20 +96,20 @@ pub(crate) fn unfit(what: &str, expected: impl Display, found: impl Display) -> 
 
 /// Where a record stands in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Position {
     /// Of a text, from 1.
     Line(u64),
     /// Of a file without lines, from 1.
     Record(u64),
 }
 
-impl From<u64> for Place {
+impl From<u64> for Position {
     fn from(line: u64) -> Self {
         Self::Line(line)
     }
 }
 
-impl Display for Place {
+impl Display for Position {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(number) => write!(formatter, "line {number}"),
@@ -121,7 +121,7 @@ impl Display for Place {
 /// A record with too few or too many fields.
 pub(crate) fn fields(
     file: &str,
-    place: impl Into<Place>,
+    place: impl Into<Position>,
     expected: usize,
     found: usize,
 ) -> DataError {
@@ -135,7 +135,7 @@ pub(crate) fn fields(
 /// message.
 pub(crate) fn field(
     file: &str,
-    place: impl Into<Place>,
+    place: impl Into<Position>,
     column: impl Display,
     expected: impl Display,
     advice: &str,
@@ -146,7 +146,7 @@ pub(crate) fn field(
     ))
 }
 
-pub(crate) fn not_text(file: &str, place: impl Into<Place>) -> DataError {
+pub(crate) fn not_text(file: &str, place: impl Into<Position>) -> DataError {
     let place = place.into();
     DataError::File(format!(
         "{file}, {place}: not text in UTF-8; convert the file"

@@ -77,12 +77,6 @@ pub enum DpError {
         /// Records of each group that were summed over.
         found: Vec<usize>,
     },
-    /// A draw that no plan made.
-    #[error(
-        "the draw was made by no plan, for audits and tests: nothing is released for it. Take the \
-         draw of the releaser"
-    )]
-    UnplannedDraw,
     /// A draw of another releaser, and so of another plan or training.
     #[error("the draw is of releaser {sampled} of this process, and this is releaser {here}")]
     ForeignDraw {

@@ -39,7 +39,7 @@ pub mod accounting;
 pub mod audit;
 pub mod decimal;
 pub mod delta;
-pub mod error;
+mod error;
 pub mod ledger;
 pub mod plan;
 pub mod sampling;

@@ -42,4 +42,4 @@ pub mod mechanism;
 pub mod per_sample;
 pub mod sampling;
 
-pub use dp_accountant::{DpError, accounting, audit, decimal, delta, error, ledger, plan};
+pub use dp_accountant::{DpError, accounting, audit, decimal, delta, ledger, plan};

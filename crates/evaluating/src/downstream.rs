@@ -19,7 +19,7 @@ use super::classifier::{LeNet, shape_of};
 use super::error::{check_count, check_labels, check_records};
 use super::neighbours::Images;
 use super::supervised::{
-    Examples, Network, Schedule, host, largest, outputs, share_correct, train,
+    Examples, LayeredClassifier, Schedule, host, largest, outputs, share_correct, train,
 };
 use reporting::interrupt::Interrupt;
 
@@ -205,7 +205,7 @@ impl Wide {
     }
 }
 
-impl Network for Wide {
+impl LayeredClassifier for Wide {
     fn stack(&self) -> Result<Stack<'_>, DpError> {
         Chain::image([self.channels, self.side, self.side])
             .conv2d(&self.conv1)
@@ -222,7 +222,7 @@ impl Network for Wide {
     }
 }
 
-impl Network for Mlp {
+impl LayeredClassifier for Mlp {
     fn stack(&self) -> Result<Stack<'_>, DpError> {
         Chain::features(self.fc1.weight.dims()[0])
             .linear(&self.fc1)
@@ -232,7 +232,7 @@ impl Network for Mlp {
     }
 }
 
-impl Network for Logistic {
+impl LayeredClassifier for Logistic {
     fn stack(&self) -> Result<Stack<'_>, DpError> {
         Chain::features(self.fc.weight.dims()[0])
             .linear(&self.fc)
@@ -244,7 +244,7 @@ impl Network for Logistic {
 pub type Found = Box<dyn Fn(&LabelledImages) -> Vec<u8>>;
 
 /// Trains, and says what predicts classes.
-fn learn<N: Network>(
+fn learn<N: LayeredClassifier>(
     network: N,
     examples: &Examples<'_>,
     settings: &Settings,

@@ -25,7 +25,7 @@ const FORWARD: usize = 64;
 /// A network from features `[n, d]` to logits `[n, classes]`.
 ///
 /// The order of the layers must be the order in which burn visits the weights.
-pub(crate) trait Network: Module {
+pub(crate) trait LayeredClassifier: Module {
     /// The layers, first to last.
     fn stack(&self) -> Result<Stack<'_>, DpError>;
 }
@@ -81,7 +81,7 @@ impl Schedule {
 }
 
 /// Trains `network` on `examples`.
-pub(crate) fn train<N: Network>(
+pub(crate) fn train<N: LayeredClassifier>(
     mut network: N,
     examples: &Examples<'_>,
     schedule: &Schedule,
@@ -128,7 +128,7 @@ pub(crate) fn train<N: Network>(
 }
 
 /// The layers of a network as host kernels.
-pub(crate) fn host<N: Network>(network: &N) -> Result<HostStack, EvaluateError> {
+pub(crate) fn host<N: LayeredClassifier>(network: &N) -> Result<HostStack, EvaluateError> {
     let stack = network.stack().and_then(|stack| stack.host());
     Ok(stack.map_err(TrainingError::from)?)
 }

@@ -47,7 +47,7 @@ mod region;
 pub mod sensitivity;
 mod signs;
 pub mod sinkhorn;
-pub mod slices;
+mod slices;
 pub mod smoothed;
 pub mod sort;
 mod sphere;

@@ -41,8 +41,8 @@ enum Arm {
 type Failed = Box<dyn std::error::Error>;
 
 struct Task {
-    train: (Tensor<4>, Tensor<2>),
-    test: (Tensor<4>, Tensor<2>),
+    train: (Tensor<4>, Tensor<1, Int>),
+    test: (Tensor<4>, Tensor<1, Int>),
     batch: usize,
     passes: usize,
 }
@@ -93,7 +93,7 @@ impl Task {
         }
         let (images, labels) = self.test.clone();
         let right = training.network.forward(images).output.argmax(1);
-        let right = right.equal(labels.int()).float().mean();
+        let right = right.equal(labels.unsqueeze_dim(1)).float().mean();
         Ok(f64::from(right.into_scalar::<f32>()))
     }
 
@@ -117,10 +117,10 @@ impl Task {
     }
 }
 
-fn tensors(data: &LabelledImages) -> (Tensor<4>, Tensor<2>) {
+fn tensors(data: &LabelledImages) -> (Tensor<4>, Tensor<1, Int>) {
     let (device, n) = (Device::flex(), data.len());
     let pixels = TensorData::new(data.pixels().to_vec(), [n, 1, 28, 28]);
-    let labels = TensorData::new(data.labels().to_vec(), [n, 1]).convert::<f32>();
+    let labels = TensorData::new(data.labels().to_vec(), [n]);
     let images = Tensor::<4>::from_data(pixels.convert::<f32>(), &device) / 255.0;
     (images, Tensor::from_data(labels, &device))
 }

@@ -29,8 +29,8 @@ fn run(kind: DatasetKind, steps: u64) -> Result<f64, Box<dyn std::error::Error>>
     let (device, n) = (Device::flex(), data.len());
     let pixels = TensorData::new(data.pixels().to_vec(), [n, 1, 28, 28]);
     let images = Tensor::<4>::from_data(pixels.convert::<f32>(), &device) / 255.0;
-    let labels = TensorData::new(data.labels().to_vec(), [n, 1]).convert::<f32>();
-    let labels = Tensor::<2>::from_data(labels, &device);
+    let labels = TensorData::new(data.labels().to_vec(), [n]);
+    let labels = Tensor::<1, Int>::from_data(labels, &device);
     let linear = LinearConfig::new(16 * 6 * 6, 10).init(&device);
     let conv = Conv2dConfig::new([1, 16], [8, 8]).with_stride([4, 4]);
     let conv = conv.init(&device);

@@ -28,10 +28,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for i in 0..8000 {
         let (x, group): (f32, f32) = (rng.random(), if i < 5000 { 0.0 } else { 1.0 });
         rows.extend([x, group]);
-        labels.push(f32::from(x + 0.3 * group > 0.6));
+        labels.push(u8::from(x + 0.3 * group > 0.6));
     }
     let rows = Tensor::<2>::from_data(TensorData::new(rows, [8000, 2]), &device);
-    let labels = Tensor::<2>::from_data(TensorData::new(labels, [8000, 1]), &device);
+    let labels = Tensor::<1, Int>::from_data(TensorData::new(labels, [8000]), &device);
     let linear = LinearConfig::new(2, 1).init(&device);
     let model = Scorer { linear };
     // Two groups of public sizes; batches of fixed size from each.

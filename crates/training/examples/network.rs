@@ -42,12 +42,12 @@ impl Network<4> for Classifier {
     }
 }
 
-fn tensors(data: &LabelledImages, device: &Device) -> (Tensor<4>, Tensor<2>) {
+fn tensors(data: &LabelledImages, device: &Device) -> (Tensor<4>, Tensor<1, Int>) {
     let n = data.len();
     let pixels = TensorData::new(data.pixels().to_vec(), [n, 1, 28, 28]).convert::<f32>();
-    let labels = TensorData::new(data.labels().to_vec(), [n, 1]).convert::<f32>();
+    let labels = TensorData::new(data.labels().to_vec(), [n]);
     let images = Tensor::<4>::from_data(pixels, device) / 255.0;
-    (images, Tensor::<2>::from_data(labels, device))
+    (images, Tensor::from_data(labels, device))
 }
 
 /// Whole or not at all.
@@ -89,7 +89,8 @@ fn train(data: &LabelledImages, steps: u64, folder: &Path) -> Outcome<(Classifie
 
 fn accuracy(model: &Classifier, test: &LabelledImages) -> f32 {
     let (images, labels) = tensors(test, &Device::flex());
-    let right = model.forward(images).output.argmax(1).equal(labels.int());
+    let found = model.forward(images).output.argmax(1);
+    let right = found.equal(labels.unsqueeze_dim(1));
     right.float().mean().into_scalar()
 }
 

@@ -43,19 +43,12 @@ impl Network<4> for Cnn {
     }
 }
 
-fn tensors(data: &LabelledImages, device: &Device) -> Option<(Tensor<4>, Tensor<2>)> {
+fn tensors(data: &LabelledImages, device: &Device) -> Option<(Tensor<4>, Tensor<1, Int>)> {
     let n = data.len();
     let pixels = TensorData::new(data.gather(&(0..n).collect::<Vec<_>>())?, [n, 1, 28, 28]);
-    let labels: Vec<f32> = data
-        .labels()
-        .iter()
-        .map(|&label| f32::from(label))
-        .collect();
+    let labels = TensorData::new(data.labels().to_vec(), [n]);
     let images = (Tensor::from_data(pixels, device) - 0.1307) / 0.3081; // public constants
-    Some((
-        images,
-        Tensor::from_data(TensorData::new(labels, [n, 1]), device),
-    ))
+    Some((images, Tensor::from_data(labels, device)))
 }
 
 fn run(args: &[&str]) -> Result<(f32, f64), Box<dyn std::error::Error>> {
@@ -111,7 +104,7 @@ fn run(args: &[&str]) -> Result<(f32, f64), Box<dyn std::error::Error>> {
         .forward(images)
         .output
         .argmax(1)
-        .equal(labels.int());
+        .equal(labels.unsqueeze_dim(1));
     Ok((
         right.float().mean().into_scalar(),
         training.epsilon_spent(&ledger)?,

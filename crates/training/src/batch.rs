@@ -3,20 +3,123 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use crate::TrainingError;
 use crate::error::same;
 
-/// Records with their targets, group after group.
-///
-/// - `inputs`: `[n, ...]`, one record a row;
-/// - `targets`: `[n, t]`, what the losses compare the outputs with: class numbers (`t = 1`), values, or the
-///   inputs themselves for an autoencoder.
+/// What losses compare the outputs of `n` records with.
+#[derive(Debug, Clone)]
+pub enum Targets {
+    /// Class numbers, `[n]`.
+    Classes(Tensor<1, Int>),
+    /// Values, `[n, t]`: numbers, probabilities, or the inputs themselves for an autoencoder.
+    Values(Tensor<2>),
+}
+
+impl Targets {
+    /// As values: class numbers are a column, `[n, 1]`.
+    pub fn values(&self) -> Tensor<2> {
+        match self.clone() {
+            Self::Classes(classes) => classes.float().unsqueeze_dim(1),
+            Self::Values(values) => values,
+        }
+    }
+
+    /// Class numbers, in a column `[n, 1]`.
+    ///
+    /// # Panics
+    /// For values, which a loss on classes refuses before.
+    pub(crate) fn classes(&self) -> Tensor<2, Int> {
+        match self.clone() {
+            Self::Classes(classes) => classes.unsqueeze_dim(1),
+            Self::Values(_) => panic!("values in place of class numbers"),
+        }
+    }
+
+    pub(crate) fn records(&self) -> usize {
+        match self {
+            Self::Classes(classes) => classes.dims()[0],
+            Self::Values(values) => values.dims()[0],
+        }
+    }
+
+    pub(crate) fn map(
+        &self,
+        classes: impl FnOnce(Tensor<1, Int>) -> Tensor<1, Int>,
+        values: impl FnOnce(Tensor<2>) -> Tensor<2>,
+    ) -> Self {
+        match self.clone() {
+            Self::Classes(all) => Self::Classes(classes(all)),
+            Self::Values(all) => Self::Values(values(all)),
+        }
+    }
+
+    /// `n` of them, from `start` on.
+    pub(crate) fn narrow(&self, start: usize, n: usize) -> Self {
+        self.map(|all| all.narrow(0, start, n), |all| all.narrow(0, start, n))
+    }
+
+    pub(crate) fn without_autodiff(&self) -> Self {
+        self.map(Tensor::without_autodiff, Tensor::without_autodiff)
+    }
+
+    pub(crate) fn autodiff(&self) -> Self {
+        self.map(Tensor::autodiff, Tensor::autodiff)
+    }
+}
+
+impl From<Tensor<1, Int>> for Targets {
+    fn from(classes: Tensor<1, Int>) -> Self {
+        Self::Classes(classes)
+    }
+}
+
+impl From<Tensor<2>> for Targets {
+    fn from(values: Tensor<2>) -> Self {
+        Self::Values(values)
+    }
+}
+
+impl<T: Clone + Into<Self>> From<&T> for Targets {
+    fn from(targets: &T) -> Self {
+        targets.clone().into()
+    }
+}
+
+/// [`Targets`] in host memory.
+#[derive(Debug, Clone, Copy)]
+pub enum HostTargets<'a> {
+    /// Class numbers, `[n]`.
+    Classes(&'a [usize]),
+    /// Values, `[n, t]` in rows.
+    Values(&'a [f32]),
+}
+
+impl HostTargets<'_> {
+    /// The same of `n` records on a device.
+    pub fn on(self, n: usize, device: &Device) -> Targets {
+        match self {
+            Self::Classes(classes) => {
+                let classes: Vec<i64> = classes.iter().map(|&class| class as i64).collect();
+                Targets::Classes(Tensor::from_data(TensorData::new(classes, [n]), device))
+            }
+            Self::Values(values) => {
+                let shape = [n, values.len() / n.max(1)];
+                Targets::Values(Tensor::from_data(
+                    TensorData::new(values.to_vec(), shape),
+                    device,
+                ))
+            }
+        }
+    }
+}
+
+/// Records with their targets, group after group; `inputs` are `[n, ...]`, one record a row.
 #[derive(Debug, Clone)]
 pub struct Batch<const D: usize> {
     inputs: Tensor<D>,
-    targets: Tensor<2>,
+    targets: Targets,
     groups: Vec<Range<usize>>,
     fixed: Option<Fixed>,
 }
@@ -38,12 +141,13 @@ impl<const D: usize> Batch<D> {
     /// [`TrainingError::Shape`] unless inputs and targets have a row for each record.
     pub fn new(
         inputs: Tensor<D>,
-        targets: Tensor<2>,
+        targets: impl Into<Targets>,
         sizes: &[usize],
     ) -> Result<Self, TrainingError> {
+        let targets = targets.into();
         let n = sizes.iter().sum();
         same("records of a batch", n, inputs.dims()[0])?;
-        same("targets of a batch", n, targets.dims()[0])?;
+        same("targets of a batch", n, targets.records())?;
         let mut end = 0;
         let groups = sizes.iter().map(|&size| {
             end += size;
@@ -87,8 +191,8 @@ impl<const D: usize> Batch<D> {
         &self.inputs
     }
 
-    /// The targets, `[n, t]`.
-    pub fn targets(&self) -> &Tensor<2> {
+    /// The targets.
+    pub fn targets(&self) -> &Targets {
         &self.targets
     }
 
@@ -121,10 +225,10 @@ impl<const D: usize> Batch<D> {
     }
 
     /// One record alone.
-    pub(crate) fn record(&self, i: usize) -> (Tensor<D>, Tensor<2>) {
+    pub(crate) fn record(&self, i: usize) -> (Tensor<D>, Targets) {
         (
             self.inputs.clone().narrow(0, i, 1),
-            self.targets.clone().narrow(0, i, 1),
+            self.targets.narrow(i, 1),
         )
     }
 }

@@ -31,12 +31,20 @@ pub enum TrainingError {
     },
     /// A label that is none of the classes.
     // Which record has it is private; that the data are not what they should be is for their owner.
-    #[error("a label is {label}: with {classes} outputs it must be a whole number from 0 to {}", classes.saturating_sub(1))]
+    #[error("a label is {label}: with {classes} outputs it must be from 0 to {}", classes.saturating_sub(1))]
     Label {
         /// The label found.
-        label: f32,
+        label: i64,
         /// The number of classes.
         classes: usize,
+    },
+    /// Targets of another kind than a loss compares outputs with.
+    #[error("the loss is {loss}: its targets must be {expected}")]
+    Targets {
+        /// The loss.
+        loss: &'static str,
+        /// What it takes.
+        expected: &'static str,
     },
     /// Something that cannot be bounded together.
     #[error("{what}")]

@@ -20,7 +20,7 @@ use crate::{
 /// its own, and one without privacy.
 pub struct Gradients {
     objective: Objective,
-    public: ChaCha20Rng,
+    public_rng: ChaCha20Rng,
     asked: Option<Engine>,
     memory: Option<usize>,
     used: Option<Engine>,
@@ -36,7 +36,7 @@ impl Gradients {
     pub fn new(objective: Objective) -> Self {
         Self {
             objective,
-            public: ChaCha20Rng::seed_from_u64(0),
+            public_rng: ChaCha20Rng::seed_from_u64(0),
             asked: None,
             memory: None,
             used: None,
@@ -67,7 +67,7 @@ impl Gradients {
 
     /// The generator of public randomness: the slices of penalties, and samples of their distributions.
     pub fn public_rng(&mut self) -> &mut ChaCha20Rng {
-        &mut self.public
+        &mut self.public_rng
     }
 
     /// The engine of the last step; none before the first.
@@ -183,7 +183,7 @@ impl Gradients {
             Some(dims) => dims.clone(),
             None => dimensions(network, batch)?,
         };
-        let step = self.objective.draw(&dims, sizes, &mut self.public)?;
+        let step = self.objective.draw(&dims, sizes, &mut self.public_rng)?;
         Ok(StepObjective {
             counts: self.counts,
             ..step

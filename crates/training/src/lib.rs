@@ -34,7 +34,7 @@ mod training;
 mod trial;
 pub mod weights;
 
-pub use batch::Batch;
+pub use batch::{Batch, HostTargets, Targets};
 pub use checkpoint::{Checkpoint, RngState};
 pub use clipped::Clipped;
 pub use clipping::Clipping;

@@ -1,17 +1,19 @@
 //! What a record costs.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use burn::tensor::{Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use crate::TrainingError;
 use crate::adaptive::Adaptive;
+use crate::batch::{HostTargets, Targets};
 use crate::error::{positive, same, weight};
 
 /// How far a probability stays from 0 and 1 in the cross-entropy.
 const EDGE: f32 = 1e-6;
 
-type Closure = dyn Fn(Tensor<2>, Tensor<2>) -> Tensor<1> + Send + Sync;
+type Closure = dyn Fn(Tensor<2>, Targets) -> Tensor<1> + Send + Sync;
 
 /// A loss of each record, `l(output_i, target_i)`; what is minimised is its mean over records.
 ///
@@ -38,7 +40,8 @@ enum Kind {
     Bernoulli,
     BernoulliLogits,
     Squared,
-    Own(Arc<Closure>),
+    /// With whether it looks at class numbers.
+    Own(Arc<Closure>, bool),
 }
 
 impl std::fmt::Debug for Loss {
@@ -47,7 +50,7 @@ impl std::fmt::Debug for Loss {
             .debug_struct("Loss")
             .field("kind", &self.name())
             .field("weight", &self.weight)
-            .field("clip", &self.max_grad_norm)
+            .field("max_grad_norm", &self.max_grad_norm)
             .field("groups", &self.groups)
             .field("adaptive", &self.adaptive)
             .finish()
@@ -65,13 +68,13 @@ impl Loss {
         }
     }
 
-    /// `-ln softmax(outputs)_y` for logits `[n, classes]` and class numbers `y`, `[n, 1]`.
+    /// `-ln softmax(outputs)_y` for logits `[n, classes]` and class numbers `y`.
     pub fn cross_entropy() -> Self {
         Self::of(Kind::CrossEntropy)
     }
 
-    /// `sum_j -y_j ln p_j - (1 - y_j) ln(1 - p_j)` for probabilities `p` and targets `y`, `[n, t]`; `p` is
-    /// kept 1e-6 away from 0 and 1.
+    /// `sum_j -y_j ln p_j - (1 - y_j) ln(1 - p_j)` for probabilities `p` and values `y`, `[n, t]`, or one probability and
+    /// the number of one of two classes; `p` is kept 1e-6 away from 0 and 1.
     pub fn binary_cross_entropy() -> Self {
         Self::of(Kind::Bernoulli)
     }
@@ -86,13 +89,22 @@ impl Loss {
         Self::of(Kind::Squared)
     }
 
-    /// A loss of one's own: outputs `[n, outputs]` and targets `[n, t]` to one value a record, `[n]`, by burn
+    /// A loss of one's own: outputs `[n, outputs]` and values `[n, t]` to one value a record, `[n]`, by burn
     /// operations that its autodiff knows.
     ///
     /// It is called with one record at a time, `n = 1`, whatever the engine: so nothing that it does can mix
     /// records.
     pub fn new(values: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<1> + Send + Sync + 'static) -> Self {
-        Self::of(Kind::Own(Arc::new(values)))
+        let of = move |outputs, targets: Targets| values(outputs, targets.values());
+        Self::of(Kind::Own(Arc::new(of), false))
+    }
+
+    /// As [`Loss::new`] for class numbers, `[n]`.
+    pub fn of_classes(
+        values: impl Fn(Tensor<2>, Tensor<1, Int>) -> Tensor<1> + Send + Sync + 'static,
+    ) -> Self {
+        let of = move |outputs, targets: Targets| values(outputs, targets.classes().squeeze_dim(1));
+        Self::of(Kind::Own(Arc::new(of), true))
     }
 
     /// The weight of this loss in what is minimised, 1 unless given.
@@ -147,7 +159,7 @@ impl Loss {
             Kind::Bernoulli => "binary cross-entropy",
             Kind::BernoulliLogits => "binary cross-entropy with logits",
             Kind::Squared => "squared error",
-            Kind::Own(_) => "a loss of one's own",
+            Kind::Own(..) => "a loss of one's own",
         }
     }
 
@@ -189,41 +201,54 @@ impl Loss {
     pub(crate) fn check_targets(
         &self,
         outputs: usize,
-        targets: &Tensor<2>,
+        targets: &Targets,
     ) -> Result<(), TrainingError> {
-        let width = targets.dims()[1];
-        match self.kind {
-            Kind::CrossEntropy => {
-                same("class numbers of a record", 1, width)?;
-                let labels = targets.clone().into_data();
-                let bad = |label: &f32| {
-                    !(*label >= 0.0 && *label < outputs as f32 && label.fract() == 0.0)
-                };
-                match labels.iter::<f32>().find(bad) {
-                    None => Ok(()),
-                    Some(label) => Err(TrainingError::Label {
-                        label,
-                        classes: outputs,
-                    }),
-                }
+        let refuse = |expected| {
+            let loss = self.name();
+            Err(TrainingError::Targets { loss, expected })
+        };
+        let below = |count: usize, classes: &Tensor<1, Int>| {
+            let labels = classes.clone().into_data();
+            match labels
+                .iter::<i64>()
+                .find(|label| !(0..count as i64).contains(label))
+            {
+                None => Ok(()),
+                Some(label) => Err(TrainingError::Label {
+                    label,
+                    classes: count,
+                }),
             }
-            Kind::Bernoulli | Kind::BernoulliLogits | Kind::Squared => {
-                same("targets of a record", outputs, width)
+        };
+        match (&self.kind, targets) {
+            (Kind::CrossEntropy, Targets::Classes(classes)) => below(outputs, classes),
+            (Kind::Bernoulli | Kind::BernoulliLogits, Targets::Classes(classes)) => {
+                same("outputs for one of two classes", 1, outputs)?;
+                below(2, classes)
             }
-            Kind::Own(_) => Ok(()),
+            (Kind::Own(_, true), Targets::Classes(_)) => Ok(()),
+            (Kind::CrossEntropy | Kind::Own(_, true), Targets::Values(_)) => {
+                refuse("class numbers, integers `[n]`")
+            }
+            (Kind::Squared | Kind::Own(_, false), Targets::Classes(_)) => {
+                refuse("values, floats `[n, t]`")
+            }
+            (Kind::Own(_, false), Targets::Values(_)) => Ok(()),
+            (_, Targets::Values(values)) => same("targets of a record", outputs, values.dims()[1]),
         }
     }
 
     /// The value of each record, `[n]`, for autodiff.
-    pub fn values(&self, outputs: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
+    pub(crate) fn values(&self, outputs: Tensor<2>, targets: &Targets) -> Tensor<1> {
         let n = outputs.dims()[0];
         match &self.kind {
             Kind::CrossEntropy => {
-                let labels: Tensor<2, Int> = targets.int();
+                let labels = targets.classes();
                 let ln = burn::tensor::activation::log_softmax(outputs, 1);
                 ln.gather(1, labels).neg().reshape([n])
             }
             Kind::Bernoulli => {
+                let targets = targets.values();
                 let kept = outputs.clamp(EDGE, 1.0 - EDGE);
                 let rest = kept.clone().neg() + 1.0;
                 let other = targets.clone().neg() + 1.0;
@@ -232,13 +257,16 @@ impl Loss {
                     .neg()
                     .reshape([n])
             }
-            Kind::BernoulliLogits => logit_cross_entropy(outputs, targets)
+            Kind::BernoulliLogits => logit_cross_entropy(outputs, targets.values())
                 .sum_dim(1)
                 .reshape([n]),
-            Kind::Squared => (outputs - targets).square().sum_dim(1).reshape([n]),
-            Kind::Own(values) => {
-                let row = |rows: &Tensor<2>, i| rows.clone().narrow(0, i, 1);
-                let each = (0..n).map(|i| values(row(&outputs, i), row(&targets, i)).reshape([1]));
+            Kind::Squared => (outputs - targets.values())
+                .square()
+                .sum_dim(1)
+                .reshape([n]),
+            Kind::Own(values, _) => {
+                let row = |i| values(outputs.clone().narrow(0, i, 1), targets.narrow(i, 1));
+                let each = (0..n).map(|i| row(i).reshape([1]));
                 Tensor::cat(each.collect(), 0)
             }
         }
@@ -248,12 +276,12 @@ impl Loss {
     pub(crate) fn cotangents(
         &self,
         outputs: Tensor<2>,
-        targets: Tensor<2>,
+        targets: &Targets,
     ) -> (Tensor<2>, Tensor<1>) {
         let [n, width] = outputs.dims();
         match &self.kind {
             Kind::CrossEntropy => {
-                let labels: Tensor<2, Int> = targets.int();
+                let labels = targets.classes();
                 let ln = burn::tensor::activation::log_softmax(outputs, 1);
                 let values = ln.clone().gather(1, labels.clone()).neg().reshape([n]);
                 let classes = Tensor::<1, Int>::arange(0..width as i64, &ln.device());
@@ -262,6 +290,7 @@ impl Loss {
                 (ln.exp() - hot, values)
             }
             Kind::Bernoulli => {
+                let targets = targets.values();
                 let kept = outputs.clamp(EDGE, 1.0 - EDGE);
                 let rest = kept.clone().neg() + 1.0;
                 let other = targets.clone().neg() + 1.0;
@@ -270,19 +299,20 @@ impl Loss {
                 (delta, ln.sum_dim(1).neg().reshape([n]))
             }
             Kind::BernoulliLogits => {
+                let targets = targets.values();
                 let delta = burn::tensor::activation::sigmoid(outputs.clone()) - targets.clone();
                 let values = logit_cross_entropy(outputs, targets);
                 (delta, values.sum_dim(1).reshape([n]))
             }
             Kind::Squared => {
-                let difference = outputs - targets;
+                let difference = outputs - targets.values();
                 let values = difference.clone().square().sum_dim(1).reshape([n]);
                 (difference * 2.0, values)
             }
-            Kind::Own(_) => {
+            Kind::Own(..) => {
                 let device = outputs.device();
                 let tracked = outputs.autodiff().require_grad();
-                let values = self.values(tracked.clone(), targets.autodiff());
+                let values = self.values(tracked.clone(), &targets.autodiff());
                 let mut gradients = values.clone().sum().backward();
                 let delta = tracked.grad_remove(&mut gradients);
                 let delta = delta.unwrap_or_else(|| Tensor::zeros([n, width], &device));
@@ -292,15 +322,23 @@ impl Loss {
     }
 
     /// The cotangents at `outputs [n, outputs]`, record for record and without any weight, and the value of each
-    /// record, for `targets [n, t]`; all in rows on the host.
+    /// record, all on the host.
+    ///
+    /// # Panics
+    /// For targets of another kind than the loss compares outputs with.
     pub fn host_cotangents(
         &self,
         outputs: &[f32],
-        targets: &[f32],
+        targets: HostTargets<'_>,
         n: usize,
     ) -> (Vec<f32>, Vec<f64>) {
-        let (width, t) = (outputs.len() / n.max(1), targets.len() / n.max(1));
-        let rows = || outputs.chunks_exact(width).zip(targets.chunks_exact(t));
+        let width = outputs.len() / n.max(1);
+        let numbers: Cow<'_, [f32]> = match targets {
+            HostTargets::Classes(classes) => classes.iter().map(|&class| class as f32).collect(),
+            HostTargets::Values(values) => values.into(),
+        };
+        let t = numbers.len() / n.max(1);
+        let rows = || outputs.chunks_exact(width).zip(numbers.chunks_exact(t));
         let mut delta = Vec::with_capacity(outputs.len());
         let mut values = Vec::with_capacity(n);
         match &self.kind {
@@ -330,13 +368,11 @@ impl Loss {
                     values.push(value);
                 }
             }
-            Kind::CrossEntropy | Kind::Own(_) => {
-                let device = burn::tensor::Device::flex();
-                let tensor = |rows: &[f32], width| {
-                    Tensor::from_data(TensorData::new(rows.to_vec(), [n, width]), &device)
-                };
-                let (cotangents, each) =
-                    self.cotangents(tensor(outputs, width), tensor(targets, t));
+            Kind::CrossEntropy | Kind::Own(..) => {
+                let device = Device::flex();
+                let outputs = TensorData::new(outputs.to_vec(), [n, width]);
+                let outputs = Tensor::from_data(outputs, &device);
+                let (cotangents, each) = self.cotangents(outputs, &targets.on(n, &device));
                 delta = cotangents.into_data().iter::<f32>().collect();
                 values = each.into_data().iter::<f64>().collect();
             }

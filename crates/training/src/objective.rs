@@ -284,8 +284,8 @@ impl StepObjective {
     /// The same where the part of a record goes through so many `more` roundings to `f32`.
     fn sensitivity_with(&self, engine: Engine, more: usize) -> Result<Sensitivity, TrainingError> {
         let counts = self.counted().count() as f64;
-        let beside = (1.0 + counts * COUNT_MOVES * COUNT_MOVES).sqrt();
-        Ok(Sensitivity::l2(beside * self.moves(engine, more)?)?)
+        let with_counts = (1.0 + counts * COUNT_MOVES * COUNT_MOVES).sqrt();
+        Ok(Sensitivity::l2(with_counts * self.moves(engine, more)?)?)
     }
 
     /// How far a record moves the gradient alone.

@@ -19,7 +19,7 @@ use crate::error::{positive, same};
 use crate::ranks::{Shared, Team, records_of};
 use crate::weights::{from_host, to_host};
 use crate::{
-    Batch, Gradients, GroupSizes, Network, Objective, Optimizer, Schedule, StepLosses,
+    Batch, Gradients, GroupSizes, Network, Objective, Optimizer, Schedule, StepLosses, Targets,
     TrainingError,
 };
 
@@ -175,7 +175,7 @@ enum Batches {
 /// ```
 /// use burn::module::Module;
 /// use burn::nn::{Linear, LinearConfig};
-/// use burn::tensor::{Device, Tensor};
+/// use burn::tensor::{Device, Int, Tensor};
 /// use dp_core::{DpError, ledger::Ledger, per_sample::nn::Chain, plan::TrainingPlan};
 /// use dp_core::sampling::FixedSizeSampler;
 /// use private_training::{Forward, Layers, Loss, Network, Objective, Optimizer, TrainingConfig};
@@ -200,7 +200,7 @@ enum Batches {
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("ledger.jsonl");
 /// let device = Device::flex();
-/// let (records, labels) = (Tensor::<2>::ones([100, 4], &device), Tensor::<2>::zeros([100, 1], &device));
+/// let (records, labels) = (Tensor::<2>::ones([100, 4], &device), Tensor::<1, Int>::zeros([100], &device));
 /// let model = Classifier { linear: LinearConfig::new(4, 2).init(&device) };
 ///
 /// let plan = TrainingPlan::within(1.0, 1e-3, 10, FixedSizeSampler::new(100, 20)?).check()?;
@@ -537,7 +537,7 @@ impl<M: Module> Step<'_, M> {
         }
     }
 
-    /// The sampled rows out of all records: `[N, ...]` and `[N, t]`, in the order that the sampler counts them in.
+    /// The sampled rows out of all records, `[N, ...]`, and their targets, in the order that the sampler counts them in.
     ///
     /// # Errors
     ///
@@ -546,12 +546,13 @@ impl<M: Module> Step<'_, M> {
     pub fn select<const D: usize>(
         &self,
         inputs: &Tensor<D>,
-        targets: &Tensor<2>,
+        targets: impl Into<Targets>,
     ) -> Result<Batch<D>, TrainingError> {
+        let targets = targets.into();
         let sampler = self.training.sampler();
         for (what, found) in [
             ("records of the data", inputs.dims()[0]),
-            ("targets of the data", targets.dims()[0]),
+            ("targets of the data", targets.records()),
         ] {
             match sampler.records() {
                 Some(records) => {
@@ -564,10 +565,11 @@ impl<M: Module> Step<'_, M> {
             }
         }
         let sampled = indices(&self.own().concat(), &inputs.device());
-        let (inputs, targets) = (inputs.clone(), targets.clone());
         let sizes: Vec<usize> = self.own().iter().map(Vec::len).collect();
-        let inputs = inputs.select(0, sampled.clone());
-        Batch::new(inputs, targets.select(0, sampled), &sizes)
+        let inputs = inputs.clone().select(0, sampled.clone());
+        let (classes, values) = (sampled.clone(), sampled);
+        let targets = targets.map(|all| all.select(0, classes), |all| all.select(0, values));
+        Batch::new(inputs, targets, &sizes)
     }
 
     /// The network before the step.
@@ -685,7 +687,7 @@ impl<M: Module> Step<'_, M> {
     pub fn update_from<const D: usize>(
         self,
         inputs: &Tensor<D>,
-        targets: &Tensor<2>,
+        targets: impl Into<Targets>,
         ledger: &mut Ledger,
     ) -> Result<Option<StepLosses>, TrainingError>
     where

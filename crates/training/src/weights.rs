@@ -23,9 +23,9 @@ impl ModuleVisitor for Collect {
     }
 }
 
-struct Place<'a>(&'a [f32]);
+struct Overwrite<'a>(&'a [f32]);
 
-impl ModuleMapper for Place<'_> {
+impl ModuleMapper for Overwrite<'_> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         param.map(|old| {
             let shape = old.dims();
@@ -57,5 +57,5 @@ pub fn from_host<M: Module>(module: M, flat: &[f32]) -> Result<M, TrainingError>
             found: flat.len(),
         });
     }
-    Ok(module.map(&mut Place(flat)))
+    Ok(module.map(&mut Overwrite(flat)))
 }

@@ -90,10 +90,10 @@ impl Domains {
             false => images(settings, name, of, data_dir),
         };
         let source = read(&settings.source, Use::AllPublic, None)?;
-        let tests = settings.target_test.as_deref();
+        let tests = settings.test.as_deref();
         let target = read(&settings.target, Use::AllPrivate, tests)?;
         let used = [source.used, target.used].concat();
-        let test = tests.map(|name| format!("--target-test {name}"));
+        let test = tests.map(|name| format!("--test {name}"));
         let source_flag = Some(format!("--source {}", settings.source));
         let target_flag = Some(format!("--target {}", settings.target));
         let flags: Vec<String> = [source_flag, test, target_flag]
@@ -117,7 +117,7 @@ impl Domains {
             Ok::<_, Failure>(domain)
         };
         Ok(Self {
-            source: cut(source.train, "source-records", settings.source_records)?,
+            source: cut(source.train, "public-records", settings.public_records)?,
             source_test: source.test,
             target: cut(target.train, "records", records)?,
             target_test: target.test,

@@ -11,7 +11,7 @@ use dp_core::ledger::Ledger;
 use dp_core::sampling::{BatchSampler, GroupSampler};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{batch, bounded, next_step, positive};
-use private_training::{Clipping, Objective, Penalty};
+use private_training::{Clipping, HostTargets, Objective, Penalty};
 
 use super::public::add;
 use super::settings::{Method, Private, Shared, Steps, at_least_1};
@@ -43,7 +43,7 @@ impl Method for Sliced {
     }
 
     fn objective(&self, steps: &Steps, compared: usize) -> Result<Objective, Failure> {
-        let bound = format!("at least {compared}, the features that are compared (--bottleneck)");
+        let bound = format!("at least {compared}, the features that are compared (--latent)");
         bounded("slices", self.slices, self.slices >= compared, &bound)?;
         let clipping = Clipping::new(self.clip_activation, self.clip_jacobian);
         let distance = Penalty::between_groups().slices(self.slices);
@@ -76,7 +76,12 @@ impl Method for Sliced {
         ]
         .concat();
         let sizes = [target.len(), source.len()];
-        let both = batch(rows, vec![0.0; sizes.iter().sum()], &sizes, &device)?;
+        let both = batch(
+            rows,
+            HostTargets::Values(&vec![0.0; sizes.iter().sum()]),
+            &sizes,
+            &device,
+        )?;
         Ok(step.gradient(&extractor, &both, ledger).or_failed()?.0)
     }
 

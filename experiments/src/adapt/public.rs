@@ -10,7 +10,7 @@ use lab::progress::Progress;
 use lab::session::{Session, batch};
 use private_training::adam::ModuleAdam;
 use private_training::weights::{from_host, to_host};
-use private_training::{Batch, Engine, GroupSizes, Loss, Objective, cosine};
+use private_training::{Batch, Engine, GroupSizes, HostTargets, Loss, Objective, cosine};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::{ChaCha8Rng, ChaCha20Rng};
 use rayon::prelude::*;
@@ -49,8 +49,8 @@ impl Sampled {
 
     /// The same for a step.
     pub(crate) fn batch(self, device: &Device) -> Result<Batch<2>, Failure> {
-        let targets = self.labels.iter().map(|&label| label as f32).collect();
-        batch(self.rows, targets, &[self.labels.len()], device)
+        let labels = HostTargets::Classes(&self.labels);
+        batch(self.rows, labels, &[self.labels.len()], device)
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn source_batch(
     rng: &mut impl Rng,
 ) -> Sampled {
     let source = &domains.source;
-    let draws = (0..settings.source_batch).map(|_| rng.random_range(0..source.len()));
+    let draws = (0..settings.public_batch).map(|_| rng.random_range(0..source.len()));
     let indices: Vec<usize> = draws.collect();
     let sampled = Sampled {
         rows: source.gather(&indices),
@@ -128,9 +128,9 @@ pub(crate) fn trained_on_source(
         "images": settings.images,
         "augment": settings.augment,
         "pooled": settings.pooled,
-        "bottleneck": settings.bottleneck,
-        "steps": settings.source_steps,
-        "batch": settings.source_batch,
+        "bottleneck": settings.latent,
+        "steps": settings.public_steps,
+        "batch": settings.public_batch,
         "rate": settings.learning_rate,
         "seed": settings.seed,
         "backend": session.chosen.backend,
@@ -152,7 +152,7 @@ pub(crate) fn trained(
     warps: &Warps,
     session: &Session,
 ) -> Result<Path, Failure> {
-    let (steps, device) = (settings.source_steps, &session.chosen.device);
+    let (steps, device) = (settings.public_steps, &session.chosen.device);
     println!("public    training a classifier of the source, {steps} steps");
     let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
     rng.set_stream(7);

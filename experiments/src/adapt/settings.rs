@@ -51,17 +51,17 @@ lab::settings! {
         /// Classes of a file of features.
         classes: usize,
         /// Steps on source records before anything private is read.
-        source_steps: u64,
+        public_steps: u64,
         /// Source records in a step.
-        source_batch: usize,
+        public_batch: usize,
     }
     optional {
-        /// Dimension of the features where they are compared (default: all of the extractor's).
-        bottleneck: usize,
+        /// Dimension of the latent space, where features are compared (default: all of the extractor's features).
+        latent: usize,
         /// Test records of a target that is a file (default: one in five of its rows).
-        target_test: String,
+        test: String,
         /// Source records: the first ones (default: all of them).
-        source_records: usize,
+        public_records: usize,
     }
     switches {
         /// Preset in `assets/adapt`; `paper` is Rakotomamonjy and Ralaivola 2021, section 8.5 and table 4.
@@ -243,8 +243,8 @@ impl<M: Method> session::Settings for Settings<M> {
         at_least_1("features", shared.features)?;
         let classes = shared.classes;
         bounded("classes", classes, (2..=256).contains(&classes), "2 to 256")?;
-        at_least_1("source-batch", shared.source_batch)?;
-        at_least_1("bottleneck", shared.bottleneck.unwrap_or(1))?;
+        at_least_1("public-batch", shared.public_batch)?;
+        at_least_1("latent", shared.latent.unwrap_or(1))?;
         if is_file(source) != is_file(target) {
             return Err(Failure::input(
                 format!(
@@ -253,10 +253,10 @@ impl<M: Method> session::Settings for Settings<M> {
                 "give two files, or two data sets",
             ));
         }
-        let test = shared.target_test.as_deref();
+        let test = shared.test.as_deref();
         let holds = test.is_none() || is_file(target);
         let bound = "left out for a data set";
-        bounded("target-test", test.unwrap_or(""), holds, bound)?;
+        bounded("test", test.unwrap_or(""), holds, bound)?;
         if self.private().is_some() {
             let steps = self.basics().steps.max(1);
             Basics {

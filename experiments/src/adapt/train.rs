@@ -71,7 +71,7 @@ impl<M: Method> Experiment for Adapt<M> {
             width: domains.source.width,
             side: domains.side,
             classes: domains.classes,
-            bottleneck: shared.bottleneck,
+            bottleneck: shared.latent,
             pooled: shared.pooled,
             adversary: settings.own.get::<Dann>().is_some(),
         };

@@ -8,19 +8,19 @@ use rand_chacha::ChaCha20Rng;
 
 use super::Arguments;
 use super::findings::Findings;
-use super::target::Target;
+use super::target::AuditedMechanism;
 
 /// How much more noise than claimed is looked at, at most.
 const MOST_NOISE: f64 = 64.0;
 
 /// What the accountant promises of the plan, at another noise multiplier.
-fn claim(target: &Target, noise_multiplier: f64) -> Accounted<Claim> {
+fn claim(target: &AuditedMechanism, noise_multiplier: f64) -> Accounted<Claim> {
     Claim::of(&PldAccountant::default(), &target.claimed(noise_multiplier))
 }
 
 /// One record, in many runs.
 pub(super) fn many_runs(
-    target: &mut Target,
+    target: &mut AuditedMechanism,
     arguments: &Arguments,
     findings: &mut Findings,
 ) -> Result<(), Failure> {
@@ -69,7 +69,7 @@ pub(super) fn many_runs(
 ///
 /// - `mu`: a shift from which the number of guesses is taken.
 pub(super) fn one_run(
-    target: &mut Target,
+    target: &mut AuditedMechanism,
     arguments: &Arguments,
     mu: f64,
     findings: &mut Findings,
@@ -109,7 +109,7 @@ pub(super) fn one_run(
 
 /// The epsilon of the plan with the least noise that is refuted; 0 where none is.
 fn proved(
-    target: &Target,
+    target: &AuditedMechanism,
     delta: f64,
     refuted: impl Fn(f64) -> Result<bool, Failure>,
 ) -> Result<f64, Failure> {
@@ -149,7 +149,7 @@ fn least_refuted(
 
 /// One record, in pairs of whole runs, until the claim is refuted or patience ends.
 pub(super) fn pairs(
-    target: &mut Target,
+    target: &mut AuditedMechanism,
     arguments: &Arguments,
     findings: &mut Findings,
 ) -> Result<(), Failure> {

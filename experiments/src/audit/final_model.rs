@@ -8,7 +8,7 @@ use std::path::Path;
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
@@ -46,7 +46,7 @@ impl Network<2> for Softmax {
 /// Images, in place of the first of which stands the record under attack.
 pub(super) struct FinalModel {
     pixels: Vec<f32>,
-    labels: Vec<f32>,
+    labels: Vec<i64>,
     features: usize,
     classes: usize,
     /// The pixel without ink.
@@ -77,7 +77,7 @@ impl FinalModel {
             labels: data
                 .labels()
                 .iter()
-                .map(|&label| f32::from(label))
+                .map(|&label| i64::from(label))
                 .collect(),
             classes: data.classes(),
             pixels,
@@ -106,9 +106,6 @@ impl FinalModel {
         ledger: &Path,
     ) -> Result<f64, Failure> {
         let device = Device::flex();
-        let tensor = |values: Vec<f32>, shape: [usize; 2]| {
-            Tensor::<2>::from_data(TensorData::new(values, shape), &device)
-        };
         let mut ledger = Ledger::create(ledger).or_failed()?;
         let objective = Objective::of([Loss::cross_entropy().max_grad_norm(CLIP)]);
         let mut gradients = Gradients::new(objective);
@@ -126,18 +123,16 @@ impl FinalModel {
                     inputs[start..].fill(0.0);
                     inputs[start + self.pixel] = adds;
                 }
-                targets.push(if record == 0 {
-                    0.0
-                } else {
-                    self.labels[record]
-                });
+                targets.push(if record == 0 { 0 } else { self.labels[record] });
             }
             let n = records.len();
             let network = Softmax {
                 linear: config.init(&device),
             };
             let network = from_host(network, &weights).or_failed()?;
-            let (inputs, targets) = (tensor(inputs, [n, self.features]), tensor(targets, [n, 1]));
+            let inputs = TensorData::new(inputs, [n, self.features]);
+            let inputs = Tensor::<2>::from_data(inputs, &device);
+            let targets = Tensor::<1, Int>::from_data(TensorData::new(targets, [n]), &device);
             let batch = Batch::new(inputs, targets, &[n]).or_failed()?;
             let sizes = GroupSizes::of(releaser.plan().sampler());
             let (clipped, _) = gradients.clipped(&network, &batch, sizes).or_failed()?;

@@ -8,7 +8,7 @@ use lab::run_folder::RunFolder;
 
 use super::Arguments;
 use super::page::{Row, write};
-use super::target::{Mechanism, Target};
+use super::target::{AuditedMechanism, Mechanism};
 
 /// How many estimators share the probability of a false alarm, at most.
 const ESTIMATORS: f64 = 6.0;
@@ -49,7 +49,7 @@ impl Findings {
         self.false_alarm / ESTIMATORS
     }
 
-    pub(super) fn announce(&mut self, arguments: &Arguments, target: &Target) {
+    pub(super) fn announce(&mut self, arguments: &Arguments, target: &AuditedMechanism) {
         self.curve = target.curve(2.0 * self.epsilon);
         println!(
             "claim      epsilon {} at delta {}, {} release{} of mechanism {}: noise multiplier {}",

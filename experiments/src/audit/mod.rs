@@ -23,7 +23,7 @@ use lab::diagnostic::{Failure, OrFailed};
 use lab::run_folder::RunFolder;
 
 use findings::Findings;
-use target::Target;
+use target::AuditedMechanism;
 pub use target::{Mechanism, Sabotage};
 
 /// Attack a mechanism of this workspace, and hold what is proved against what is claimed.
@@ -154,7 +154,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let found = training::replays(arguments)?;
         return findings.replays(arguments, &found);
     }
-    let mut target = Target::new(arguments)?;
+    let mut target = AuditedMechanism::new(arguments)?;
     let mut findings = Findings::new(arguments)?;
     findings.announce(arguments, &target);
     if arguments.mechanism == Mechanism::FinalModel {

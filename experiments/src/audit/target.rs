@@ -62,7 +62,7 @@ pub enum Sabotage {
 }
 
 /// Runs of one mechanism.
-pub(super) struct Target {
+pub(super) struct AuditedMechanism {
     mechanism: Mechanism,
     sampler: BatchSampler,
     rate: f64,
@@ -78,7 +78,7 @@ pub(super) struct Target {
     images: Option<FinalModel>,
 }
 
-impl Target {
+impl AuditedMechanism {
     pub(super) fn new(arguments: &Arguments) -> Result<Self, Failure> {
         let once = arguments.sabotage == Some(Sabotage::AccountedOnce);
         let planned = if once { 1 } else { arguments.steps };

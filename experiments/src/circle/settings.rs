@@ -16,10 +16,10 @@ use swd::Cost;
 
 use crate::objective::{Preset, refused};
 
-/// A side of the distance.
+/// Whose points are private.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Side {
+pub enum Protect {
     /// The points that the network is fed.
     Source,
     /// The points of the circle.
@@ -58,7 +58,7 @@ lab::settings! {
     flags {
         /// Whose budget --epsilon is: the `target`, the circle, or the `source` that is fed, which costs more than twice it.
         #[flag(value_enum)]
-        side: Side,
+        protect: Protect,
         /// How Jacobians are clipped: by `rows` as in the paper, or `spectral`, by singular values.
         #[flag(value_parser = by_name::<JacobianClip>)]
         clip: JacobianClip,
@@ -219,7 +219,7 @@ impl<M: Method> Settings<M> {
         };
         let (delta, releases) = (self.delta(), self.planned(self.shared.steps));
         let mut plan = TrainingPlan::within(epsilon, delta, releases, self.sampler()?);
-        if let Some(Side::Target) = self.gradients().map(|own| own.side) {
+        if let Some(Protect::Target) = self.gradients().map(|own| own.protect) {
             let share = self.share()?;
             let event = |z| self.event_of_target(share, z, releases);
             let noise = noise_multiplier_for(&PldAccountant::default(), epsilon, delta, event);

@@ -23,7 +23,7 @@ use super::settings::Shared;
 pub(crate) const RELEASE: &str = "release";
 
 /// The release that a network is trained on.
-pub(crate) struct Target {
+pub(crate) struct SmoothedRelease {
     pub releaser: Option<Releaser>,
     slices: Slices,
     target: Option<NoisyProjections>,
@@ -31,7 +31,7 @@ pub(crate) struct Target {
     public: ChaCha20Rng,
 }
 
-impl Target {
+impl SmoothedRelease {
     /// Before its release.
     pub(crate) fn new(
         slices: usize,

@@ -12,7 +12,7 @@ use lab::session::{
     Arguments, DataSummary, Evaluation, Predictions, Report, RunRecords, Scores, Session, Start,
     TrainingRun, Wording, batch, floats_to_bytes,
 };
-use private_training::{Batch, Objective, Schedule, Training, TrainingConfig};
+use private_training::{Batch, HostTargets, Objective, Schedule, Training, TrainingConfig};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -22,7 +22,7 @@ use swd::{Region, Slices};
 use super::Map;
 use super::report::{panel, pictures};
 use super::settings::{Flags, Method, Settings, Smoothed};
-use super::smoothed::{RELEASE, Target};
+use super::smoothed::{RELEASE, SmoothedRelease};
 use crate::objective::engine_of_small_layers;
 
 /// The radius of the circle.
@@ -38,7 +38,7 @@ pub(crate) struct Circle<M: Method> {
     fresh: Points,
     training: Training<Map>,
     /// What the steps go towards where they are not of private gradients.
-    smoothed: Option<Target>,
+    smoothed: Option<SmoothedRelease>,
 }
 
 /// Points of both sides: standard Gaussian, and uniform on the circle.
@@ -98,9 +98,14 @@ impl RunRecords<Map> for Points {
             let rows = indices.iter().flat_map(|&i| [all[2 * i], all[2 * i + 1]]);
             rows.collect::<Vec<f32>>()
         };
-        batch(rows(fed), vec![0.0; fed.len()], &[fed.len()], device)?
-            .with_private_sample(rows(circle), circle.len())
-            .or_failed()
+        batch(
+            rows(fed),
+            HostTargets::Values(&vec![0.0; fed.len()]),
+            &[fed.len()],
+            device,
+        )?
+        .with_private_sample(rows(circle), circle.len())
+        .or_failed()
     }
 }
 
@@ -146,7 +151,7 @@ impl<M: Method> TrainingRun for Circle<M> {
     const ABOUT: &'static str = M::ABOUT;
     const STORED: &'static [&'static str] = &[RELEASE];
     type Settings = Settings<M>;
-    type Network = Map;
+    type Model = Map;
     type Records = Points;
 
     lab::parts!(settings.shared, points, training);
@@ -173,7 +178,11 @@ impl<M: Method> TrainingRun for Circle<M> {
         start.plan = settings.plan()?;
         let smoothed = match own {
             Some(_) => None,
-            None => Some(Target::new(shared.slices, start.releaser()?, public)?),
+            None => Some(SmoothedRelease::new(
+                shared.slices,
+                start.releaser()?,
+                public,
+            )?),
         };
         Ok(Self {
             settings: settings.clone(),

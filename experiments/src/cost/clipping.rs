@@ -93,7 +93,7 @@ fn times(width: usize, repeat: u64, device: &Device) -> Result<[f64; 3], Failure
         .map(|_| rng.random_range(-1.0..1.0))
         .collect();
     let rows = Tensor::<2>::from_data(TensorData::new(rows, [RECORDS, 2]), device);
-    let targets = Tensor::zeros([RECORDS, 2], device);
+    let targets = Tensor::<2>::zeros([RECORDS, 2], device);
     let batch = Batch::new(rows, targets, &halves).or_failed()?;
     let engine = match Engine::for_device(device) {
         Engine::Host { .. } => Engine::Host { chunk: 32 },

@@ -10,7 +10,7 @@ use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::{Linear, LinearConfig, PaddingConfig2d};
 use burn::optim::GradientsParams;
 use burn::tensor::activation::{log_softmax, relu};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Int, Tensor};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use lab::diagnostic::{Failure, OrFailed};
@@ -96,7 +96,7 @@ pub(crate) fn print(device: &Device, convolutional: bool) -> Result<(), Failure>
     let parameters = network.num_params();
     let [c, h, w] = Large::IMAGE;
     let images = Tensor::<4>::ones([BATCH, c, h, w], device);
-    let targets = Tensor::<2>::zeros([BATCH, 1], device);
+    let targets = Tensor::<1, Int>::zeros([BATCH], device);
     let alone = most()?;
     {
         let network = network.clone().train();

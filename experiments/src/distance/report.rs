@@ -49,7 +49,8 @@ pub(crate) fn report(run: &mut Distance) -> Result<Report, Failure> {
         test["null_deviation"] = json!(tested.null_deviation);
     }
     // The first direction, which is as good as any.
-    let groups = [("A", a), ("B", b)].map(|(name, side)| (name.into(), directions.values(side, 0)));
+    let groups = [("source", a), ("target", b)]
+        .map(|(name, side)| (name.into(), directions.values(side, 0)));
     let chart = Histogram {
         quantity: "released projection".into(),
         groups: groups.into(),

@@ -117,8 +117,8 @@ impl Experiment for Distance {
     type Settings = Settings;
 
     fn load(settings: &Settings, _: &Arguments<Flags>, _: &Chosen) -> Result<Self, Failure> {
-        let (a, b, side) = (&settings.a, &settings.b, settings.side);
-        let files = [read("a", a, side)?, read("b", b, side)?];
+        let (a, b, side) = (&settings.source, &settings.target, settings.side);
+        let files = [read("source", a, side)?, read("target", b, side)?];
         let [width, other] = [files[0].width(), files[1].width()];
         if width != other {
             return Err(Failure::input(
@@ -152,7 +152,7 @@ impl Experiment for Distance {
     }
 
     fn data(&self) -> DataSummary {
-        let sides = [&self.settings.a, &self.settings.b]
+        let sides = [&self.settings.source, &self.settings.target]
             .into_iter()
             .zip(&self.files);
         let used = sides
@@ -191,11 +191,11 @@ impl Experiment for Distance {
     fn wording(&self) -> Wording {
         let public = match self.private {
             [0, 1] => "the numbers of rows and their width",
-            [0] => "B, the number of rows of A and their width",
-            _ => "A, the number of rows of B and their width",
+            [0] => "the target, the number of rows of the source and their width",
+            _ => "the source, the number of rows of the target and their width",
         };
         Wording {
-            groups: "the rows of A, and those of B",
+            groups: "the rows of the source, and those of the target",
             releases: "all that is read of private rows".into(),
             public: public.into(),
             without_noise: "Not private: --no-privacy adds no noise.".into(),

@@ -22,10 +22,10 @@ const DEFAULTS: &str = "
 pub enum Protect {
     /// Those of both files.
     Both,
-    /// Those of A; B is public.
-    A,
-    /// Those of B; A is public.
-    B,
+    /// Those of the source; the target is public.
+    Source,
+    /// Those of the target; the source is public.
+    Target,
 }
 
 impl Protect {
@@ -33,8 +33,8 @@ impl Protect {
     pub(super) fn sides(self) -> &'static [usize] {
         match self {
             Self::Both => &[0, 1],
-            Self::A => &[0],
-            Self::B => &[1],
+            Self::Source => &[0],
+            Self::Target => &[1],
         }
     }
 }
@@ -47,10 +47,10 @@ lab::settings! {
     flags {
         /// One file: idx images (gzip or not), .csv, .npy, or a folder of images.
         #[flag(required_unless_present = "resume")]
-        a: PathBuf,
+        source: PathBuf,
         /// The other file.
         #[flag(required_unless_present = "resume")]
-        b: PathBuf,
+        target: PathBuf,
         /// Whose rows are private; the others are public, and get their noise from --seed.
         #[flag(value_enum)]
         protect: Protect,
@@ -89,7 +89,7 @@ impl session::Settings for Settings {
             stem.to_string_lossy().into_owned()
         };
         let budget = budget_name(self.epsilon);
-        format!("{}-{}-{budget}", stem(&self.a), stem(&self.b))
+        format!("{}-{}-{budget}", stem(&self.source), stem(&self.target))
     }
 
     fn insecure_noise_seed(&self) -> Option<u64> {

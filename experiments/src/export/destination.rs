@@ -38,7 +38,7 @@ impl Destination {
                     bytes >> 20,
                     free >> 20
                 ),
-                "free some space, or ask for fewer --count or --formats",
+                "free some space, or ask for fewer --count or --format",
             )),
             _ => Ok(()),
         }

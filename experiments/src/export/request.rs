@@ -55,7 +55,7 @@ pub struct ExportRequest {
     pub count: Option<usize>,
     /// Files to export: idx, npz, png (default: all that can hold the images).
     #[arg(long, value_delimiter = ',', value_parser = by_name::<Format>)]
-    pub formats: Vec<Format>,
+    pub format: Vec<Format>,
     /// Seed of the exported samples (default: the run's).
     #[arg(long, value_name = "SEED")]
     pub sample_seed: Option<u64>,
@@ -76,7 +76,7 @@ impl ExportFlags {
         let Some(to) = &self.export else {
             let given = [
                 ("count", request.count.is_some()),
-                ("formats", !request.formats.is_empty()),
+                ("format", !request.format.is_empty()),
                 ("sample-seed", request.sample_seed.is_some()),
                 ("force", request.force),
             ];
@@ -106,8 +106,8 @@ impl ExportRequest {
     pub fn or(&self, count: usize, formats: &[Format]) -> Self {
         let mut request = self.clone();
         request.count.get_or_insert(count);
-        if request.formats.is_empty() {
-            request.formats = formats.to_vec();
+        if request.format.is_empty() {
+            request.format = formats.to_vec();
         }
         request
     }
@@ -127,7 +127,7 @@ impl ExportRequest {
                 format!("ask for at most {most}, or run it again with --particles {count}"),
             ));
         }
-        let formats = match (&self.formats[..], shape.channels) {
+        let formats = match (&self.format[..], shape.channels) {
             ([], 1) => vec![Format::Idx, Format::Npz, Format::Png],
             ([], _) => vec![Format::Npz, Format::Png],
             (asked, _) => asked.to_vec(),
@@ -143,7 +143,7 @@ impl ExportRequest {
         layout.check().map_err(|e| {
             Failure::input(
                 format!("--count {count}: {e}"),
-                "choose another --count, or --formats",
+                "choose another --count, or --format",
             )
         })?;
         Ok(layout)

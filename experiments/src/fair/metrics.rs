@@ -5,15 +5,15 @@ use data::{BiasedConfig, GroupedTable};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::transport::sliced_w2_squared;
 use lab::report::Better;
-use lab::session::{Predictions, Scores, batch};
+use lab::session::{Predictions, Scores, batch, table_targets};
 use model::postprocess::kolmogorov_smirnov;
 use private_training::adam::ModuleAdam;
-use private_training::{Engine, Gradients, Loss, Objective};
+use private_training::{Engine, Gradients, HostTargets, Loss, Objective};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::{Region, Slices};
 
-use super::network::Network;
+use super::network::FairNetwork;
 use super::settings::{Shared, Task};
 use super::table::{self, labels};
 use super::tasks::Own;
@@ -31,10 +31,10 @@ impl<T: Own> Fair<T> {
         let (task, alpha) = (shared.task, shared.alpha);
         let (activations, outputs) = (&predicted.activations, &predicted.outputs);
         let expected = match task {
-            Task::Representation => test.features().to_vec(),
-            _ => labels(test)?,
+            Task::Representation => HostTargets::Values(test.features()),
+            _ => table_targets(test.labels()),
         };
-        let (_, losses) = task.loss().host_cotangents(outputs, &expected, test.len());
+        let (_, losses) = task.loss().host_cotangents(outputs, expected, test.len());
         let loss = losses.iter().sum::<f64>() / test.len() as f64;
         let d = activations.len() / test.len();
         let [first, second] = &test.indices_by_group()[..] else {
@@ -74,7 +74,7 @@ impl<T: Own> Fair<T> {
         let mse = |scores: Scores| scores.with("mse", "Mean squared error", loss, Better::Lower);
         scores = match task {
             Task::Classification | Task::Adult => {
-                classify(scores, outputs, &expected, test.groups())
+                classify(scores, outputs, labels(test)?, test.groups())
             }
             Task::Regression2d => {
                 // The share of each group above the diagonal.
@@ -90,7 +90,7 @@ impl<T: Own> Fair<T> {
                 let scores = logistic(scores, activations, test, shared)?;
                 let (width, core) = (test.width(), BiasedConfig::default().core);
                 let core = (0..test.len()).flat_map(|i| i * width..i * width + core);
-                let squares = core.map(|k| f64::from(outputs[k] - expected[k]).powi(2));
+                let squares = core.map(|k| f64::from(outputs[k] - test.features()[k]).powi(2));
                 let core = squares.sum::<f64>() / test.len() as f64;
                 scores.with("rl_core", "RL_core", core, Better::Lower)
             }
@@ -106,9 +106,9 @@ impl<T: Own> Fair<T> {
 }
 
 /// Accuracy of probabilities, and the ratios of decisions between groups: of all records, and of those of each label.
-fn classify(scores: Scores, outputs: &[f32], labels: &[f32], groups: &[u8]) -> Scores {
+fn classify(scores: Scores, outputs: &[f32], labels: &[usize], groups: &[u8]) -> Scores {
     let decided: Vec<bool> = outputs.iter().map(|&p| p > 0.5).collect();
-    let one = |i: usize| labels[i] > 0.5;
+    let one = |i: usize| labels[i] == 1;
     let rate = |group: u8, class: Option<bool>| {
         let members = (0..decided.len())
             .filter(|&i| groups[i] == group && class.is_none_or(|class| one(i) == class));
@@ -151,17 +151,22 @@ fn logistic(
     let (n, device) = (test.len(), Device::flex());
     let d = encoded.len() / n;
     let learned = ((n as f64 * LEARNED) as usize).clamp(1, n - 1);
-    let labels = labels(test)?;
     let regression = Shared {
         task: Task::Classification,
         hidden: 0,
         ..shared.clone()
     };
-    let mut model = Network::new(&regression, d, &mut ChaCha20Rng::seed_from_u64(0), &device);
+    let mut model = FairNetwork::new(&regression, d, &mut ChaCha20Rng::seed_from_u64(0), &device);
     let mut adam = ModuleAdam::default();
     let sizes = [learned - learned / 2, learned / 2];
     let (known, rest) = encoded.split_at(learned * d);
-    let batch = batch(known.to_vec(), labels[..learned].to_vec(), &sizes, &device)?;
+    let (learned, held_out) = labels(test)?.split_at(learned);
+    let batch = batch(
+        known.to_vec(),
+        HostTargets::Classes(learned),
+        &sizes,
+        &device,
+    )?;
     let objective = Objective::of([Loss::binary_cross_entropy()]);
     let mut gradients = Gradients::new(objective).engine(Engine::Host { chunk: 256 });
     for _ in 0..300 {
@@ -170,8 +175,8 @@ fn logistic(
         model = adam.step(0.1, model, gradient.into_params_without_privacy());
     }
     let found = Predictions::of_rows(&model, rest, d, &device).outputs;
-    let groups = &test.groups()[learned..];
-    Ok(classify(scores, &found, &labels[learned..], groups))
+    let groups = &test.groups()[learned.len()..];
+    Ok(classify(scores, &found, held_out, groups))
 }
 
 /// The squared sliced distance between the rows of two groups, in fixed slices.
@@ -194,7 +199,7 @@ mod tests {
     fn ratios_of_a_small_table() {
         // Group 0: decided 1 of 2, group 1: 2 of 2; every truth is 1.
         let (outputs, groups) = ([1.0, 0.0, 1.0, 1.0], [0, 0, 1, 1]);
-        let scores = classify(Scores::default(), &outputs, &[1.0; 4], &groups).values();
+        let scores = classify(Scores::default(), &outputs, &[1; 4], &groups).values();
         assert_eq!(scores["accuracy"], 0.75);
         assert_eq!(scores["disparate_impact"], 0.5);
         assert_eq!(scores["demographic_parity_gap"], 0.5);

@@ -13,14 +13,14 @@ use super::settings::{Shared, Task};
 
 /// An encoder up to what is penalised, and the decoder above it in the task of representation.
 #[derive(Module, Debug)]
-pub(crate) struct Network {
+pub(crate) struct FairNetwork {
     encoder: Mlp,
     decoder: Option<Mlp>,
     /// What is taken away from the logistic function of the encoder's output, where there is one.
     shift: Option<f64>,
 }
 
-impl Network {
+impl FairNetwork {
     /// The network of the settings over `inputs` features.
     pub(crate) fn new(
         settings: &Shared,
@@ -45,7 +45,7 @@ impl Network {
     }
 }
 
-impl private_training::Network<2> for Network {
+impl private_training::Network<2> for FairNetwork {
     fn forward(&self, rows: Tensor<2>) -> Forward {
         let mut penalised = self.encoder.forward(rows);
         if let Some(shift) = self.shift {

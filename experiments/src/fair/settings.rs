@@ -87,7 +87,7 @@ lab::settings! {
         /// Weight of the penalty, between 0 and 1.
         alpha: f64,
         /// The share of each group that is in a batch.
-        batch_share: f64,
+        rate: f64,
         /// The rule of a step.
         #[flag(value_enum)]
         optimizer: Optimizer,
@@ -184,7 +184,7 @@ impl<T: Own> session::Settings for Settings<T> {
         let (shared, task, slices) = (&self.shared, self.shared.task, self.shared.slices);
         let hidden = shared.hidden;
         lab::basics!(shared).check()?;
-        within("batch-share", shared.batch_share, 0.0, 1.0, Ends::LAST)?;
+        within("rate", shared.rate, 0.0, 1.0, Ends::LAST)?;
         within("final-rate", shared.final_rate, 0.0, 1.0, Ends::BOTH)?;
         let (beta, share) = self.post_process().unwrap_or((0.0, 0.5));
         within("post-process", beta, 0.0, 1.0, Ends::BOTH)?;

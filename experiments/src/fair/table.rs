@@ -6,7 +6,7 @@ use data::split::Use;
 use data::{BiasedConfig, DataError, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
 use dp_core::sampling::GroupSampler;
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{Tables, Used, name_of_path, table_targets};
+use lab::session::{Tables, Used, name_of_path};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -92,8 +92,8 @@ pub(super) fn read(csv: &Path, test: Option<&Path>, schema: &Path) -> Result<Tab
         let tests = schema.read_csv(path).map_err(refused)?;
         if tests.sha256 == all.sha256 {
             return Err(Failure::input(
-                format!("--test-csv {}: the same records as --csv", path.display()),
-                "give a file of other records, or leave --test-csv out",
+                format!("--test {}: the same records as --input", path.display()),
+                "give a file of other records, or leave --test out",
             ));
         }
         let train = file(csv, &all.sha256, Use::AllPrivate);
@@ -103,7 +103,7 @@ pub(super) fn read(csv: &Path, test: Option<&Path>, schema: &Path) -> Result<Tab
         let (train, test) = all.split_by_row().map_err(|e| {
             Failure::input(
                 format!("{name}: public and private rows: {e}"),
-                "give more rows, or a file of tests with --test-csv",
+                "give more rows, or a file of tests with --test",
             )
         })?;
         (train, test, vec![file(csv, &all.sha256, Use::TestRows)])
@@ -117,7 +117,7 @@ pub(super) fn read(csv: &Path, test: Option<&Path>, schema: &Path) -> Result<Tab
 }
 
 fn refused(error: DataError) -> Failure {
-    let hint = "see --csv, --schema, --sensitive and --data-dir";
+    let hint = "see --input, --schema, --sensitive and --data-dir";
     Failure::input(error.to_string(), hint)
 }
 
@@ -149,13 +149,16 @@ pub(super) fn sampler(
             "choose another sensitive attribute, or --notion sp",
         ));
     }
-    let share = |group: &Vec<usize>| (group.len() as f64 * shared.batch_share).round();
+    let share = |group: &Vec<usize>| (group.len() as f64 * shared.rate).round();
     let batches = groups.iter().map(|group| (share(group) as usize).max(1));
     let batches: Vec<usize> = batches.collect();
     GroupSampler::new(groups, &batches).or_failed()
 }
 
-/// Labels or values of all records of a table.
-pub(super) fn labels(table: &GroupedTable) -> Result<Vec<f32>, Failure> {
-    table_targets(table, &(0..table.len()).collect::<Vec<_>>())
+/// The classes of all records of a table.
+pub(super) fn labels(table: &GroupedTable) -> Result<&[usize], Failure> {
+    match table.labels() {
+        Labels::Classes { values, .. } => Ok(values),
+        Labels::Values { .. } => Err(Failure::failed("a table without classes")),
+    }
 }

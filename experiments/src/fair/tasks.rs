@@ -42,12 +42,12 @@ lab::settings! {
     optional {
         /// A table of one's own: a CSV file that --schema describes.
         #[flag(requires = "schema", conflicts_with = "records")]
-        csv: PathBuf,
-        /// Test records for --csv (default: about one in five of its rows, by number, which count as public).
-        #[flag(requires = "csv")]
-        test_csv: PathBuf,
-        /// What the columns of --csv are: a TOML file, see `docs/schemas.md`.
-        #[flag(requires = "csv")]
+        input: PathBuf,
+        /// Test records for --input (default: about one in five of its rows, by number, which count as public).
+        #[flag(requires = "input")]
+        test: PathBuf,
+        /// What the columns of --input are: a TOML file, see `docs/schemas.md`.
+        #[flag(requires = "input")]
         schema: PathBuf,
     }
 }
@@ -65,8 +65,8 @@ impl Own for Classification {
     }
 
     fn tables(&self, shared: &Shared, _: Option<&Path>) -> Result<Tables, Failure> {
-        match (&self.csv, &self.schema) {
-            (Some(csv), Some(schema)) => table::read(csv, self.test_csv.as_deref(), schema),
+        match (&self.input, &self.schema) {
+            (Some(input), Some(schema)) => table::read(input, self.test.as_deref(), schema),
             _ => table::simulated(shared),
         }
     }

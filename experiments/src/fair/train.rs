@@ -10,7 +10,7 @@ use private_training::{Schedule, Training, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::network::Network;
+use super::network::FairNetwork;
 use super::postprocess::HISTOGRAMS;
 use super::repair::MARGINALS;
 use super::settings::{Flags, Notion, Optimizer, Settings};
@@ -22,7 +22,7 @@ use crate::objective::engine_of_small_layers;
 pub(crate) struct Fair<T: Own> {
     pub(super) settings: Settings<T>,
     pub(super) tables: Tables,
-    pub(super) training: Training<Network>,
+    pub(super) training: Training<FairNetwork>,
     /// Of all private records, wherever they lie; public.
     pub(super) group_sizes: [usize; 2],
 }
@@ -41,7 +41,7 @@ impl<T: Own> TrainingRun for Fair<T> {
     const STORED: &'static [&'static str] = &[HISTOGRAMS, MARGINALS];
     const EVALUATED_FRESH: bool = true;
     type Settings = Settings<T>;
-    type Network = Network;
+    type Model = FairNetwork;
     type Records = Tables;
 
     lab::parts!(settings.shared, tables, training);
@@ -62,7 +62,7 @@ impl<T: Own> TrainingRun for Fair<T> {
         let sampler = table::sampler(shared, own.notion(), &tables.private)?;
         let mut public = ChaCha20Rng::seed_from_u64(shared.seed);
         let width = tables.private.width();
-        let network = Network::new(shared, width, &mut public, &chosen.device);
+        let network = FairNetwork::new(shared, width, &mut public, &chosen.device);
         let basics = lab::basics!(shared);
         let config = TrainingConfig::new(settings.objective()?)
             .optimizer(match shared.optimizer {

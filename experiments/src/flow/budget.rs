@@ -6,7 +6,7 @@ use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batc
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Ends, positive, refused_plan, within};
 
-use super::mechanisms::Mechanism;
+use super::mechanisms::ReleaseMethod;
 use super::settings;
 
 /// The one release of a mechanism without private steps, by its name in the plan.
@@ -39,7 +39,7 @@ impl Settings {
 }
 
 /// Refuses what no `most` records can make possible, before they are split.
-pub(crate) fn possible<M: Mechanism>(
+pub(crate) fn possible<M: ReleaseMethod>(
     settings: &settings::Settings<M>,
     most: usize,
 ) -> Result<(), Failure> {
@@ -62,7 +62,7 @@ pub(crate) fn possible<M: Mechanism>(
 
 /// What draws the private records of a step from groups of `sizes` records, which stand one behind the
 /// other: a batch, or all of them where there is one release.
-pub(crate) fn sampler<M: Mechanism>(
+pub(crate) fn sampler<M: ReleaseMethod>(
     settings: &settings::Settings<M>,
     sizes: &[usize],
 ) -> Result<BatchSampler, Failure> {
@@ -95,7 +95,7 @@ fn batch_sizes(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, Failure> {
 }
 
 /// The plan; none without noise.
-pub(crate) fn plan<M: Mechanism>(
+pub(crate) fn plan<M: ReleaseMethod>(
     settings: &settings::Settings<M>,
     sampler: BatchSampler,
 ) -> Option<TrainingPlan> {
@@ -182,14 +182,14 @@ mod tests {
         half
     }
 
-    fn settings<M: Mechanism>(flags: &[&str]) -> settings::Settings<M> {
+    fn settings<M: ReleaseMethod>(flags: &[&str]) -> settings::Settings<M> {
         let line = [&["flow"], flags].concat();
         settings::Settings::resolve(&Arguments::parse_from(line)).unwrap()
     }
 
     /// What the lines of a finished run cost is what was promised, and what is said to be spent is never less than either;
     /// lines of less noise, a line less and a line more cost something else.
-    fn costs_what_it_promises<M: Mechanism>(flags: &[&str]) {
+    fn costs_what_it_promises<M: ReleaseMethod>(flags: &[&str]) {
         let settings = settings::<M>(&[&["--epsilon", "2"], flags].concat());
         let mechanism = M::NAME;
         let of_flow = || {

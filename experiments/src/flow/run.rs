@@ -10,7 +10,7 @@ use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use dp_core::sampling::BatchSampler;
 use lab::backend::Chosen;
-use lab::checkpoint::{Checkpoint, hex};
+use lab::checkpoint::{RestoredCheckpoint, hex};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
@@ -31,12 +31,12 @@ use crate::space::{Space, TrainingImages};
 use super::budget::{MOMENTS, RELEASE, plan, possible, sampler};
 use super::data_split::DataSplit;
 use super::groups::Groups;
-use super::mechanisms::{Mechanism, Moved, Snapshot};
+use super::mechanisms::{Moved, ReleaseMethod, Snapshot};
 use super::settings::{Flags, Settings};
 use super::{report, shared};
 
 /// A run of one mechanism in the latent space of a public autoencoder.
-pub struct Run<M: Mechanism> {
+pub struct Run<M: ReleaseMethod> {
     pub(super) settings: Settings<M>,
     pub(super) flow: Flow,
 }
@@ -115,7 +115,7 @@ impl Flow {
     }
 }
 
-impl<M: Mechanism> Experiment for Run<M> {
+impl<M: ReleaseMethod> Experiment for Run<M> {
     const NAME: &'static str = "flow";
     const KIND: Option<(&'static str, &'static str)> = Some(("mechanism", M::NAME));
     const ABOUT: &'static str = M::ABOUT;
@@ -337,7 +337,7 @@ impl RunState for Flow {
         Ok(files)
     }
 
-    fn restore(&mut self, checkpoint: &Checkpoint, _: &Ledger) -> Result<(), Failure> {
+    fn restore(&mut self, checkpoint: &RestoredCheckpoint, _: &Ledger) -> Result<(), Failure> {
         let (public, batches, strip): State = checkpoint.json("state.json")?;
         self.moved.restore(checkpoint, &self.device)?;
         self.public = checkpoint.rng(&public)?;

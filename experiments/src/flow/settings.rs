@@ -4,11 +4,11 @@ use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{self, Arguments, Part as _, bounded, budget_name};
 
 use super::budget;
-use super::mechanisms::{Labels, Mechanism};
+use super::mechanisms::{LabelPrivacy, ReleaseMethod};
 use super::shared::{self, IMAGES, Part};
 
 lab::settings! {
-    parts <M: Mechanism> {
+    parts <M: ReleaseMethod> {
         /// The mechanism's own.
         own: M,
         /// What every mechanism has.
@@ -18,7 +18,7 @@ lab::settings! {
     }
 }
 
-impl<M: Mechanism> Settings<M> {
+impl<M: ReleaseMethod> Settings<M> {
     /// The budget; none where no private record is read.
     pub(super) fn budget(&self) -> Option<&budget::Settings> {
         self.budget.get()
@@ -26,17 +26,17 @@ impl<M: Mechanism> Settings<M> {
 
     /// Whether the sizes of the groups are released, and not public: where a neighbour may change its group.
     pub(super) fn sizes_released(&self) -> bool {
-        let changes = self.shared.conditional && self.own.labels() == Labels::Private;
+        let changes = self.shared.conditional && self.own.labels() == LabelPrivacy::Private;
         changes || self.own.cells() > 1
     }
 
     /// Whether neighbours replace a record by one of its class.
     pub(super) fn within_classes(&self) -> bool {
-        self.shared.conditional && self.own.labels() == Labels::Public
+        self.shared.conditional && self.own.labels() == LabelPrivacy::Public
     }
 }
 
-impl<M: Mechanism> session::Settings for Settings<M> {
+impl<M: ReleaseMethod> session::Settings for Settings<M> {
     type Flags = Flags<M>;
 
     fn resolve(arguments: &Arguments<Flags<M>>) -> Result<Self, Failure> {
@@ -99,7 +99,7 @@ mod tests {
     use super::super::mechanisms::{marginals, mixture};
     use super::*;
 
-    fn settings<M: Mechanism>(flags: &str) -> Settings<M> {
+    fn settings<M: ReleaseMethod>(flags: &str) -> Settings<M> {
         let line = format!("flow --dataset mnist {flags}");
         Settings::resolve(&Arguments::parse_from(line.split_whitespace())).unwrap()
     }

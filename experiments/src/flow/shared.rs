@@ -138,10 +138,14 @@ impl Settings {
             if !asked {
                 (self.public_records, self.public_epochs) = (Some(SYNTHETIC), 1);
             }
-            self.latent = flags.latent.unwrap_or(borne(24.0, 40.0, signal));
+            self.latent = flags
+                .latent
+                .unwrap_or(default_latent_dimension(24.0, 40.0, signal));
         }
         if self.cosines() {
-            self.latent = flags.latent.unwrap_or(borne(72.0, 120.0, signal));
+            self.latent = flags
+                .latent
+                .unwrap_or(default_latent_dimension(72.0, 120.0, signal));
         }
         if self.public == COSINES {
             self.public_records = None;
@@ -255,7 +259,7 @@ impl Settings {
 
 /// The dimensions that the private records and the budget bear: `usual` for 60000 at epsilon 1 and the more the larger
 /// the fourth root of both, `most` at most (docs/results/flow.md).
-fn borne(usual: f64, most: f64, signal: f64) -> usize {
+fn default_latent_dimension(usual: f64, most: f64, signal: f64) -> usize {
     let dimensions = usual * signal.powf(0.25);
     (4.0 * (dimensions / 4.0).round()).clamp(8.0, most) as usize
 }

@@ -185,7 +185,7 @@ fn finish(
         settings: [
             ("points", json!(POINTS)),
             ("slices", json!(SLICES)),
-            ("step-size", json!(SIZE.step)),
+            ("learning-rate", json!(SIZE.step)),
             ("diffusion", json!(SIZE.diffusion)),
         ]
         .into_iter()

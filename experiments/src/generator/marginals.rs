@@ -5,10 +5,11 @@ use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Session, bounded};
 use private_queries::marginals::Bins;
 use private_queries::{LabelledMarginals, Query};
-use swd::Slices;
+use swd::{FlowTarget, Slices};
 
-use super::release::{Release, Target};
+use super::release::Release;
 use super::train::{Generate, RELEASE};
+use crate::particles::boxed;
 
 /// Records whose images are in memory at once.
 const PART: usize = 10_000;
@@ -34,7 +35,10 @@ impl Release for Settings {
     }
 
     /// One a class, or read where the run released them before it was killed.
-    fn targets(run: &mut Generate<Self>, session: &mut Session) -> Result<Vec<Target>, Failure> {
+    fn targets(
+        run: &mut Generate<Self>,
+        session: &mut Session,
+    ) -> Result<Vec<Box<dyn FlowTarget>>, Failure> {
         let (settings, shape) = (&run.settings, run.data.records.shape());
         let shape = [shape.channels, shape.side, shape.side];
         let slices = Slices::smooth(shape, settings.slices, &mut run.slices(0)).or_failed()?;
@@ -45,8 +49,7 @@ impl Release for Settings {
             .or_failed()?;
         let measure = |run: &mut Generate<Self>, _: &mut Session| run.counted(&query);
         let (marginals, _) = session.release(run, RELEASE, &query, measure)?;
-        let boxed = |marginals| Box::new(marginals) as Target;
-        Ok(marginals.into_iter().map(boxed).collect())
+        Ok(boxed(marginals))
     }
 }
 

@@ -4,10 +4,11 @@
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{SampledBatch, Session, positive};
 use private_queries::{Projections, Query};
-use swd::Slices;
+use swd::{FlowTarget, Slices};
 
-use super::release::{Release, Target};
+use super::release::Release;
 use super::train::Generate;
+use crate::particles::boxed;
 
 lab::settings! {
     /// Settings of projections.
@@ -39,7 +40,10 @@ impl Release for Settings {
     }
 
     /// One, of all rows.
-    fn targets(run: &mut Generate<Self>, session: &mut Session) -> Result<Vec<Target>, Failure> {
+    fn targets(
+        run: &mut Generate<Self>,
+        session: &mut Session,
+    ) -> Result<Vec<Box<dyn FlowTarget>>, Failure> {
         let (width, count) = (run.row_width(), run.settings.slices);
         let slices = Slices::signs(width, count, &mut run.slices(1 + session.step)).or_failed()?;
         let (sampler, rng) = (&run.sampler, &mut run.non_private);
@@ -52,7 +56,6 @@ impl Release for Settings {
         let query = Projections::new(slices, run.region()?, batch.sizes());
         let measured = query.measure(&[rows]).or_failed()?;
         let noisy = batch.release(run.releaser.as_mut(), measured, &mut session.ledger)?;
-        let released = query.read(&noisy).or_failed()?.into_iter();
-        Ok(released.map(|target| Box::new(target) as Target).collect())
+        Ok(boxed(query.read(&noisy).or_failed()?))
     }
 }

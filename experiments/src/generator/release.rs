@@ -6,9 +6,6 @@ use swd::FlowTarget;
 
 use super::train::Generate;
 
-/// Where the rows of a group go: a distribution on every slice.
-pub(super) type Target = Box<dyn FlowTarget>;
-
 /// The settings of one kind of release, and what it does by them.
 pub trait Release: Part {
     /// Its name on the command line.
@@ -36,5 +33,8 @@ pub trait Release: Part {
     /// # Errors
     ///
     /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
-    fn targets(run: &mut Generate<Self>, session: &mut Session) -> Result<Vec<Target>, Failure>;
+    fn targets(
+        run: &mut Generate<Self>,
+        session: &mut Session,
+    ) -> Result<Vec<Box<dyn FlowTarget>>, Failure>;
 }

@@ -42,8 +42,8 @@ lab::settings! {
         radius: f64,
         /// Images that are generated at a step.
         points: usize,
-        /// Width of the generator's noise.
-        noise: usize,
+        /// Dimension of the latent space: the generator's input, standard normal.
+        latent: usize,
         /// How much samples turn, stretch, move and bend at random, 0 for not at all: 1 for up to 12 degrees and a pixel.
         #[setting(default)]
         vary_pose: f64,
@@ -105,7 +105,7 @@ impl<R: Release> session::Settings for Settings<R> {
         let mut settings: Self = arguments.over(R::PRESET)?;
         let (flags, shared) = (&arguments.own.shared, &mut settings.shared);
         if shared.photographs() {
-            shared.noise = flags.noise.unwrap_or(Dcgan::PHOTOGRAPH_INPUTS);
+            shared.latent = flags.latent.unwrap_or(Dcgan::PHOTOGRAPH_INPUTS);
             shared.radius = flags.radius.unwrap_or(PHOTOGRAPH_RADIUS);
             shared.points = flags.points.unwrap_or(PHOTOGRAPH_POINTS);
         } else {
@@ -126,9 +126,9 @@ impl<R: Release> session::Settings for Settings<R> {
     fn check(&self) -> Result<(), Failure> {
         let shared = &self.shared;
         if shared.photographs() {
-            let (found, width) = (shared.noise, Dcgan::PHOTOGRAPH_INPUTS);
+            let (found, width) = (shared.latent, Dcgan::PHOTOGRAPH_INPUTS);
             let bound = format!("{width} for photographs");
-            bounded("noise", found, found == width, &bound)?;
+            bounded("latent", found, found == width, &bound)?;
         } else {
             kind("dataset", &shared.dataset)?;
         }
@@ -144,7 +144,7 @@ impl<R: Release> session::Settings for Settings<R> {
         bounded("steps", shared.steps, shared.steps > 0, "at least 1")?;
         positive("learning-rate", shared.learning_rate)?;
         positive("radius", shared.radius)?;
-        bounded("noise", shared.noise, shared.noise > 0, "at least 1")?;
+        bounded("latent", shared.latent, shared.latent > 0, "at least 1")?;
         let bound = "at least 20: two of each of ten classes";
         bounded("points", shared.points, shared.points >= 20, bound)?;
         bounded("slices", shared.slices, shared.slices > 0, "at least 1")?;

@@ -11,7 +11,7 @@ use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler};
 use lab::backend::Chosen;
-use lab::checkpoint::Checkpoint;
+use lab::checkpoint::RestoredCheckpoint;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
@@ -25,9 +25,9 @@ use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 use swd::flow::StepSize;
-use swd::{Particles, Region};
+use swd::{FlowTarget, Particles, Region};
 
-use super::release::{Release, Target};
+use super::release::Release;
 use super::report;
 use super::settings::{Settings, Shared};
 use crate::flow::load_photographs;
@@ -57,7 +57,7 @@ pub struct Generate<R: Release> {
     /// Public randomness.
     public: ChaCha20Rng,
     /// What was released last.
-    targets: Vec<Target>,
+    targets: Vec<Box<dyn FlowTarget>>,
     /// The squared distance to the release at the last step.
     distance: f64,
 }
@@ -116,7 +116,7 @@ pub(super) fn untrained(
     device: &Device,
 ) -> Result<Generator, Failure> {
     let size = Size {
-        code: Code::Gaussian(settings.noise),
+        code: Code::Gaussian(settings.latent),
         classes,
     };
     let architecture = match shape.channels {
@@ -362,7 +362,7 @@ impl<R: Release> RunState for Generate<R> {
         self.model.files(&random)
     }
 
-    fn restore(&mut self, checkpoint: &Checkpoint, _: &Ledger) -> Result<(), Failure> {
+    fn restore(&mut self, checkpoint: &RestoredCheckpoint, _: &Ledger) -> Result<(), Failure> {
         let [public, non_private]: [RngState; 2] = self.model.restore(checkpoint)?;
         self.public = checkpoint.rng(&public)?;
         self.non_private = checkpoint.rng(&non_private)?;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::ValueEnum as _;
-use data::privatised::{Header, Labels, Transform};
+use data::privatised::{Header, LabelEncoding, Transform};
 use lab::diagnostic::Failure;
 use lab::session::{Ends, bounded, within};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::scores::ScoreFlags;
 /// What generates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Network {
+pub enum NetworkKind {
     /// Transposed convolutions, for images.
     Dcgan,
     /// Three hidden layers.
@@ -43,7 +43,7 @@ lab::settings! {
         dataset: String,
         /// What generates: transposed convolutions, or a perceptron.
         #[flag(value_enum)]
-        network: Network,
+        network: NetworkKind,
         /// What the one-hot class behind the pixels is multiplied by; 0 leaves classes out.
         label_weight: f64,
         /// Take noise off each record by wavelets first: the published baseline, for the loss `w2`.
@@ -86,8 +86,8 @@ impl Kind for Settings {
 
     fn take(&mut self, header: &Header, _: &str) -> Result<(), Failure> {
         self.label_weight = match header.labels {
-            Labels::Dropped => 0.0,
-            Labels::OneHot { weight, .. } => weight,
+            LabelEncoding::Dropped => 0.0,
+            LabelEncoding::OneHot { weight, .. } => weight,
         };
         self.keep = match &header.transform {
             Transform::None => None,

@@ -24,7 +24,7 @@ const TOLERANCE: f64 = 1e-4;
 const FAMILIES: usize = 10;
 
 /// A loss, with what it has computed of the privatised records beforehand.
-pub(super) enum Objective {
+pub(super) enum PreparedLoss {
     /// Entropic transport, or the same without its bias: the divergence.
     Entropic(Sinkhorn, bool),
     /// Transport by an exact assignment: what a vanishing regularisation tends to.
@@ -38,7 +38,7 @@ pub(super) enum Objective {
     },
 }
 
-impl Objective {
+impl PreparedLoss {
     /// The loss that the settings name.
     ///
     /// - `points`: generated records in a step.

@@ -1,7 +1,7 @@
 //! What is public of privatised records: how they are laid out, and the distribution of their noise.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use data::privatised::{Header, Labels, Mechanism};
+use data::privatised::{Header, LabelEncoding, NoiseKind};
 use data::transform::Dct;
 use dp_core::local::LocalNoise;
 use lab::diagnostic::{Failure, OrFailed};
@@ -58,8 +58,8 @@ impl NoiseModel {
 
     pub(crate) fn noise(&self) -> LocalNoise {
         match self.header.mechanism {
-            Mechanism::Gaussian => LocalNoise::Gaussian,
-            Mechanism::Laplace => LocalNoise::Laplace,
+            NoiseKind::Gaussian => LocalNoise::Gaussian,
+            NoiseKind::Laplace => LocalNoise::Laplace,
         }
     }
 
@@ -97,7 +97,7 @@ impl NoiseModel {
             None => rows,
             Some(coefficients) => rows.matmul(coefficients.clone()),
         };
-        let Labels::OneHot { weight, classes } = self.header.labels else {
+        let LabelEncoding::OneHot { weight, classes } = self.header.labels else {
             return rows;
         };
         let mut behind = vec![0.0; classes * each * classes];

@@ -1,6 +1,6 @@
 //! What is promised to each record.
 
-use data::privatised::Mechanism;
+use data::privatised::NoiseKind;
 use data::stream::Form;
 use data::transform::Dct;
 use dp_core::local::LocalMechanism;
@@ -57,8 +57,8 @@ pub(super) fn plan(settings: &Shared, mechanism: &LocalMechanism) -> Result<Trai
     let alone = FixedSizeSampler::new(1, 1).map_err(refused_plan)?;
     let (noise_multiplier, epsilon) = (mechanism.noise_multiplier(), mechanism.epsilon());
     let (delta, noise) = match settings.mechanism {
-        Mechanism::Gaussian => (settings.delta, ReleaseNoise::Gaussian { noise_multiplier }),
-        Mechanism::Laplace => (PURE, ReleaseNoise::Laplace { epsilon }),
+        NoiseKind::Gaussian => (settings.delta, ReleaseNoise::Gaussian { noise_multiplier }),
+        NoiseKind::Laplace => (PURE, ReleaseNoise::Laplace { epsilon }),
     };
     // Nothing is left to calibrate: the mechanism has its noise.
     let plan = TrainingPlan::of(Noise::Multiplier(noise_multiplier), delta, 0, alone);

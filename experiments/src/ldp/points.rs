@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use data::Gaussians;
-use data::privatised::{Header, Labels};
+use data::privatised::{Header, LabelEncoding};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::name_of;
 use rand_chacha::ChaCha20Rng;
@@ -90,10 +90,10 @@ impl Kind for Settings {
                 "give the file to `sliver ldp images`",
             ));
         }
-        if let Labels::OneHot { classes, .. } = header.labels {
+        if let LabelEncoding::OneHot { classes, .. } = header.labels {
             return Err(Failure::input(
                 format!("{input}: its records have {classes} classes, and points have none"),
-                "give a file that was privatised without --labels one-hot",
+                "give a file that was privatised without --label-weight",
             ));
         }
         Ok(())

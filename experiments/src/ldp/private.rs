@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use data::DataError;
-use data::privatised::{Format, Header, Privatised as File, Target, Writer};
+use data::privatised::{Header, Privatised as File, Writer};
 use data::stream::{InMemory, RecordStream};
 use dp_core::mechanism::Releaser;
 use lab::diagnostic::{Failure, OrFailed};
@@ -60,11 +60,7 @@ impl Privatised {
         if path.exists() {
             return Self::load(&path, header);
         }
-        let target = Target {
-            format: Format::Safetensors,
-            replace: false,
-        };
-        let mut writer = Writer::create(&path, header, target).or_failed()?;
+        let mut writer = Writer::create(&path, header, false).or_failed()?;
         let (mechanism, width) = (preprocessing.mechanism(), header.width);
         let written = releaser.record_local(RELEASE, mechanism, width, &mut session.ledger);
         written.or_failed()?;

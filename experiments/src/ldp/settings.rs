@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use data::privatised::{Calibration, Header, Mechanism, Wanted};
+use data::privatised::{Calibration, Header, NoiseKind, Wanted};
 use lab::diagnostic::Failure;
 use lab::session::{
     self, Arguments, Ends, Part, bounded, budget_name, by_name, name_of, positive, within,
@@ -92,8 +92,8 @@ lab::settings! {
         #[flag(value_enum)]
         loss: Loss,
         /// The noise of a record.
-        #[flag(value_name = "gaussian|laplace", value_parser = by_name::<Mechanism>)]
-        mechanism: Mechanism,
+        #[flag(value_name = "gaussian|laplace", value_parser = by_name::<NoiseKind>)]
+        mechanism: NoiseKind,
         /// How Gaussian noise is calibrated: exactly, or as published.
         #[flag(value_name = "exact|paper", value_parser = by_name::<Calibration>)]
         calibration: Calibration,
@@ -182,8 +182,8 @@ impl<K: Kind> session::Settings for Settings<K> {
         let shared = &self.shared;
         let (loss, privacy) = (name_of(shared.loss), budget_name(shared.epsilon));
         let noise = match shared.mechanism {
-            Mechanism::Gaussian => "gaussian",
-            Mechanism::Laplace => "laplace",
+            NoiseKind::Gaussian => "gaussian",
+            NoiseKind::Laplace => "laplace",
         };
         format!("{}-{loss}-{noise}-{privacy}", self.own.dataset())
     }
@@ -199,7 +199,7 @@ impl<K: Kind> session::Settings for Settings<K> {
         bounded("steps", shared.steps, shared.steps > 0, "at least 1")?;
         positive("learning-rate", shared.learning_rate)?;
         positive("radius", shared.radius)?;
-        if (shared.mechanism, shared.calibration) == (Mechanism::Laplace, Calibration::Paper) {
+        if (shared.mechanism, shared.calibration) == (NoiseKind::Laplace, Calibration::Paper) {
             return Err(Failure::input(
                 "--mechanism laplace: its calibration is exact, and --calibration paper was asked for",
                 "say --calibration exact too",

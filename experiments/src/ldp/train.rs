@@ -8,7 +8,7 @@ use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
-use lab::checkpoint::Checkpoint;
+use lab::checkpoint::RestoredCheckpoint;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Report, RunState,
@@ -19,8 +19,8 @@ use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
 use super::baseline::denoise;
-use super::images::Network;
-use super::loss::Objective;
+use super::images::NetworkKind;
+use super::loss::PreparedLoss;
 use super::noise_model::NoiseModel;
 use super::plan::{mechanism, plan, preprocessing};
 use super::private::{Privatised, header_of};
@@ -56,7 +56,7 @@ pub struct Ldp<K: Kind> {
 
 pub(crate) struct Learned {
     pub(super) private: Privatised,
-    objective: Objective,
+    objective: PreparedLoss,
     /// What was taken off first, in words.
     pub(super) denoised: Option<String>,
 }
@@ -96,7 +96,7 @@ impl<K: Kind> Ldp<K> {
         }
         let points = self.each() * self.model.groups();
         let (noise_model, rng) = (&self.noise_model, &mut stream(self.settings.seed, 3));
-        let objective = Objective::new(&self.settings, (noise_model, &private), points, rng)?;
+        let objective = PreparedLoss::new(&self.settings, (noise_model, &private), points, rng)?;
         Ok(Learned {
             private,
             objective,
@@ -157,7 +157,7 @@ impl<K: Kind> Experiment for Ldp<K> {
         let holds = found == expected;
         bounded("dataset", own.dataset(), holds, &bound)?;
         let architecture = match (clean.test.shape(), images.map(|images| images.network)) {
-            (Some(shape), Some(Network::Dcgan)) => Architecture::Dcgan(shape),
+            (Some(shape), Some(NetworkKind::Dcgan)) => Architecture::Dcgan(shape),
             (Some(shape), _) => Architecture::Perceptron(shape),
             (None, _) => Architecture::Points(expected),
         };
@@ -295,7 +295,7 @@ impl<K: Kind> RunState for Ldp<K> {
         self.model.files(&(random, self.unconverged))
     }
 
-    fn restore(&mut self, checkpoint: &Checkpoint, _: &Ledger) -> Result<(), Failure> {
+    fn restore(&mut self, checkpoint: &RestoredCheckpoint, _: &Ledger) -> Result<(), Failure> {
         let (random, unconverged): (RngState, u64) = self.model.restore(checkpoint)?;
         self.public = checkpoint.rng(&random)?;
         self.unconverged = unconverged;

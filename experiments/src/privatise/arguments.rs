@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, Parser, ValueEnum};
-use data::privatised::{Calibration, Format, Mechanism, Wanted};
+use clap::{Args, Parser};
+use data::privatised::{Calibration, NoiseKind, Wanted};
 use data::stream::Form;
 use data::transform::Dct;
 use dp_core::DpError;
@@ -22,12 +22,9 @@ pub struct Arguments {
     pub(super) source: Source,
     #[command(flatten)]
     pub(super) noise: Noise,
-    /// The file to write.
+    /// The file to write: NPY where its name ends in .npy, with its header beside it in NAME.npy.json, else safetensors.
     #[arg(long, required_unless_present = "show")]
     pub(super) out: Option<PathBuf>,
-    /// How the values are stored; an NPY file has its header beside it, in NAME.npy.json.
-    #[arg(long, value_enum, default_value_t = Stored::Safetensors)]
-    pub(super) format: Stored,
     /// Replace a file of this name.
     #[arg(long)]
     pub(super) force: bool,
@@ -61,7 +58,7 @@ pub(super) struct Source {
     #[arg(long)]
     pub schema: Option<PathBuf>,
     /// The labels of idx images (an idx file) or of an NPY array (an NPY file).
-    #[arg(long)]
+    #[arg(long, requires = "label_weight")]
     pub label_file: Option<PathBuf>,
     /// The number of classes of an NPY file of labels.
     #[arg(long)]
@@ -78,8 +75,8 @@ pub(super) struct Source {
 #[derive(Debug, Args)]
 pub(super) struct Noise {
     /// Laplace noise on records of an l1 ball, or Gaussian noise on records of an l2 ball.
-    #[arg(long, value_name = "laplace|gaussian", value_parser = by_name::<Mechanism>)]
-    mechanism: Option<Mechanism>,
+    #[arg(long, value_name = "laplace|gaussian", value_parser = by_name::<NoiseKind>)]
+    mechanism: Option<NoiseKind>,
     /// The least Gaussian noise, or that of equation 4 of Reshetova et al. (2023).
     #[arg(long, value_name = "exact|paper", value_parser = by_name::<Calibration>)]
     calibration: Option<Calibration>,
@@ -92,39 +89,16 @@ pub(super) struct Noise {
     /// The public bound on the norm of a record, transform and label included; it must not be fitted to the records.
     #[arg(long)]
     radius: Option<f64>,
-    /// A public transform of images before the ball.
-    #[arg(long, value_enum)]
-    transform: Option<Transformed>,
-    /// Coefficients of each channel that --transform dct keeps, of the lowest frequencies.
+    /// Keep so many coefficients of lowest frequency of each channel's cosine transform, and privatise those.
     #[arg(long)]
     keep: Option<usize>,
-    /// What becomes of labels: one-hot puts them into the record, under its promise.
-    #[arg(long, value_enum)]
-    labels: Option<LabelRule>,
-    /// What the one-hot label is multiplied by, in units of the record.
-    #[arg(long, default_value_t = 1.0)]
-    label_weight: f64,
-    /// NOT PRIVATE: noise from a known seed, to repeat an experiment.
+    /// Put the one-hot label into the record, under its promise, times this, in units of the record (default: labels are
+    /// left out).
     #[arg(long)]
+    pub(super) label_weight: Option<f64>,
+    /// NOT PRIVATE: noise from a known seed, to repeat an experiment.
+    #[arg(long, value_name = "SEED")]
     pub(super) insecure_noise_seed: Option<u64>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Stored {
-    Safetensors,
-    Npy,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Transformed {
-    None,
-    Dct,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum LabelRule {
-    Drop,
-    OneHot,
 }
 
 /// Channels, height and width.
@@ -144,21 +118,7 @@ impl FromStr for Shape {
     }
 }
 
-impl Stored {
-    pub(super) fn format(self) -> Format {
-        match self {
-            Self::Safetensors => Format::Safetensors,
-            Self::Npy => Format::Npy,
-        }
-    }
-}
-
 impl Noise {
-    /// Whether the class goes into the record.
-    pub(super) fn takes_labels(&self) -> bool {
-        self.labels == Some(LabelRule::OneHot)
-    }
-
     pub(super) fn mechanism(&self) -> Result<LocalMechanism, Failure> {
         let given = |flag: &str, value: Option<f64>| -> Result<f64, Failure> {
             let value = value.ok_or_else(|| {
@@ -183,8 +143,8 @@ impl Noise {
         };
         let calibration = self.calibration.unwrap_or(Calibration::Exact);
         let delta = match kind {
-            Mechanism::Gaussian => given("delta", self.delta)?,
-            Mechanism::Laplace => {
+            NoiseKind::Gaussian => given("delta", self.delta)?,
+            NoiseKind::Laplace => {
                 let paper = calibration == Calibration::Paper;
                 if paper || self.delta.is_some_and(|delta| delta != 0.0) {
                     return Err(Failure::input(
@@ -204,26 +164,20 @@ impl Noise {
         form: &Form,
     ) -> Result<Preprocessing, Failure> {
         let calibration = self.calibration.unwrap_or(Calibration::Exact);
-        let weight = self.takes_labels().then_some(self.label_weight);
-        let preprocessing = Preprocessing::new(mechanism, calibration, self.dct(form)?, weight);
+        let dct = self.dct(form)?;
+        let preprocessing = Preprocessing::new(mechanism, calibration, dct, self.label_weight);
         preprocessing.check(form)?;
         Ok(preprocessing)
     }
 
     fn dct(&self, form: &Form) -> Result<Option<Dct>, Failure> {
-        if self.transform != Some(Transformed::Dct) {
-            return match self.keep {
-                None => Ok(None),
-                Some(_) => Err(Failure::input(
-                    "--keep: there is no transform",
-                    "say --transform dct",
-                )),
-            };
-        }
+        let Some(keep) = self.keep else {
+            return Ok(None);
+        };
         let Some([channels, height, width]) = form.shape else {
             return Err(Failure::input(
                 format!(
-                    "--transform dct: records of {} values, of no known shape",
+                    "--keep {keep}: records of {} values, of no known shape",
                     form.width
                 ),
                 "say --shape CHANNELSxHEIGHTxWIDTH",
@@ -231,16 +185,10 @@ impl Noise {
         };
         if height != width {
             return Err(Failure::input(
-                format!("--transform dct: images of {height} x {width} pixels"),
+                format!("--keep {keep}: images of {height} x {width} pixels"),
                 "give square images",
             ));
         }
-        let Some(keep) = self.keep else {
-            return Err(Failure::input(
-                "--transform dct: no number of coefficients was given",
-                format!("say --keep, 1 to {}", height * width),
-            ));
-        };
         let refuse =
             |e: data::DataError| Failure::input(format!("--keep {keep}: {e}"), "change it");
         Dct::new(channels, height, keep).map(Some).map_err(refuse)
@@ -254,6 +202,8 @@ impl Noise {
             epsilon: self.epsilon,
             delta: self.delta,
             radius: self.radius,
+            keep: self.keep,
+            label_weight: self.label_weight,
             ..Wanted::default()
         }
     }

@@ -1,6 +1,6 @@
 //! What happens to a record, before and with its noise.
 
-use data::privatised::{Calibration, Header, Labels, Mechanism, NoiseSeed, Transform};
+use data::privatised::{Calibration, Header, LabelEncoding, NoiseKind, NoiseSeed, Transform};
 use data::stream::Form;
 use data::transform::Dct;
 use dp_core::local::{LocalMechanism, LocalNoise};
@@ -61,7 +61,7 @@ impl Preprocessing {
                 };
                 return Err(Failure::input(
                     format!(
-                        "--transform dct of images of {channels} x {side} x {side}: the records are {found}"
+                        "a transform of images of {channels} x {side} x {side}: the records are {found}"
                     ),
                     "give square images, or leave the transform out",
                 ));
@@ -71,13 +71,13 @@ impl Preprocessing {
             if !(weight > 0.0 && weight.is_finite()) {
                 return Err(Failure::input(
                     format!("--label-weight {weight}: expected a positive, finite number"),
-                    "say --label-weight 1, or leave the labels out: --labels drop",
+                    "say --label-weight 1, or leave it and the labels out",
                 ));
             }
             if form.classes.is_none() {
                 return Err(Failure::input(
-                    "--labels one-hot: the records have no classes",
-                    "give a file of labels (--label-file), or leave the labels out: --labels drop",
+                    "--label-weight: the records have no classes",
+                    "give a file of labels (--label-file), or leave it out",
                 ));
             }
         }
@@ -100,13 +100,13 @@ impl Preprocessing {
         let noise_scale = self.check(form)?;
         let classes = form.classes.unwrap_or(0);
         let labels = match self.label_weight {
-            None => Labels::Dropped,
-            Some(weight) => Labels::OneHot { weight, classes },
+            None => LabelEncoding::Dropped,
+            Some(weight) => LabelEncoding::OneHot { weight, classes },
         };
         Ok(Header {
             mechanism: match self.mechanism.noise() {
-                LocalNoise::Laplace => Mechanism::Laplace,
-                LocalNoise::Gaussian => Mechanism::Gaussian,
+                LocalNoise::Laplace => NoiseKind::Laplace,
+                LocalNoise::Gaussian => NoiseKind::Gaussian,
             },
             calibration: self.calibration,
             epsilon: self.mechanism.epsilon(),
@@ -148,7 +148,7 @@ impl Preprocessing {
             let Some(label) = label.filter(|&label| label < classes) else {
                 return Err(Failure::input(
                     format!("a record without a class below {classes}"),
-                    "repair the labels, or leave them out: --labels drop",
+                    "repair the labels, or leave them and --label-weight out",
                 ));
             };
             let start = record.len();

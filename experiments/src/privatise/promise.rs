@@ -1,6 +1,6 @@
 //! What is promised, in words, and whether a header promises what its noise keeps.
 
-use data::privatised::{Calibration, Header, Labels, Mechanism, NoiseSeed, Norm, Transform};
+use data::privatised::{Calibration, Header, LabelEncoding, NoiseKind, NoiseSeed, Norm, Transform};
 use dp_core::DpError;
 use dp_core::accounting::{Accountant, GaussianAccountant};
 use dp_core::decimal::{nearest, upper};
@@ -13,15 +13,15 @@ const ABOVE: f64 = 1e-4;
 
 /// The mechanism that keeps a promise; Laplace noise has no delta and one calibration.
 pub fn calibrated(
-    (mechanism, calibration): (Mechanism, Calibration),
+    (mechanism, calibration): (NoiseKind, Calibration),
     [epsilon, delta, radius]: [f64; 3],
 ) -> Result<LocalMechanism, DpError> {
     match (mechanism, calibration) {
-        (Mechanism::Laplace, _) => LocalMechanism::laplace(epsilon, radius),
-        (Mechanism::Gaussian, Calibration::Exact) => {
+        (NoiseKind::Laplace, _) => LocalMechanism::laplace(epsilon, radius),
+        (NoiseKind::Gaussian, Calibration::Exact) => {
             LocalMechanism::gaussian(epsilon, delta, radius)
         }
-        (Mechanism::Gaussian, Calibration::Paper) => {
+        (NoiseKind::Gaussian, Calibration::Paper) => {
             LocalMechanism::gaussian_published(epsilon, delta, radius)
         }
     }
@@ -69,8 +69,8 @@ pub fn promise(header: &Header) -> Result<Vec<String>, Failure> {
         ),
     };
     let label = match header.labels {
-        Labels::Dropped => ", without its label".into(),
-        Labels::OneHot { weight, classes } => format!(
+        LabelEncoding::Dropped => ", without its label".into(),
+        LabelEncoding::OneHot { weight, classes } => format!(
             " and its class, one of {classes}, one-hot times {}",
             nearest(weight, 5)
         ),
@@ -86,8 +86,8 @@ pub fn promise(header: &Header) -> Result<Vec<String>, Failure> {
     lines.push(format!(
         "noise     {} in each value",
         match header.mechanism {
-            Mechanism::Laplace => format!("Laplace of scale {}", nearest(header.noise_scale, 5)),
-            Mechanism::Gaussian => {
+            NoiseKind::Laplace => format!("Laplace of scale {}", nearest(header.noise_scale, 5)),
+            NoiseKind::Gaussian => {
                 format!(
                     "Gaussian of standard deviation {}",
                     nearest(header.noise_scale, 5)
@@ -133,7 +133,7 @@ fn open_by_delta(header: &Header) -> Option<String> {
 }
 
 fn calibration(header: &Header) -> Result<String, Failure> {
-    if header.mechanism == Mechanism::Laplace {
+    if header.mechanism == NoiseKind::Laplace {
         return Ok(
             "calibration: exact, 2 radius / epsilon and what the grid of the noise takes".into(),
         );

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use data::DataError;
-use data::privatised::{Header, Target, Writer, beside};
+use data::privatised::{Header, Writer, header_path};
 use data::stream::{Chunk, Form, RecordStream};
 use dp_core::mechanism::NoiseSource;
 use lab::diagnostic::{Failure, OrFailed};
@@ -29,8 +29,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let asked = &arguments.noise;
     let mechanism = asked.mechanism()?;
-    let labels = asked.takes_labels();
-    let target = arguments.target(out)?;
+    let labels = asked.label_weight.is_some();
+    arguments.check_files(out)?;
     let input = input::open(from, &arguments.source, labels, mechanism.epsilon())?;
     let preprocessing = asked.preprocessing(mechanism, &input.form)?;
     let mut noise = match asked.insecure_noise_seed {
@@ -39,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let header = preprocessing.header(&input.form, noise.is_secret())?;
     let refuse = |e: DataError| Failure::input(e.to_string(), "nothing was written");
-    let writer = Writer::create(out, &header, target).map_err(refuse)?;
+    let writer = Writer::create(out, &header, arguments.force).map_err(refuse)?;
     let count = input
         .form
         .count
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 impl Arguments {
-    fn target(&self, out: &Path) -> Result<Target, Failure> {
+    fn check_files(&self, out: &Path) -> Result<(), Failure> {
         let log = self.log.as_deref();
         let source = &self.source;
         let read = [&source.input, &source.label_file, &source.schema];
@@ -69,7 +69,7 @@ impl Arguments {
         // What is written is none of what is read, nor the one file another.
         for (flag, path) in [
             ("out", Some(out)),
-            ("out", Some(&beside(out))),
+            ("out", Some(&header_path(out))),
             ("log", log),
         ] {
             let Some(path) = path else { continue };
@@ -93,10 +93,7 @@ impl Arguments {
                 "make it first, on the private side",
             ));
         }
-        Ok(Target {
-            format: self.format.format(),
-            replace: self.force,
-        })
+        Ok(())
     }
 
     /// The records, then the log, and only then the name of the file.

@@ -8,7 +8,7 @@ use dp_core::DpError;
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{DataSummary, RunRecords, Used};
-use model::swae::Swae as Network;
+use model::swae::Swae;
 use private_training::Batch;
 
 use super::Settings;
@@ -79,7 +79,7 @@ impl Batches {
     }
 }
 
-impl RunRecords<Network> for Batches {
+impl RunRecords<Swae> for Batches {
     fn summary(&self) -> DataSummary {
         DataSummary {
             name: self.data.name.clone(),
@@ -105,7 +105,7 @@ impl RunRecords<Network> for Batches {
 
     fn batch(
         &self,
-        model: &Network,
+        model: &Swae,
         sampled: &[Vec<usize>],
         device: &Device,
     ) -> Result<Batch<2>, Failure> {

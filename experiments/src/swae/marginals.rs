@@ -3,7 +3,7 @@
 use lab::diagnostic::{Failure, OrFailed};
 use lab::progress::Progress;
 use lab::session::Session;
-use model::swae::Swae as Network;
+use model::swae::Swae;
 use private_queries::{Gaussians, GroupMarginals, MarginalQuery};
 use swd::flow::StepSize;
 use swd::{Particles, Region, Slices};
@@ -11,9 +11,9 @@ use swd::{Particles, Region, Slices};
 use super::latents::encode;
 use super::plan::MARGINALS;
 use super::start;
-use super::train::Swae;
+use super::train::SwaeRun;
 use crate::latents::Latents;
-use crate::particles::{StepSchedule, Target, rows_in, share};
+use crate::particles::{StepSchedule, boxed, rows_in, share};
 use crate::random::stream;
 
 /// Steps of the particles, which are post-processing.
@@ -25,7 +25,7 @@ const LAST: f64 = 0.05;
 /// Of the generator of slices and steps; others serve the training.
 const STREAM: u64 = 7;
 
-impl Swae {
+impl SwaeRun {
     /// The particles that a model is sampled by: made once, and read from the run's folder from then on.
     pub(super) fn particles(
         &mut self,
@@ -59,8 +59,7 @@ impl Swae {
             let latents: Vec<_> = classes.iter().map(|&c| latents[c].clone()).collect();
             session.measure(&query, &latents)
         })?;
-        let boxed = |target| Box::new(target) as Target;
-        let targets: Vec<Target> = released.into_iter().map(boxed).collect();
+        let targets = boxed(released);
         let counts = self.particle_counts(&sizes);
         let mut groups = Vec::new();
         // Of the same classes, where the weights started from such.
@@ -117,7 +116,7 @@ impl Swae {
 
 /// Latents of `count` fresh synthetic records of a class.
 fn synthetic_latents(
-    model: &Network,
+    model: &Swae,
     class: usize,
     count: usize,
     session: &Session,

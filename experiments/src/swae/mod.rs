@@ -15,4 +15,4 @@ mod train;
 
 pub(crate) use samples::sampler;
 pub use settings::{Flags, Settings};
-pub(crate) use train::Swae;
+pub(crate) use train::SwaeRun;

@@ -8,9 +8,9 @@ use super::Settings;
 use super::latents::encode;
 use super::plan::MOMENTS;
 use super::samples::Origin;
-use super::train::Swae;
+use super::train::SwaeRun;
 
-impl Swae {
+impl SwaeRun {
     /// What the model is sampled by: the prior, a Gaussian of each class, or particles. What that needs is released
     /// once, over all private records.
     ///

@@ -5,7 +5,7 @@ use lab::evaluate::downstream::{Learner, Settings as Learning};
 use lab::evaluate::labels_by_vote;
 use lab::report::{Better, Metric};
 use lab::session::{Report, Session};
-use model::swae::Swae as Network;
+use model::swae::Swae;
 use serde_json::{Value, json};
 
 use crate::export::ExportFlags;
@@ -15,7 +15,7 @@ use crate::scores::{READS_PRIVATE, ScoreFlags, Scored};
 use super::evaluate::Scores;
 use super::latents::encode;
 use super::samples::{self, Origin};
-use super::train::Swae;
+use super::train::SwaeRun;
 
 /// How a finished run is judged.
 #[derive(Debug, Clone, clap::Args)]
@@ -35,7 +35,7 @@ pub struct Judging {
 }
 
 /// Scores and pictures.
-pub(crate) fn report(run: &Swae, session: &Session, origin: &Origin) -> Result<Report, Failure> {
+pub(crate) fn report(run: &SwaeRun, session: &Session, origin: &Origin) -> Result<Report, Failure> {
     let model = run.training.averaged().or_failed()?;
     let source = samples::source(&run.settings, &run.batches.class_sizes)?;
     source.write(&session.folder)?;
@@ -97,9 +97,9 @@ fn images_in_json(images: Option<&Scored>, labels_read_private: bool) -> Value {
 
 /// Scores of samples against public test images.
 fn judge(
-    run: &Swae,
+    run: &SwaeRun,
     session: &Session,
-    model: &Network,
+    model: &Swae,
     origin: &Origin,
 ) -> Result<(Scored, Option<f64>), Failure> {
     let (judging, evaluator) = (&run.judging, &run.evaluator);
@@ -146,9 +146,9 @@ const PAPER_NEIGHBOURS: usize = 5;
 /// Labels as in Rodriguez-Vitores, Lalanne and Loubes 2025, table 1: each sample has that of most private records whose
 /// latents are nearest. **Not private.**
 fn paper_labels(
-    run: &Swae,
+    run: &SwaeRun,
     session: &Session,
-    model: &Network,
+    model: &Swae,
     latents: &[f32],
 ) -> Result<Vec<usize>, Failure> {
     let (train, d) = (&run.data.train, run.settings.latent);
@@ -169,7 +169,7 @@ fn metrics(
     scores: &Scores,
     images: Option<&Scored>,
     rebuilt: Option<f64>,
-    run: &Swae,
+    run: &SwaeRun,
     labels_read_private: bool,
 ) -> Vec<Metric> {
     let shown = |mut metric: Metric| {
@@ -214,7 +214,7 @@ fn metrics(
 const TABLES: &str = "Rodriguez-Vitores, Lalanne and Loubes 2025, tables 1 and 2";
 
 /// Accuracies of Rodriguez-Vitores et al. (2025), tables 1 and 2: on test images, and on rebuilt ones.
-fn paper_accuracy(run: &Swae) -> Option<(f64, f64)> {
+fn paper_accuracy(run: &SwaeRun) -> Option<(f64, f64)> {
     match (run.settings.dataset.as_str(), run.settings.epsilon?) {
         ("mnist", 10.0) => Some((0.755, 0.848)),
         ("mnist", 1.0) => Some((0.556, 0.772)),

@@ -13,7 +13,7 @@ use lab::progress::Progress;
 use lab::run_folder::RunFolder;
 use lab::session::{Session, load_weights};
 use model::latent::{TrainingState, TrainingStep};
-use model::swae::{Swae as Network, SwaeConfig};
+use model::swae::{Swae, SwaeConfig};
 use private_training::adam::ModuleAdam;
 use private_training::weights::{from_host, to_host};
 use private_training::{Clipping, Gradients, Loss, Objective, Penalty, Prior, cosine};
@@ -144,10 +144,10 @@ pub(crate) fn knowledge(settings: &Settings) -> Result<Option<String>, Failure> 
 
 /// The network that the settings start from, as `fresh` where they name nothing.
 pub(crate) fn network(
-    fresh: Network,
+    fresh: Swae,
     settings: &Settings,
     session: &Session,
-) -> Result<Network, Failure> {
+) -> Result<Swae, Failure> {
     let (Some(from), device) = (settings.start_from.as_deref(), &session.chosen.device) else {
         return Ok(fresh);
     };
@@ -159,12 +159,12 @@ pub(crate) fn network(
     Ok(found.seeing_labels(classes, device))
 }
 
-fn untrained(latent: usize, classes: usize, device: &Device) -> Network {
+fn untrained(latent: usize, classes: usize, device: &Device) -> Swae {
     SwaeConfig { latent, classes }.init(&mut ChaCha20Rng::seed_from_u64(SEED), device)
 }
 
 /// The weights of a finished run.
-fn of_run(settings: &Settings, run: &str, session: &Session) -> Result<Network, Failure> {
+fn of_run(settings: &Settings, run: &str, session: &Session) -> Result<Swae, Failure> {
     let (latent, device) = (settings.latent, &session.chosen.device);
     let kept = session.folder.file(START);
     if let Some(bytes) = trained::read(&kept)? {
@@ -191,7 +191,7 @@ fn of_run(settings: &Settings, run: &str, session: &Session) -> Result<Network, 
 }
 
 /// Weights that are trained on synthetic records: read from the cache, or trained and written there.
-fn public(settings: &Settings, classes: usize, session: &Session) -> Result<Network, Failure> {
+fn public(settings: &Settings, classes: usize, session: &Session) -> Result<Swae, Failure> {
     let from = settings.start_from.as_deref().unwrap_or_default();
     let steps = settings.public_steps as usize;
     let labelled = labelled(settings)?;

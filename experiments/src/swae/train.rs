@@ -13,7 +13,7 @@ use lab::session::{
     Arguments, Evaluation, Report, Scores, Session, Start, TrainingRun, Wording, judge_again,
     load_weights, released,
 };
-use model::swae::{Swae as Network, SwaeConfig};
+use model::swae::{Swae, SwaeConfig};
 use private_training::{StepLosses, Training, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -32,11 +32,11 @@ use super::settings::{Flags, Settings};
 use super::start;
 
 /// A private autoencoder.
-pub(crate) struct Swae {
+pub(crate) struct SwaeRun {
     pub(super) settings: Settings,
     pub(super) data: Arc<Dataset>,
     pub(super) batches: Batches,
-    pub(super) training: Training<Network>,
+    pub(super) training: Training<Swae>,
     pub(super) evaluator: Evaluator,
     pub(super) judging: Judging,
     /// Of all private records, class by class; none before they are encoded.
@@ -46,7 +46,7 @@ pub(crate) struct Swae {
     losses: Option<StepLosses>,
 }
 
-impl TrainingRun for Swae {
+impl TrainingRun for SwaeRun {
     const NAME: &'static str = "swae";
     const ABOUT: &'static str = "Train a private sliced-Wasserstein autoencoder and look at what it \
                                  learned. Values come from the preset, and a flag wins over the preset. \
@@ -58,7 +58,7 @@ impl TrainingRun for Swae {
     /// On public test records.
     const EVALUATIONS: u64 = 10;
     type Settings = Settings;
-    type Network = Network;
+    type Model = Swae;
     type Records = Batches;
 
     lab::parts!(settings, batches, training);

@@ -20,10 +20,10 @@ use crate::records::{self, SHAPES};
 
 /// The name of the data set of colour photographs.
 pub(super) const CIFAR10: &str = "cifar10";
-/// Images that the program draws, and is tried with.
-const DRAWN: usize = 20_000;
-const DRAWN_TESTS: usize = 2_000;
-/// Their classes, by how they are drawn.
+/// Synthetic images that the program is tried with.
+const SHAPE_COUNT: usize = 20_000;
+const SHAPE_TESTS: usize = 2_000;
+/// Their classes, by their process.
 const PROCESSES: [&str; 4] = ["strokes", "silhouettes", "leaves", "spectra"];
 
 /// What a run reads.
@@ -51,7 +51,7 @@ impl Input {
             settings.check_named()?;
         }
         let mut input = match (name, kind) {
-            (SHAPES, _) => drawn()?,
+            (SHAPES, _) => shapes()?,
             (CIFAR10, _) => cifar10(data_dir)?,
             (_, Ok(kind)) => named(kind, data_dir)?,
             (path, Err(_)) => own(settings, Path::new(path))?,
@@ -169,7 +169,7 @@ pub(super) fn cifar10(data_dir: Option<&Path>) -> Result<Input, Failure> {
 }
 
 /// Colour images that random processes draw, as if they were private: a first try.
-fn drawn() -> Result<Input, Failure> {
+fn shapes() -> Result<Input, Failure> {
     const SIDE: usize = 32;
     let draw = |seed, count: usize| {
         let shapes = Shapes::colour(SIDE, seed);
@@ -178,14 +178,14 @@ fn drawn() -> Result<Input, Failure> {
         LabelledImages::planes(pixels, labels.collect(), [3, SIDE, SIDE], PROCESSES.len())
             .or_failed()
     };
-    let images = draw(1, DRAWN)?;
+    let images = draw(1, SHAPE_COUNT)?;
     let sha256 = images.sha256().or_failed()?;
     Ok(Input {
         units: 0,
         images: images.into(),
         classes: PROCESSES.map(String::from).to_vec(),
         form: Form::Folders,
-        test: Some(draw(2, DRAWN_TESTS)?),
+        test: Some(draw(2, SHAPE_TESTS)?),
         used: vec![Used::new(SHAPES, SHAPES, &sha256, Use::AllPrivate)],
         public: KNOWN.into(),
     })

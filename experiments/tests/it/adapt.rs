@@ -69,9 +69,9 @@ fn adapt(place: &Path, files: &[PathBuf; 2], more: &[&str]) -> Command {
     let mut own = vec![
         ["--features", "12"],
         ["--classes", "3"],
-        ["--source-steps", "60"],
-        ["--source-batch", "32"],
-        ["--bottleneck", "4"],
+        ["--public-steps", "60"],
+        ["--public-batch", "32"],
+        ["--latent", "4"],
     ];
     if !["source", "warp"].contains(&method) {
         own.extend([["--delta", "1e-4"], ["--batch", "60"], ["--steps", "3"]]);
@@ -169,8 +169,8 @@ fn a_shift_is_undone() {
     let files = ["source.npy", "target.npy"].map(|name| keep.path().join(name));
     array(&files[0], WIDTH + 1, rows(1, 900, 0.0));
     array(&files[1], WIDTH + 1, rows(2, 900, 1.2));
-    let flags = "--no-privacy --batch 600 --steps 150 --weight 5 --source-steps 200 --bottleneck 8 --slices 16 \
-                 --source-batch 128 --learning-rate 3e-3";
+    let flags = "--no-privacy --batch 600 --steps 150 --weight 5 --public-steps 200 --latent 8 --slices 16 \
+                 --public-batch 128 --learning-rate 3e-3";
     let more: Vec<&str> = flags.split_whitespace().collect();
     done(run(&mut adapt(keep.path(), &files, &more), &out));
     let test = &json(&out.join("run.json"))["test"];
@@ -188,7 +188,7 @@ fn a_warp_is_learned_from_one_release() {
     let (keep, out) = folder();
     let command = |seed: &str| {
         let mut command = sliver("adapt");
-        let flags = "glyphs usps --epsilon 2 --delta 1e-4 --records 500 --source-records 2000 --source-steps 3 \
+        let flags = "glyphs usps --epsilon 2 --delta 1e-4 --records 500 --public-records 2000 --public-steps 3 \
                      --slices 16 --backend flex --insecure-noise-seed";
         command.args(flags.split_whitespace()).arg(seed);
         command.arg("--cache-dir").arg(keep.path().join("cache"));
@@ -258,7 +258,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
             --epsilon 0 => positive
             --epsilon 2 --clip-jacobian 0 => clip-jacobian
             warp --epsilon 2 => no images to warp
-            --epsilon 2 --bottleneck 5 => --slices 4
+            --epsilon 2 --latent 5 => --slices 4
             source --epsilon 2 => '--epsilon'
             dann --slices 2 => '--slices'
         ";
@@ -296,13 +296,13 @@ fn records_that_are_public_and_private_are_refused_by_their_flags() {
             format!("--source {one}"),
         ),
         (
-            files(&one, &other, &["--target-test", &other]),
+            files(&one, &other, &["--test", &other]),
             format!("--target {other}"),
-            format!("--target-test {other}"),
+            format!("--test {other}"),
         ),
         (
-            files(&one, &other, &["--target-test", &twice]),
-            format!("--target-test {twice}"),
+            files(&one, &other, &["--test", &twice]),
+            format!("--test {twice}"),
             format!("--source {one}"),
         ),
         (images(), "--target glyphs".into(), "--source glyphs".into()),

@@ -132,7 +132,7 @@ fn bad_input_is_refused_by_name() {
             --slices 1 => --slices 1
             --clip-jacobian 0 => --clip-jacobian 0
             smoothed --clip-activation 0 => positive
-            smoothed --side source => '--side'
+            smoothed --protect source => '--protect'
             gradients --combine => '--combine'
             --delta 0.1 => delta = 0.1
             --final-rate 2 => --final-rate 2

@@ -31,8 +31,8 @@ fn file(folder: &Path, name: &str, rows: usize, shift: f32, seed: u64) -> PathBu
 
 fn distance(a: &Path, b: &Path, out: &Path, more: &[&str]) -> Output {
     let mut command = sliver("distance");
-    command.arg("--backend").arg("flex").arg("--a").arg(a);
-    command.arg("--b").arg(b);
+    command.arg("--backend").arg("flex").arg("--source").arg(a);
+    command.arg("--target").arg(b);
     let cache = out.parent().expect("a folder").join("cache");
     command.args(more).arg("--cache-dir").arg(cache);
     command.arg("--run").arg(out);
@@ -78,7 +78,12 @@ fn one_side_may_be_public_and_nothing_may_be_private() {
     let (keep, out) = folder();
     let a = file(keep.path(), "a.npy", 400, 0.0, 1);
     let b = file(keep.path(), "b.npy", 300, 0.0, 2);
-    done(distance(&a, &b, &out, &["--radius", "4", "--protect", "b"]));
+    done(distance(
+        &a,
+        &b,
+        &out,
+        &["--radius", "4", "--protect", "target"],
+    ));
     let run = json(&out.join("run.json"));
     assert_eq!(
         (&run["private"], &run["records"]),

@@ -180,7 +180,7 @@ fn labels_and_images_are_read_back_and_the_first_ones_do_not_depend_on_how_many_
     let more = ["--records", "200", "--conditional"];
     done(&home.command("swae", "run", &more).ran());
     let exported = |name: &str, more: &[&str]| {
-        done(&home.export("run", name, &[&["--formats", "idx"], more].concat()));
+        done(&home.export("run", name, &[&["--format", "idx"], more].concat()));
         let raw = home.at(name).join("MNIST/raw");
         let images = read_images(&raw.join("train-images-idx3-ubyte.gz")).expect("images");
         let labels = read_labels(&raw.join("train-labels-idx1-ubyte.gz")).expect("labels");
@@ -291,7 +291,7 @@ fn what_cannot_be_exported_is_refused_and_nothing_is_left() {
             &["--export", "new", "--count", "9000000000"],
             "--count 9000000000",
         ),
-        (&["--export", "new", "--formats", "csv"], "csv"),
+        (&["--export", "new", "--format", "csv"], "csv"),
         (&["--export", "taken"], "exists already"),
         (&["--export", "taken", "--force"], "no earlier export"),
     ] {

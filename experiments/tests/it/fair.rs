@@ -212,7 +212,7 @@ fn a_killed_run_resumes_to_the_same_end() {
 fn bad_input_is_refused_by_name() {
     let cases = "
             --alpha 1.5 => --alpha 1.5
-            --batch-share 0 => --batch-share 0
+            --rate 0 => --rate 0
             --delta 0.1 => delta = 0.1
             --final-rate 2 => --final-rate 2
             --max-grad-norm -1 => --max-grad-norm -1
@@ -221,7 +221,7 @@ fn bad_input_is_refused_by_name() {
             classification --post-process 0.1 => '--post-process'
             regression1d --post-process 2 => --post-process 2
             regression1d --post-process 0 --post-share 1 => --post-share 1
-            regression1d --csv mine.csv => '--csv'
+            regression1d --input mine.csv => '--input'
             classification --repair 0.5 => '--repair'
             adult --repair 1 => --repair 1
         ";
@@ -249,7 +249,7 @@ fn a_table_of_ones_own() {
         fair(&["--steps", "10", "--notion", notion])
             .arg("--cache-dir")
             .arg(keep.path().join("cache"))
-            .arg("--csv")
+            .arg("--input")
             .arg(csv)
             .arg("--schema")
             .arg(&schema)

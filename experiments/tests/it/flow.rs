@@ -633,8 +633,8 @@ fn bad_input_is_refused_by_name() {
             mixture --cells 0 => --cells 0
             --public cosines --public-epochs 2 => --public cosines does not use --public-records, --public-epochs
             --records 999999 => --records 999999
-            marginals --step-size -1 => --step-size -1
-            marginals --final-step 0 => --final-step 0
+            marginals --learning-rate -1 => --learning-rate -1
+            marginals --final-rate 0 => --final-rate 0
             resampled --batch 5 => --batch 5
             marginals --epochs 3 => '--epochs'
             public --epsilon 1 => '--epsilon'

@@ -115,7 +115,7 @@ fn bad_input_is_refused_before_anything_is_written() {
                 projections --slices 512 => at least 794
                 projections --batch 500 => --batch 500
                 --dataset images --public half => --data-dir
-                --dataset images --public half --noise 10 => --noise 10
+                --dataset images --public half --latent 10 => --latent 10
             ",
         run,
     );

@@ -87,8 +87,8 @@ fn common(program: &str) -> &'static str {
         "ldp" => "--records 200 --steps 3 --insecure-noise-seed 3",
         "circle" => "--records 2000 --batch 200 --steps 20 --insecure-noise-seed 4",
         "adapt" => {
-            "--features 12 --classes 3 --delta 1e-4 --source-steps 30 --source-batch 32 --batch 60 --steps 3 \
-             --bottleneck 4 --slices 4 --insecure-noise-seed 5"
+            "--features 12 --classes 3 --delta 1e-4 --public-steps 30 --public-batch 32 --batch 60 --steps 3 \
+             --latent 4 --slices 4 --insecure-noise-seed 5"
         }
         "distance" => "--delta 1e-4 --insecure-noise-seed 6",
         _ => unreachable!("{program}"),
@@ -204,7 +204,7 @@ fn small_runs_write_what_they_wrote() {
             .args(["--backend", "flex"]);
         match *program {
             "adapt" => command.args(["--source", "source.csv", "--target", "target.csv"]),
-            "distance" => command.args(["--a", "a.csv", "--b", "b.csv"]),
+            "distance" => command.args(["--source", "a.csv", "--target", "b.csv"]),
             _ => &mut command,
         };
         command

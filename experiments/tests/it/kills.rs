@@ -151,8 +151,8 @@ fn ten_kills_of_an_adaptation() {
         path.to_str().expect("text").to_string()
     });
     let flags = format!(
-        "sliced --features 6 --classes 3 --delta 1e-4 --source-steps 60 --source-batch 32 --batch 60 \
-         --bottleneck 4 --slices 4 --ema 0.5 --source {source} --target {target}"
+        "sliced --features 6 --classes 3 --delta 1e-4 --public-steps 60 --public-batch 32 --batch 60 \
+         --latent 4 --slices 4 --ema 0.5 --source {source} --target {target}"
     );
     with_cache(&flags, |flags| {
         survives("adapt", Steps::Release, flags);

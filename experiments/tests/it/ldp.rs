@@ -124,8 +124,8 @@ fn a_file_that_was_privatised_before_is_all_that_is_read() {
     done(
         sliver("privatise")
             .args(words("--input glyphs --records 300 --mechanism laplace"))
-            .args(words("--epsilon 40 --radius 30 --transform dct --keep 25"))
-            .args(["--labels", "one-hot", "--label-weight", "2", "--out"])
+            .args(words("--epsilon 40 --radius 30 --keep 25"))
+            .args(["--label-weight", "2", "--out"])
             .arg(&file)
             .ran(),
     );
@@ -222,7 +222,7 @@ fn points_of_a_file_are_denoised_and_nothing_else_is_read() {
     assert!(metrics.contains("to 100 public records"), "{metrics}");
     assert!(!out.join("privatised.safetensors").exists());
 
-    let one_hot = format!("--labels one-hot --schema {}", schema.display());
+    let one_hot = format!("--label-weight 1 --schema {}", schema.display());
     let table = privatise(&place("table.csv"), "table.safetensors", &one_hot);
     let images = privatise(Path::new("glyphs"), "images.safetensors", "--records 20");
     for (input, flags, words) in [

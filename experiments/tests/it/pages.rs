@@ -44,16 +44,28 @@ fn one_run_several_runs_and_a_sweep() {
     assert!(table.contains("2 runs; mean"));
     fs::remove_file(page).expect("removed");
 
-    let csv = report(root, &["--sweep", "runs", "--csv"]);
+    let csv = report(root, &["--sweep", "runs", "--format", "csv"]);
     assert!(
         text(&csv.stdout).contains("1,\"(1, 1e-5)\",\"(2, 2e-5), added up\",2,0,11,1.41"),
         "{}",
         text(&csv.stdout)
     );
     assert!(!root.join("runs/sweep.html").exists());
+    let one = done(report(root, &["runs/swae/a", "--format", "csv"]));
+    assert!(
+        text(&one.stdout).lines().count() == 2,
+        "{}",
+        text(&one.stdout)
+    );
     let markdown = report(
         root,
-        &["--sweep", "runs/swae", "--markdown", "--out", "new/x.html"],
+        &[
+            "--sweep",
+            "runs/swae",
+            "--format=markdown",
+            "--out",
+            "new/x.html",
+        ],
     );
     assert!(text(&markdown.stdout).contains("| 11 +- 1.41 |"));
     assert!(root.join("new/x.html").exists());
@@ -77,7 +89,7 @@ fn markdown_of_runs_and_of_chosen_columns() {
     );
     fs::write(first.join("run.json"), run).expect("written");
 
-    let one = report(root, &["--markdown", "runs/swae/a"]);
+    let one = report(root, &["--format", "markdown", "runs/swae/a"]);
     assert_eq!(
         text(&one.stdout),
         "```sh\nswae --dataset glyphs\n```\n\n\
@@ -88,7 +100,13 @@ fn markdown_of_runs_and_of_chosen_columns() {
         text(&one.stderr)
     );
     let runs = ["runs/swae/a", "runs/swae/b", "runs/swae/c"];
-    let chosen = ["--markdown", "--column", "epsilon", "--column", "SCORE"];
+    let chosen = [
+        "--format=markdown",
+        "--column",
+        "epsilon",
+        "--column",
+        "SCORE",
+    ];
     let several = report(root, &[&runs[..], &chosen[..]].concat());
     let table = text(&several.stdout);
     assert!(
@@ -97,7 +115,7 @@ fn markdown_of_runs_and_of_chosen_columns() {
     );
     let message = refusal(report(
         root,
-        &["--sweep", "runs", "--markdown", "--column", "seed"],
+        &["--sweep", "runs", "--format=markdown", "--column", "seed"],
     ));
     says(&message, &["seed: there is no such column"]);
     assert!(!root.join("runs/swae/a/report.html").exists());
@@ -126,8 +144,11 @@ fn what_is_wrong_is_named() {
             &["runs/swae/a", "--out", "page.pdf"],
             &["--out page.pdf", ".html"],
         ),
-        (&["runs/swae/a", "--csv"], &["--sweep"]),
-        (&["runs/swae/a", "--column", "score"], &["--markdown"]),
+        (
+            &["runs/swae/a", "--format=csv", "--column", "score"],
+            &["--column: CSV has all columns"],
+        ),
+        (&["runs/swae/a", "--column", "score"], &["--format"]),
         (&["--sweep", "nowhere"], &["nowhere"]),
     ];
     for (arguments, needles) in cases {

@@ -27,7 +27,10 @@ fn a_reader_that_has_seen_enough_ends_the_program_quietly() {
     let file = r#"{"experiment": "swae", "version": "0.1.0", "device": "flex", "settings": {},
         "privacy": "none", "private": false, "metrics": [{"name": "score", "value": 1}]}"#;
     std::fs::write(run.join("run.json"), file).expect("written");
-    for arguments in [["runs/swae/a", "--markdown"], ["--sweep=runs", "--csv"]] {
+    for arguments in [
+        ["runs/swae/a", "--format=markdown"],
+        ["--sweep=runs", "--format=csv"],
+    ] {
         unread(sliver("report").current_dir(folder).args(arguments));
     }
 
@@ -36,6 +39,6 @@ fn a_reader_that_has_seen_enough_ends_the_program_quietly() {
     unread(
         sliver("sweep")
             .current_dir(folder)
-            .args(["two.toml", "--print"]),
+            .args(["two.toml", "--plan"]),
     );
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use data::npy::{self, NpyArray};
-use data::privatised::{Header, Labels, NoiseSeed, Privatised, Transform, beside};
+use data::privatised::{Header, LabelEncoding, NoiseSeed, Privatised, Transform, header_path};
 use data::transform::Dct;
 use data::{Glyphs, LabelledImages, idx};
 use test_support::{data_folder, says};
@@ -18,12 +18,12 @@ const LAPLACE: &str = "--mechanism laplace --epsilon 5 --radius 10";
 const GAUSSIAN: &str = "--mechanism gaussian --epsilon 5 --delta 1e-5 --radius 10";
 
 /// A folder with inputs in `in` and an empty one for outputs.
-struct Place {
+struct Fixture {
     keep: tempfile::TempDir,
     out: PathBuf,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let keep = tempfile::tempdir().expect("a temporary folder");
         let out = keep.path().join("out");
@@ -50,7 +50,7 @@ impl Place {
 
     /// Files of glyphs: images, as gzip and not, and labels.
     fn glyphs(&self) -> (LabelledImages, [PathBuf; 3]) {
-        let images = Glyphs::generate(30, 0).expect("drawn");
+        let images = Glyphs::generate(30, 0).expect("made");
         let (mut gzip, mut labels) = (Vec::new(), Vec::new());
         idx::write_images(&mut gzip, &images).expect("written");
         idx::write_labels(&mut labels, &images).expect("written");
@@ -116,19 +116,19 @@ fn clean(images: &LabelledImages) -> Vec<f32> {
 
 #[test]
 fn idx_images_are_privatised_gzip_or_not_with_their_labels_or_without() {
-    let place = Place::new();
+    let place = Fixture::new();
     let (images, [gzip, plain, labels]) = place.glyphs();
     for file in [&gzip, &plain] {
         let read = place.privatise(file, CLEAR);
         assert_eq!(read.header.source_shape, Some([1, 28, 28]));
-        assert_eq!(read.header.labels, Labels::Dropped);
+        assert_eq!(read.header.labels, LabelEncoding::Dropped);
         assert_eq!(read.header.noise_seed, NoiseSeed::Insecure);
         near(&read.values, &clean(&images));
     }
     let labels = labels.display();
-    let flags = format!("{CLEAR} --labels one-hot --label-weight 3 --label-file {labels}");
+    let flags = format!("{CLEAR} --label-weight 3 --label-file {labels}");
     let read = place.privatise(&gzip, &flags);
-    let one_hot = Labels::OneHot {
+    let one_hot = LabelEncoding::OneHot {
         weight: 3.0,
         classes: 10,
     };
@@ -147,9 +147,9 @@ fn idx_images_are_privatised_gzip_or_not_with_their_labels_or_without() {
 
 #[test]
 fn the_transform_keeps_the_coefficients_that_the_header_names() {
-    let place = Place::new();
+    let place = Fixture::new();
     let (images, [gzip, ..]) = place.glyphs();
-    let read = place.privatise(&gzip, &format!("{CLEAR} --transform dct --keep 50"));
+    let read = place.privatise(&gzip, &format!("{CLEAR} --keep 50"));
     let dct = Dct::new(1, 28, 50).expect("a transform");
     let kept = Transform::Dct {
         side: 28,
@@ -168,14 +168,14 @@ fn the_transform_keeps_the_coefficients_that_the_header_names() {
 
 #[test]
 fn arrays_tables_folders_and_data_sets_by_name_are_privatised() {
-    let place = Place::new();
+    let place = Fixture::new();
     // Bytes and doubles too, as NumPy writes them.
     let rows = [1.0, 2.0, 3.0, 4.0, 250.0, 6.0];
     let array = place.array("rows.npy", 2, &rows);
     near(&place.privatise(&array, CLEAR).values, &rows);
     let labels = place.array("labels.npy", 1, &[1.0, 0.0, 2.0]);
     let flags = format!(
-        "{CLEAR} --labels one-hot --classes 3 --label-file {}",
+        "{CLEAR} --label-weight 1 --classes 3 --label-file {}",
         labels.display()
     );
     let labelled = [
@@ -184,7 +184,7 @@ fn arrays_tables_folders_and_data_sets_by_name_are_privatised() {
     near(&place.privatise(&array, &flags).values, &labelled);
     let squares: Vec<f32> = (0_i16..32).map(|i| f32::from(i % 7)).collect();
     let images = place.array("images.npy", 16, &squares);
-    let flags = format!("{CLEAR} --shape 1x4x4 --transform dct --keep 16");
+    let flags = format!("{CLEAR} --shape 1x4x4 --keep 16");
     let read = place.privatise(&images, &flags);
     let dct = read.header.dct().expect("a transform").expect("one");
     let back: Vec<f32> = read
@@ -198,7 +198,7 @@ fn arrays_tables_folders_and_data_sets_by_name_are_privatised() {
     let table = place.file("table.csv", b"x,sex,y\n5,F,no\n10,M,yes\n");
     let flags = format!("{CLEAR} --schema {}", schema.display());
     near(&place.privatise(&table, &flags).values, &[0.5, 1.0]);
-    let flags = format!("{flags} --labels one-hot");
+    let flags = format!("{flags} --label-weight 1");
     let labelled = [0.5, 1.0, 0.0, 1.0, 0.0, 1.0];
     near(&place.privatise(&table, &flags).values, &labelled);
 
@@ -214,7 +214,7 @@ fn arrays_tables_folders_and_data_sets_by_name_are_privatised() {
     near(&read.values[48..64], &[0.2; 16]);
     near(&read.values[64..], &[0.0; 32]);
 
-    let sampled = Glyphs::generate(20, 5).expect("drawn");
+    let sampled = Glyphs::generate(20, 5).expect("made");
     let flags = format!("{CLEAR} --seed 5 --records 20");
     near(
         &place.privatise(Path::new("glyphs"), &flags).values,
@@ -222,10 +222,7 @@ fn arrays_tables_folders_and_data_sets_by_name_are_privatised() {
     );
     if let Some(data) = data_folder() {
         for (name, all) in [("mnist", 60_000), ("fashion-mnist", 60_000), ("usps", 7291)] {
-            let flags = format!(
-                "{LAPLACE} --transform dct --keep 2 --data-dir {}",
-                data.display()
-            );
+            let flags = format!("{LAPLACE} --keep 2 --data-dir {}", data.display());
             let header = place.privatise(Path::new(name), &flags).header;
             assert_eq!((header.records, header.width), (all, 2), "{name}");
         }
@@ -234,10 +231,10 @@ fn arrays_tables_folders_and_data_sets_by_name_are_privatised() {
 
 #[test]
 fn an_array_with_its_header_beside_it_holds_the_same() {
-    let place = Place::new();
+    let place = Fixture::new();
     let array = place.array("rows.npy", 2, &[1.0, 2.0, 3.0, 4.0]);
     let one = place.privatise(&array, CLEAR);
-    done(place.run_as("noisy.npy", &array, &format!("{CLEAR} --format npy")));
+    done(place.run_as("noisy.npy", &array, CLEAR));
     assert_eq!(
         place.left(),
         ["noisy.npy", "noisy.npy.json", "noisy.safetensors"]
@@ -245,21 +242,19 @@ fn an_array_with_its_header_beside_it_holds_the_same() {
     let path = place.out.join("noisy.npy");
     assert_eq!(Privatised::load(&path).expect("whole"), one);
     assert_eq!(npy::read(&path).expect("an array").values, one.values);
-    let output = place.run_as("noisy", &array, &format!("{CLEAR} --format npy"));
-    says(&unwrapped(&output.stderr), &["ends in .npy"]);
 }
 
 #[test]
 fn the_promise_is_told_as_it_is() {
-    let place = Place::new();
+    let place = Fixture::new();
     let array = place.array("rows.npy", 2, &[1.0, 2.0]);
     let run = |flags: &str| {
         let output = done(place.run(&array, &format!("{flags} --force")));
         (unwrapped(&output.stdout), unwrapped(&output.stderr))
     };
-    let (told, _) = run(LAPLACE);
+    let (stdout, _) = run(LAPLACE);
     says(
-        &told,
+        &stdout,
         &[
             "privacy epsilon 5 at delta 0, local: for each record, by itself",
             "neighbours: any two records",
@@ -267,9 +262,9 @@ fn the_promise_is_told_as_it_is() {
             "a sum of absolute values of at most 10",
         ],
     );
-    let (told, _) = run(GAUSSIAN);
+    let (stdout, _) = run(GAUSSIAN);
     says(
-        &told,
+        &stdout,
         &[
             "privacy epsilon 5 at delta 1e-5, local",
             "calibration: exact",
@@ -280,25 +275,25 @@ fn the_promise_is_told_as_it_is() {
         .expect("whole")
         .header;
     assert_eq!(header.noise_seed, NoiseSeed::Secret);
-    let (told, _) = run(&format!("{GAUSSIAN} --calibration paper"));
+    let (stdout, _) = run(&format!("{GAUSSIAN} --calibration paper"));
     says(
-        &told,
+        &stdout,
         &[
             "epsilon 5 at delta 1e-5",
             "equation 4",
             "this noise has epsilon 4.",
         ],
     );
-    let (told, warned) = run(&format!("{LAPLACE} --insecure-noise-seed 3"));
-    assert!(!told.contains("privacy epsilon"), "{told}");
-    says(&told, &["privacy NONE"]);
+    let (stdout, warned) = run(&format!("{LAPLACE} --insecure-noise-seed 3"));
+    assert!(!stdout.contains("privacy epsilon"), "{stdout}");
+    says(&stdout, &["privacy NONE"]);
     says(&warned, &["NOT PRIVATE"]);
 }
 
 /// The same command gives other noise, unless its seed is given.
 #[test]
 fn secret_noise_is_new_each_time() {
-    let place = Place::new();
+    let place = Fixture::new();
     let array = place.array("rows.npy", 2, &[1.0, 2.0]);
     let [one, other] = [(); 2].map(|()| place.privatise(&array, GAUSSIAN).values);
     assert_ne!(one, other);
@@ -309,7 +304,7 @@ fn secret_noise_is_new_each_time() {
 
 #[test]
 fn what_the_bound_held_back_stands_in_the_private_log_and_nowhere_else() {
-    let place = Place::new();
+    let place = Fixture::new();
     let nan = f32::NAN;
     let rows = [
         1.0,
@@ -371,10 +366,9 @@ fn what_the_bound_held_back_stands_in_the_private_log_and_nowhere_else() {
 
 #[test]
 fn what_was_privatised_is_not_privatised_again() {
-    let place = Place::new();
+    let place = Fixture::new();
     let array = place.array("rows.npy", 2, &[1.0, 2.0]);
-    let flags = format!("{GAUSSIAN} --format npy");
-    assert!(place.run_as("noisy.npy", &array, &flags).status.success());
+    assert!(place.run_as("noisy.npy", &array, GAUSSIAN).status.success());
     place.privatise(&array, GAUSSIAN);
     // By what it holds, whatever its name.
     let copies = ["images", "copy.safetensors"].map(|name| {
@@ -396,7 +390,7 @@ fn what_was_privatised_is_not_privatised_again() {
     refused(&npy);
     // A header alone, or of another array, is refused too.
     fs::write(&npy, fs::read(&array).expect("an array")).expect("written");
-    fs::remove_file(beside(&npy)).expect("removed");
+    fs::remove_file(header_path(&npy)).expect("removed");
     assert!(
         place
             .run_as("noisy2.safetensors", &npy, LAPLACE)
@@ -407,7 +401,7 @@ fn what_was_privatised_is_not_privatised_again() {
 
 #[test]
 fn a_stream_that_was_cut_off_leaves_nothing() {
-    let place = Place::new();
+    let place = Fixture::new();
     let (_, [gzip, plain, labels]) = place.glyphs();
     let cut = |name: &str, path: &Path, lost: usize| {
         let bytes = fs::read(path).expect("a file");
@@ -430,7 +424,7 @@ fn a_stream_that_was_cut_off_leaves_nothing() {
     );
     let one_hot = |labels: &Path| {
         format!(
-            "{LAPLACE} --labels one-hot --label-file {}",
+            "{LAPLACE} --label-weight 1 --label-file {}",
             labels.display()
         )
     };
@@ -486,7 +480,7 @@ fn a_stream_that_was_cut_off_leaves_nothing() {
 
 #[test]
 fn a_header_that_is_not_what_was_asked_for_is_refused() {
-    let place = Place::new();
+    let place = Fixture::new();
     let (_, [gzip, plain, labels]) = place.glyphs();
     place.refuses(
         &gzip,
@@ -519,6 +513,11 @@ fn a_header_that_is_not_what_was_asked_for_is_refused() {
     };
     for (flags, words) in [
         ("--epsilon 3", ["epsilon: 5.0", "3.0 is asked for"]),
+        ("--keep 3", ["coefficients kept: null", "3 is asked for"]),
+        (
+            "--label-weight 3",
+            ["label weight: null", "3.0 is asked for"],
+        ),
         (
             "--mechanism laplace",
             ["\"gaussian\"", "\"laplace\" is asked for"],
@@ -561,7 +560,7 @@ fn a_header_that_is_not_what_was_asked_for_is_refused() {
 
 #[test]
 fn an_output_that_exists_is_kept_unless_force_is_said() {
-    let place = Place::new();
+    let place = Fixture::new();
     let array = place.array("rows.npy", 2, &[1.0, 2.0]);
     let first = place.privatise(&array, GAUSSIAN);
     let path = place.out.join("noisy.safetensors");
@@ -578,7 +577,7 @@ fn an_output_that_exists_is_kept_unless_force_is_said() {
 
 #[test]
 fn an_interrupt_leaves_nothing() {
-    let place = Place::new();
+    let place = Fixture::new();
     let log = place.keep.path().join("private.log");
     let flags = format!(
         "{LAPLACE} --records 5000 --stop-after-record 1000 --log {}",
@@ -593,7 +592,7 @@ fn an_interrupt_leaves_nothing() {
 
 #[test]
 fn requests_without_an_answer_are_refused() {
-    let place = Place::new();
+    let place = Fixture::new();
     let (_, [gzip, _, labels]) = place.glyphs();
     let laplace = "--mechanism laplace --epsilon 5";
     for (flags, words) in [
@@ -629,28 +628,21 @@ fn requests_without_an_answer_are_refused() {
         place.refuses(&gzip, flags, &[words]);
     }
     for (flags, words) in [
-        ("--transform dct", "--keep, 1 to 784"),
-        ("--transform dct --keep 785", "1 to 784"),
-        ("--transform dct --keep 0", "1 to 784"),
-        ("--keep 5", "no transform"),
-        ("--labels one-hot", "no classes"),
-        ("--labels one-hot --label-weight 0", "--label-weight"),
-        ("--format npy", "ends in .npy"),
+        ("--keep 785", "1 to 784"),
+        ("--keep 0", "1 to 784"),
+        ("--label-weight 1", "no classes"),
+        ("--label-weight 0", "--label-weight"),
         ("--shape 28x28", "CHANNELSxHEIGHTxWIDTH"),
     ] {
         place.refuses(&gzip, &format!("{laplace} --radius 1 {flags}"), &[words]);
     }
     let laplace = format!("{laplace} --radius 1");
     let array = place.array("rows.npy", 2, &[1.0, 2.0]);
-    place.refuses(
-        &array,
-        &format!("{laplace} --transform dct --keep 1"),
-        &["--shape"],
-    );
-    let wide = format!("{laplace} --shape 1x1x2 --transform dct --keep 1");
+    place.refuses(&array, &format!("{laplace} --keep 1"), &["--shape"]);
+    let wide = format!("{laplace} --shape 1x1x2 --keep 1");
     place.refuses(&array, &wide, &["1 x 2 pixels"]);
     let labelled = format!(
-        "{laplace} --labels one-hot --label-file {}",
+        "{laplace} --label-weight 1 --label-file {}",
         labels.display()
     );
     place.refuses(&array, &labelled, &["--classes"]);
@@ -668,11 +660,11 @@ fn requests_without_an_answer_are_refused() {
     let out = place.out.join("noisy.safetensors");
     let log = |path: &Path| format!("{laplace} --force --log {}", path.display());
     // Neither the output nor the log may be what is read, or each other.
-    for path in [&out, &array, &beside(&out)] {
+    for path in [&out, &array, &header_path(&out)] {
         place.refuses(&array, &log(path), &["--log", "the same file"]);
     }
     let before = fs::read(&array).expect("an array");
-    let flags = format!("{laplace} --format npy --force");
+    let flags = format!("{laplace} --force");
     let output = place.run_as("../rows.npy", &array, &flags);
     assert_eq!(output.status.code(), Some(2));
     says(&unwrapped(&output.stderr), &["--out", "the same file"]);
@@ -683,7 +675,7 @@ fn requests_without_an_answer_are_refused() {
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_does_not_grow_with_the_data() {
-    let place = Place::new();
+    let place = Fixture::new();
     let rows = 512_000_u64;
     let head = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({rows}, 784), }}");
     let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
@@ -697,7 +689,7 @@ fn memory_does_not_grow_with_the_data() {
         .expect("a file");
     file.set_len(128 + rows * 784).expect("a length");
     let command = format!(
-        "ulimit -v 300000; exec {} privatise --input {} --out {} {LAPLACE} --shape 1x28x28 --transform dct --keep 1",
+        "ulimit -v 300000; exec {} privatise --input {} --out {} {LAPLACE} --shape 1x28x28 --keep 1",
         env!("CARGO_BIN_EXE_sliver"),
         input.display(),
         place.out.join("noisy.safetensors").display()

@@ -39,8 +39,8 @@ const TRAINING: &str = "swae glyphs --records 400 --batch 50 --steps 6 --seed 1 
 
 fn done(command: &mut Command) -> Output {
     let output = command.ran();
-    let (told, failed) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{told}\n{failed}");
+    let (stdout, failed) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{stdout}\n{failed}");
     output
 }
 

@@ -47,7 +47,7 @@ fn is_of(run: &Path, values: &str) -> bool {
 #[test]
 fn what_is_done_is_skipped_and_lines_can_be_run_elsewhere() {
     let folder = tempfile::tempdir().expect("a folder");
-    let printed = done(sweep(folder.path(), SWEEP, &["--print"]));
+    let printed = done(sweep(folder.path(), SWEEP, &["--plan"]));
     let lines: Vec<String> = text(&printed.stdout).lines().map(String::from).collect();
     assert_eq!(lines.len(), 2);
 
@@ -71,7 +71,7 @@ fn what_is_done_is_skipped_and_lines_can_be_run_elsewhere() {
         std::fs::read(both[0].join("run.json")).expect("a file"),
         made[1]
     );
-    let none = sweep(folder.path(), SWEEP, &["--print"]);
+    let none = sweep(folder.path(), SWEEP, &["--plan"]);
     assert!(none.stdout.is_empty());
 }
 

@@ -45,7 +45,7 @@ fn command(input: &Path, out: &Path, flags: &str) -> Command {
     command.arg("--cache-dir").arg(cache);
     command.args(["--backend", "flex"]);
     if !flags.contains("--public") && !flags.contains("merf") {
-        // Drawn shapes are many, and tests of flows have them.
+        // Shapes are many, and tests of flows have them.
         command.args(["--public", "cosines"]);
     }
     command
@@ -424,7 +424,7 @@ fn all_images_count() {
     }
 }
 
-/// The drawn shapes, which need no file, and an archive of NumPy: the copy has the form of what it is of.
+/// The synthetic shapes, which need no file, and an archive of NumPy: the copy has the form of what it is of.
 #[test]
 fn copies_have_the_form_of_what_they_are_of() {
     let (home, out) = folder();
@@ -440,7 +440,7 @@ fn copies_have_the_form_of_what_they_are_of() {
     done(
         export
             .arg(&out)
-            .args(["--formats", "npz", "--count", "40", "--out"])
+            .args(["--format", "npz", "--count", "40", "--out"])
             .arg(&again),
     );
     let npz = again.join("images.npz");
@@ -476,7 +476,7 @@ fn python_reads_copies_as_their_pages_say() {
     for (place, (below, module, value, expected)) in shown.into_iter().enumerate() {
         let out = home.path().join(place.to_string());
         let formats = if module == "numpy" {
-            "--formats npz"
+            "--format npz"
         } else {
             ""
         };

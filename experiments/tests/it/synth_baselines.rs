@@ -43,7 +43,7 @@ fn a_generator_learns_from_what_was_released_once() {
             let to = home.path().join(name);
             let mut export = sliver("export");
             export.arg(&out);
-            export.args(["--formats", "npz", "--count", "700", "--out"]);
+            export.args(["--format", "npz", "--count", "700", "--out"]);
             done(export.arg(&to));
             fs::read(to.join("images.npz")).expect("images")
         };

@@ -85,7 +85,7 @@ pub(crate) fn command(table: &Path, schema: &Path, out: &Path, flags: &str) -> C
 fn a_table_becomes_one_that_may_be_published() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 3000);
-    let output = done(command(&table, &schema, &out, "--epsilon 3 --rows 2000"));
+    let output = done(command(&table, &schema, &out, "--epsilon 3 --count 2000"));
     let printed = text(&output.stdout);
     says(
         &printed,
@@ -193,7 +193,7 @@ fn a_table_becomes_one_that_may_be_published() {
     for (name, flags, words) in [
         ("none", "--count 0", "--count 0"),
         ("none", "--count 99999999999999999", "MB are free"),
-        ("none", "--formats npz", "left out for a table"),
+        ("none", "--format npz", "left out for a table"),
         ("one", "", "exists already"),
     ] {
         let said = refusal(exported(name, flags));
@@ -254,7 +254,7 @@ fn a_wide_table_is_drawn_in_part() {
     };
     let columns: Vec<String> = names.iter().map(column).collect();
     fs::write(&schema, columns.concat()).expect("written");
-    done(command(&table, &schema, &out, "--epsilon 1 --rows 20"));
+    done(command(&table, &schema, &out, "--epsilon 1 --count 20"));
     let page = fs::read_to_string(out.join("report.html")).expect("a page");
     says(&page, &["Pairs of the first 120 of 130 columns"]);
     let copy = fs::read_to_string(out.join("copy/table.csv")).expect("a copy");
@@ -268,7 +268,7 @@ fn a_replaced_record_or_unit_changes_released_values_alone() {
     for flags in ["", "--unit patient --most-per-unit 2"] {
         let (home, out) = folder();
         let (table, schema) = people(home.path(), 600);
-        let flags = format!("--epsilon 2 --rows 300 --insecure-noise-seed 3 {flags}");
+        let flags = format!("--epsilon 2 --count 300 --insecure-noise-seed 3 {flags}");
         done(command(&table, &schema, &out, &flags));
         let before = files(&out);
         fs::remove_dir_all(&out).expect("removed");
@@ -417,7 +417,7 @@ fn a_record_or_unit_moves_what_is_released_no_more_than_the_ledger_says() {
             let mut all = fs::read_to_string(&table).expect("a table");
             (0..records).for_each(|_| all += record);
             fs::write(&table, all).expect("written");
-            let flags = format!("--epsilon 2 --rows 10 --insecure-noise-seed 5 {flags}");
+            let flags = format!("--epsilon 2 --count 10 --insecure-noise-seed 5 {flags}");
             done(command(&table, &schema, &out, &flags));
             first_release(&out, "columns.bin")
         };
@@ -463,7 +463,7 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
         "--label none => label 'none'
         --unit age --most-per-unit 1 => expected a column of kind ignore
         --unit patient --most-per-unit 0 => --most-per-unit 0
-        --rows 0 => --rows 0
+        --count 0 => --count 0
         --records 61 => --records 61: it must be at most 60
         --records 1 => at least 2 records
         --epsilon 0 => --epsilon 0
@@ -552,7 +552,7 @@ fn a_parquet_file_becomes_one() {
     known
         .write(&table, &codes, &mut ChaCha20Rng::seed_from_u64(1))
         .expect("written");
-    let flags = "--epsilon 2 --rows 300 --insecure-noise-seed 3";
+    let flags = "--epsilon 2 --count 300 --insecure-noise-seed 3";
     done(command(&table, &schema, &out, flags));
     let other = home.path().join("csv");
     done(command(&csv, &schema, &other, flags));
@@ -594,7 +594,7 @@ fn a_parquet_file_becomes_one() {
     let judged = home.path().join("judged");
     let copy = copies[0].display();
     let flags = format!(
-        "--no-privacy --rows 100 --test {copy} --compare {}",
+        "--no-privacy --count 100 --test {copy} --compare {}",
         copies[1].display()
     );
     let printed = text(&done(command(&table, &schema, &judged, &flags)).stdout);
@@ -608,7 +608,7 @@ fn a_parquet_file_becomes_one() {
     );
     let mut of_public = sliver("synth");
     of_public.arg(&table).arg("--schema-from").arg(&copies[0]);
-    of_public.args(["--no-privacy", "--rows", "50", "--out"]);
+    of_public.args(["--no-privacy", "--count", "50", "--out"]);
     of_public.arg(home.path().join("from"));
     done(of_public.arg("--cache-dir").arg(home.path().join("cache")));
     let value = "table.shape, list(table.columns), table['age'].dtype.kind, table['weight'].dtype.kind, \
@@ -644,7 +644,7 @@ fn python_reads_copies_as_their_pages_say() {
         fs::write(&table, records).expect("written");
         let text = fs::read_to_string(&schema).expect("a schema");
         fs::write(&schema, format!("{line}{text}")).expect("written");
-        done(command(&table, &schema, &out, "--no-privacy --rows 12"));
+        done(command(&table, &schema, &out, "--no-privacy --count 12"));
         let value = "table.shape, list(table.columns), table['age'].dtype.kind, set(table['ill']) <= {'yes', 'no'}";
         let expected = "((12, 4), ['age', 'ward', 'weight', 'ill'], 'i', True)";
         python_reads(&out, "pandas", value, expected);
@@ -718,7 +718,7 @@ fn a_copy_keeps_the_rules_of_its_schema() {
             &table,
             &schema,
             out,
-            "--epsilon 1 --rows 2000 --insecure-noise-seed 3",
+            "--epsilon 1 --count 2000 --insecure-noise-seed 3",
         ));
         let copy = fs::read_to_string(out.join("copy/table.csv")).expect("a table");
         let broken: Vec<[bool; 2]> = copy.lines().skip(1).map(breaks).collect();

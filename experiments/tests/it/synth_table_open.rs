@@ -70,7 +70,7 @@ fn found(out: &Path) -> toml::Table {
 fn ranges_and_categories_are_found_with_noise() {
     let (home, out) = folder();
     let (table, schema) = people(home.path(), 4000, "");
-    let flags = "--epsilon 3 --private-schema 0.2 --rows 1000";
+    let flags = "--epsilon 3 --private-schema 0.2 --count 1000";
     let printed = text(&done(command(&table, &schema, &out, flags)).stdout);
     says(
         &printed,
@@ -165,7 +165,7 @@ fn what_a_record_or_unit_moves_is_within_the_bound() {
             let (home, out) = folder();
             let (table, schema) = people(home.path(), 90, &record.repeat(records));
             let flags = format!(
-                "--epsilon 2 --rows 10 --private-schema 0.1 --insecure-noise-seed 5 {flags}"
+                "--epsilon 2 --count 10 --private-schema 0.1 --insecure-noise-seed 5 {flags}"
             );
             done(command(&table, &schema, &out, &flags));
             first_release(&out, "ranges.bin")
@@ -191,7 +191,7 @@ fn a_unit_names_nothing_alone() {
             })
             .collect();
         let (table, schema) = people(home.path(), 600, &last);
-        let flags = "--epsilon 5 --private-schema 0.3 --rows 10 --unit patient --most-per-unit 2";
+        let flags = "--epsilon 5 --private-schema 0.3 --count 10 --unit patient --most-per-unit 2";
         done(command(&table, &schema, &out, flags));
         let names = fs::read_to_string(out.join("categories.json")).expect("names");
         assert_eq!(names.contains("mine"), found, "{names}");

@@ -73,7 +73,7 @@ fn steps_moments_and_marginals_are_one_promise() {
     // Samples to take away are the particles, and the same ones varied anew after that; judging it again changes nothing.
     let export = |more: &[&str]| {
         let mut command = sliver("export");
-        command.arg(&out).args(["--formats", "npz", "--out"]);
+        command.arg(&out).args(["--format", "npz", "--out"]);
         command.args(more);
         command.current_dir(keep.path()).ran()
     };

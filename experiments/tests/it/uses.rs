@@ -140,10 +140,10 @@ fn a_table_that_is_public_and_private_in_turn_is_told() {
         warnings(home.path(), name, "fair", &arguments)
     };
     // Without a promise nothing is private.
-    let both = ["--csv", &mine, "--test-csv", &tests];
+    let both = ["--input", &mine, "--test", &tests];
     assert!(fair("0", &[&both[..], &["--no-privacy"]].concat()).is_empty());
     for name in ["1", "2"] {
-        assert!(fair(name, &["--csv", &mine]).is_empty());
+        assert!(fair(name, &["--input", &mine]).is_empty());
     }
     let notes = fair("3", &both);
     assert_eq!(notes.len(), 1);
@@ -155,15 +155,15 @@ fn a_table_that_is_public_and_private_in_turn_is_told() {
     // What was public once, under another name.
     let copy = home.path().join("copy.csv");
     std::fs::copy(&tests, &copy).expect("copied");
-    let notes = fair("4", &["--csv", &path(&copy)]);
+    let notes = fair("4", &["--input", &path(&copy)]);
     assert_eq!(notes.len(), 1);
     assert!(notes[0].contains("all public in another"), "{notes:?}");
     // In one run there is no such thing.
     let output = sliver("fair")
-        .args(["--csv", &mine, "--test-csv", &mine, "--schema", &schema])
+        .args(["--input", &mine, "--test", &mine, "--schema", &schema])
         .arg("--out")
         .arg(home.path().join("5"))
         .ran();
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("the same records as --csv"));
+    assert!(text(&output.stderr).contains("the same records as --input"));
 }

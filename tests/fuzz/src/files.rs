@@ -8,8 +8,8 @@ use data::idx::{decode_images, decode_labels, read_images_plain_or_gzip};
 use data::npy;
 use data::pictures::{Classes, Pictures, Public};
 use data::privatised::{
-    Calibration, Format, Header, Labels, Mechanism, NoiseSeed, Privatised, Target, Transform,
-    Writer, beside,
+    Calibration, Header, LabelEncoding, NoiseKind, NoiseSeed, Privatised, Transform, Writer,
+    header_path,
 };
 use data::{ImageFolder, LabelledFeatures, Missing, Rows, Schema, usps};
 use flate2::Compression;
@@ -166,7 +166,7 @@ pub(super) const PARSERS: &[Parser] = &[
     Parser {
         name: "privatised",
         read: |bytes, folder| privatised(&file(folder, "records.safetensors", bytes)),
-        seeds: || vec![written(Format::Safetensors).0],
+        seeds: || vec![written("records.safetensors").0],
     },
     Parser {
         name: "privatised_npy",
@@ -176,11 +176,11 @@ pub(super) const PARSERS: &[Parser] = &[
             let length = usize::from(u16::from_le_bytes([first[0], first[1]]));
             let (header, array) = rest.split_at(length.min(rest.len()));
             let path = file(folder, "records.npy", array);
-            std::fs::write(beside(&path), header).expect("a folder to write to");
+            std::fs::write(header_path(&path), header).expect("a folder to write to");
             privatised(&path);
         },
         seeds: || {
-            let (array, header) = written(Format::Npy);
+            let (array, header) = written("records.npy");
             let length = (header.len() as u16).to_le_bytes();
             vec![[&length, &header[..], &array].concat()]
         },
@@ -225,9 +225,9 @@ fn privatised(path: &Path) {
 }
 
 /// Two privatised records, and the header beside them where it is not in the file.
-fn written(format: Format) -> (Vec<u8>, Vec<u8>) {
+fn written(name: &str) -> (Vec<u8>, Vec<u8>) {
     let header = Header {
-        mechanism: Mechanism::Gaussian,
+        mechanism: NoiseKind::Gaussian,
         calibration: Calibration::Exact,
         epsilon: 1.0,
         delta: 1e-5,
@@ -238,7 +238,7 @@ fn written(format: Format) -> (Vec<u8>, Vec<u8>) {
             channels: 1,
             kept: vec![[0, 0], [0, 1], [1, 0]],
         },
-        labels: Labels::OneHot {
+        labels: LabelEncoding::OneHot {
             weight: 0.5,
             classes: 2,
         },
@@ -248,20 +248,12 @@ fn written(format: Format) -> (Vec<u8>, Vec<u8>) {
         records: 0,
     };
     let folder = tempfile::tempdir().expect("a folder to write to");
-    let name = match format {
-        Format::Npy => "records.npy",
-        Format::Safetensors => "records.safetensors",
-    };
     let path = folder.path().join(name);
-    let target = Target {
-        format,
-        replace: false,
-    };
-    let mut writer = Writer::create(&path, &header, target).expect("a file");
+    let mut writer = Writer::create(&path, &header, false).expect("a file");
     for _ in 0..2 {
         writer.push(&[0.0, 1.0, 2.0, 3.0, 4.0]).expect("a record");
     }
     writer.finish().expect("a file");
     let read = |path| std::fs::read(path).unwrap_or_default();
-    (read(path.clone()), read(beside(&path)))
+    (read(path.clone()), read(header_path(&path)))
 }

@@ -16,7 +16,7 @@ mod burn_layers;
 mod clipping;
 mod flows;
 mod reference;
-pub mod runs;
+mod runs;
 #[allow(dead_code)] // The tests there use more of it.
 #[path = "../../../crates/training/tests/it/common/mod.rs"]
 mod small;
@@ -26,9 +26,9 @@ mod stacks;
 mod steps;
 mod test_device;
 mod training;
+mod transfers;
 mod transport;
 
-pub use runs::sabotaged_runs;
 pub use test_device::{CHUNK, TestDevice, available_devices, test_devices};
 
 /// How far a case may be from its reference.
@@ -68,8 +68,10 @@ pub struct Case {
     pub name: String,
     /// How exact it has to be.
     pub tolerance: Tolerance,
-    /// Whether it takes private steps, which a device with coarse products refuses.
-    private: bool,
+    /// Whether its reference is a little wrong, which has to be seen: it must be beyond its tolerance.
+    pub sabotaged: bool,
+    /// Where it runs.
+    on: fn(&TestDevice) -> bool,
     found: Found,
     expected: Expected,
 }
@@ -86,42 +88,51 @@ impl Case {
             group,
             name: name.into(),
             tolerance,
-            private: false,
+            sabotaged: false,
+            on: |_| true,
             found: Box::new(found),
             expected: Box::new(expected),
         }
     }
 
-    /// The same with private steps in it.
-    fn private(self) -> Self {
-        Self {
-            private: true,
-            ..self
-        }
+    /// The same where `on` holds alone, in place of what was said before.
+    fn only(self, on: fn(&TestDevice) -> bool) -> Self {
+        Self { on, ..self }
     }
 
-    /// The relative errors at `test_devices`; none where a test device refuses private steps.
+    /// The same with private steps in it, which a device with coarse products refuses.
+    fn private(self) -> Self {
+        self.only(TestDevice::private)
+    }
+
+    /// The relative errors at `test_devices`; none where it does not run.
     pub fn errors(&self, test_devices: &[TestDevice]) -> Vec<Option<f64>> {
         let expected = (self.expected)();
         let error = |test_device: &TestDevice| {
-            let runs = test_device.private() || !self.private;
-            runs.then(|| relative_error(&(self.found)(test_device), &expected))
+            (self.on)(test_device).then(|| relative_error(&(self.found)(test_device), &expected))
         };
         test_devices.iter().map(error).collect()
     }
+
+    /// Whether an error at a test device is not what it has to be.
+    pub fn refutes(&self, error: f64, test_device: &TestDevice) -> bool {
+        (error > self.tolerance.most(test_device)) != self.sabotaged
+    }
 }
 
-/// All cases, the quick ones first.
-pub fn cases() -> Vec<Case> {
-    let mut cases = transport::cases();
-    cases.extend(clipping::cases());
-    cases.extend(autoencoder::cases());
-    cases.extend(burn_layers::cases());
-    cases.extend(training::cases());
-    cases.extend(steps::cases());
-    cases.extend(runs::cases());
-    cases.extend(flows::cases());
-    cases
+/// All cases, in parts that share kernels, which a GPU compiles at their first use; the quick parts first.
+pub fn parts() -> Vec<Vec<Case>> {
+    let mut parts = vec![clipping::cases(), transport::cases()];
+    parts.extend(training::parts());
+    let images = autoencoder::cases().into_iter().chain(flows::cases());
+    let runs = runs::cases().into_iter().chain(transfers::cases());
+    parts.extend([
+        burn_layers::cases(),
+        images.collect(),
+        runs.collect(),
+        steps::cases(),
+    ]);
+    parts
 }
 
 /// `|found - expected| / |expected|`; without end where lengths differ or something is not finite.

@@ -163,7 +163,7 @@ impl Autoencoder {
     }
 
     /// Encoder and decoder of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 3.
-    fn networks(&self) -> (reference::Network, reference::Network) {
+    fn networks(&self) -> (reference::ReferenceNetwork, reference::ReferenceNetwork) {
         let weights = wide(to_host(&self.model(&Device::flex())));
         let rest = &mut &weights[..];
         let conv = |channels, side| Step::Conv {
@@ -213,8 +213,8 @@ impl Autoencoder {
             conv([8, 1], 28),
         ];
         let mut network = |steps: [Step; 13]| {
-            let empty = reference::Network::default();
-            let add = |network: reference::Network, step| network.then_step(step, rest);
+            let empty = reference::ReferenceNetwork::default();
+            let add = |network: reference::ReferenceNetwork, step| network.then_step(step, rest);
             steps.into_iter().fold(empty, add)
         };
         (network(encoder), network(decoder))

@@ -19,9 +19,16 @@ pub struct TestDevice {
     pub device: Device,
     /// On tensors, but for one test device with the host kernels.
     pub engine: Engine,
+    /// Whether it is a GPU that the processor plays.
+    software: bool,
 }
 
 impl TestDevice {
+    /// Whether it is not a GPU that the processor plays, where compiling kernels takes longest.
+    pub fn hardware(&self) -> bool {
+        !self.software
+    }
+
     /// Whether its products are exact enough for private steps.
     pub fn private(&self) -> bool {
         Rounding::of(&self.device).is_ok()
@@ -69,6 +76,7 @@ pub fn test_devices() -> (Vec<TestDevice>, Vec<(String, String)>) {
                     backend: listed.backend,
                     device: chosen.device.clone(),
                     engine: Engine::Host { chunk: 5 },
+                    software,
                 });
             }
             found.push(TestDevice {
@@ -76,6 +84,7 @@ pub fn test_devices() -> (Vec<TestDevice>, Vec<(String, String)>) {
                 backend: listed.backend,
                 device: chosen.device,
                 engine: Engine::Tensor { chunk: CHUNK },
+                software,
             });
         }
     }

@@ -24,7 +24,7 @@ impl Kind {
     fn objective(self) -> Objective {
         let losses = Objective::of([
             Loss::cross_entropy().max_grad_norm(0.5),
-            Loss::new(|outputs, _| outputs.tanh().sum_dim(1).squeeze_dim(1))
+            Loss::of_classes(|outputs, _| outputs.tanh().sum_dim(1).squeeze_dim(1))
                 .weight(0.3)
                 .max_grad_norm(0.2)
                 .only_groups(&[1]),
@@ -116,11 +116,11 @@ fn cases_of<const D: usize, N: Network<D> + 'static>(
     forms.chain([(kinds[2], false)]).map(case).collect()
 }
 
-pub(super) fn cases() -> Vec<Case> {
-    let mut cases = cases_of("vision", Vision::new, [8, 2, 8, 8], |x| x);
-    cases.extend(cases_of("signal", Signal::new, [8, 2, 12], |x| x));
-    cases.extend(cases_of("text", Text::new, [8, 5], |x| {
-        (2.9 * x + 3.0).floor()
-    }));
-    cases
+/// A part a network.
+pub(super) fn parts() -> [Vec<Case>; 3] {
+    [
+        cases_of("text", Text::new, [8, 5], |x| (2.9 * x + 3.0).floor()),
+        cases_of("signal", Signal::new, [8, 2, 12], |x| x),
+        cases_of("vision", Vision::new, [8, 2, 8, 8], |x| x),
+    ]
 }

@@ -357,7 +357,7 @@ fn the_bound_is_attained_in_the_smaller_group() {
     let step = parity(Clipping::new(1.5, 2.0), &sizes);
     let engine = Engine::Host { chunk: 8 };
     let [first, second] = [1.0, -1.0].map(|sign| {
-        let targets = Tensor::zeros([10, 1], &device);
+        let targets = Tensor::<2>::zeros([10, 1], &device);
         let batch = Batch::new(upload(&rows(sign), 2, &device), targets, &sizes).unwrap();
         let bounded = step.clipped_gradient(&network, &batch, engine, &device);
         bounded.unwrap().0

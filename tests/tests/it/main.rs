@@ -11,7 +11,6 @@ mod documents;
 mod fairness_contract;
 mod privacy_contract;
 mod sample_contract;
-mod transfers;
 mod transport_factor;
 mod vector_contract;
 

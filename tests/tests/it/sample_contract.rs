@@ -93,7 +93,7 @@ impl Trial {
         let batches = [(inputs, sample), (other_inputs, other_sample)].map(|(inputs, sample)| {
             let (rows, targets) = (
                 upload(&inputs, FEATURES, device),
-                Tensor::zeros([n, 1], device),
+                Tensor::<2>::zeros([n, 1], device),
             );
             let batch = Batch::new(rows, targets, &[n]).unwrap();
             batch.with_private_sample(sample, m).unwrap()
@@ -254,7 +254,7 @@ fn the_bound_for_the_sample_is_attained_on_the_line() {
     let engine = Engine::Host { chunk: 8 };
     let [first, second] = [-9.0, 9.0].map(|end| {
         let inputs = Tensor::full([n, 1], 1e3, &device);
-        let batch = Batch::new(inputs, Tensor::zeros([n, 1], &device), &[n]).unwrap();
+        let batch = Batch::new(inputs, Tensor::<2>::zeros([n, 1], &device), &[n]).unwrap();
         let batch = batch.with_private_sample([vec![0.3; m - 1], vec![end]].concat(), m);
         let step = step.clipped_gradient(&network, &batch.unwrap(), engine, &device);
         step.unwrap().0
@@ -290,7 +290,7 @@ fn batches_without_their_sample_are_refused() {
     let trial = Trial::new(0, &device);
     let rows = trial.batches[0].inputs().clone();
     let n = rows.dims()[0];
-    let bare = Batch::new(rows, Tensor::zeros([n, 1], &device), &[n]).unwrap();
+    let bare = Batch::new(rows, Tensor::<2>::zeros([n, 1], &device), &[n]).unwrap();
     let engine = Engine::Host { chunk: 4 };
     let refuse = |batch: &Batch<2>| {
         trial

@@ -110,7 +110,8 @@ fn the_inner_clipped_gradient_tells_no_more_than_its_plan() {
         .unwrap();
     let batches = neighbours().map(|records| {
         let rows = Tensor::from_data(TensorData::new(records, [RECORDS, 1]), &device);
-        let batch = Batch::new(rows, Tensor::zeros([RECORDS, 1], &device), &[RECORDS]).unwrap();
+        let batch =
+            Batch::new(rows, Tensor::<2>::zeros([RECORDS, 1], &device), &[RECORDS]).unwrap();
         batch.with_private_sample(vec![0.7], 1).unwrap()
     });
     let gradient = |which: usize| {

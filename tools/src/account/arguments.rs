@@ -108,7 +108,7 @@ pub struct NoiseFlags {
     pub steps: u64,
     /// Epsilon to stay within.
     #[arg(long)]
-    pub target_epsilon: f64,
+    pub epsilon: f64,
     /// Delta of the guarantee.
     #[arg(long)]
     pub delta: f64,
@@ -129,7 +129,7 @@ pub struct BudgetFlags {
     pub steps: Option<u64>,
     /// Epsilon to stay within.
     #[arg(long)]
-    pub target_epsilon: f64,
+    pub epsilon: f64,
     /// Delta of the guarantee.
     #[arg(long)]
     pub delta: f64,
@@ -143,15 +143,11 @@ pub struct CompareFlags {
     #[command(flatten)]
     pub mechanism: MechanismFlags,
     /// Noise scale over sensitivity: compare what each accountant claims for it.
-    #[arg(
-        long,
-        required_unless_present = "target_epsilon",
-        conflicts_with = "target_epsilon"
-    )]
+    #[arg(long, required_unless_present = "epsilon", conflicts_with = "epsilon")]
     pub noise_multiplier: Option<f64>,
     /// Epsilon to stay within: compare the noise that each accountant would use.
     #[arg(long)]
-    pub target_epsilon: Option<f64>,
+    pub epsilon: Option<f64>,
     /// Number of steps.
     #[arg(long, default_value_t = 1)]
     pub steps: u64,
@@ -163,31 +159,19 @@ pub struct CompareFlags {
     pub json: bool,
 }
 
-/// What a curve shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CurveKind {
-    /// Epsilon over steps, at a delta.
-    Epsilon,
-    /// Type II error over type I error.
-    TradeOff,
-}
-
 /// `account curve`.
 #[derive(Debug, Args)]
 pub struct CurveFlags {
     #[command(flatten)]
     pub mechanism: MechanismFlags,
-    /// What to draw.
-    #[arg(long, value_enum, default_value_t = CurveKind::Epsilon)]
-    pub kind: CurveKind,
     /// Noise scale over sensitivity.
     #[arg(long)]
     pub noise_multiplier: f64,
     /// Number of steps; a curve of epsilon runs up to it.
     #[arg(long, default_value_t = 1)]
     pub steps: u64,
-    /// Delta of the guarantee, for a curve of epsilon.
-    #[arg(long, required_if_eq("kind", "epsilon"))]
+    /// Delta of the guarantee: epsilon over steps at it. Without one, the trade-off function: type II error over type I.
+    #[arg(long)]
     pub delta: Option<f64>,
     /// Accountants to draw, by default pld, rdp and gdp-clt-uniform.
     #[arg(long, value_enum, value_delimiter = ',')]
@@ -195,12 +179,9 @@ pub struct CurveFlags {
     /// Points of each curve.
     #[arg(long, default_value_t = 40)]
     pub points: u32,
-    /// Write the picture here, as SVG.
-    #[arg(long, required_unless_present_any = ["csv", "json"])]
-    pub svg: Option<PathBuf>,
-    /// Write the values here.
-    #[arg(long)]
-    pub csv: Option<PathBuf>,
+    /// Where to write it: the picture to a name that ends in .svg, the values to one in .csv; given again, both.
+    #[arg(long, value_name = "FILE", required_unless_present = "json")]
+    pub out: Vec<PathBuf>,
     /// Print one JSON object with the values.
     #[arg(long)]
     pub json: bool,

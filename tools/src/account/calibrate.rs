@@ -17,18 +17,15 @@ pub(super) fn noise(asked: &NoiseFlags) -> Result<(), Failure> {
     // What is wrong with the flags is refused before the search.
     let event = |z| asked.mechanism.event(z, asked.steps);
     let sampled = event(1.0)?;
-    let z = noise_multiplier_for(
-        accountant.as_ref(),
-        asked.target_epsilon,
-        asked.delta,
-        |z| event(z).unwrap_or_else(|_| sampled.clone()),
-    )
+    let z = noise_multiplier_for(accountant.as_ref(), asked.epsilon, asked.delta, |z| {
+        event(z).unwrap_or_else(|_| sampled.clone())
+    })
     .map_err(refusal)?;
     let event = event(z)?;
     let epsilon = accountant.epsilon(&event, asked.delta).map_err(refusal)?;
     let mut answer = Answer::new(accountant.as_ref(), epsilon, asked.delta);
     answer.push("noise_multiplier", json!(z));
-    answer.push("target_epsilon", json!(asked.target_epsilon));
+    answer.push("target_epsilon", json!(asked.epsilon));
     answer.push("neighbours", json!(asked.mechanism.neighbours(&event)));
     answer.push("steps", json!(asked.steps));
     answer.print(asked.answer.json);
@@ -41,7 +38,7 @@ pub(super) fn steps(asked: &BudgetFlags) -> Result<(), Failure> {
     let one = event(1)?;
     let steps = steps_for(
         accountant.as_ref(),
-        asked.target_epsilon,
+        asked.epsilon,
         asked.delta,
         asked.steps.unwrap_or(MOST_STEPS),
         |steps| event(steps).unwrap_or_else(|_| one.clone()),
@@ -51,7 +48,7 @@ pub(super) fn steps(asked: &BudgetFlags) -> Result<(), Failure> {
     let epsilon = accountant.epsilon(&event, asked.delta).map_err(refusal)?;
     let mut answer = Answer::new(accountant.as_ref(), epsilon, asked.delta);
     answer.push("steps", json!(steps));
-    answer.push("target_epsilon", json!(asked.target_epsilon));
+    answer.push("target_epsilon", json!(asked.epsilon));
     answer.push("neighbours", json!(asked.mechanism.neighbours(&event)));
     answer.push_given("noise_multiplier", asked.noise_multiplier);
     answer.print(asked.answer.json);
@@ -79,7 +76,7 @@ pub(super) fn batch(asked: &BudgetFlags) -> Result<(), Failure> {
     let event = |batch| asked.mechanism.event_of_batch(batch, z, steps);
     let batch = batch_for(
         accountant.as_ref(),
-        asked.target_epsilon,
+        asked.epsilon,
         asked.delta,
         records,
         event,
@@ -89,7 +86,7 @@ pub(super) fn batch(asked: &BudgetFlags) -> Result<(), Failure> {
     let epsilon = accountant.epsilon(&event, asked.delta).map_err(refusal)?;
     let mut answer = Answer::new(accountant.as_ref(), epsilon, asked.delta);
     answer.push("batch", json!(batch));
-    answer.push("target_epsilon", json!(asked.target_epsilon));
+    answer.push("target_epsilon", json!(asked.epsilon));
     answer.push("neighbours", json!(asked.mechanism.neighbours(&event)));
     answer.push_given("noise_multiplier", z);
     answer.push("steps", json!(steps));

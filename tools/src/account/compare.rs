@@ -13,13 +13,13 @@ use super::output::{NOT_A_BOUND, in_full, number, table};
 use super::refusal::refusal;
 
 pub(super) fn compare(asked: &CompareFlags) -> Result<(), Failure> {
-    let rows = match (asked.noise_multiplier, asked.target_epsilon) {
+    let rows = match (asked.noise_multiplier, asked.epsilon) {
         (Some(z), _) => claims(asked, z)?,
         (None, Some(target)) => noises(asked, target)?,
         (None, None) => {
             return Err(Failure::input(
                 "there is nothing to compare",
-                "give --noise-multiplier or --target-epsilon",
+                "give --noise-multiplier or --epsilon",
             ));
         }
     };

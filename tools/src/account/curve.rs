@@ -1,12 +1,12 @@
 //! `account curve`.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use reporting::diagnostic::Failure;
 use serde_json::json;
 
-use super::arguments::{AccountantName, CurveFlags, CurveKind};
+use super::arguments::{AccountantName, CurveFlags};
 use super::chart::{Chart, Series};
 use super::output::{NOT_A_BOUND, number};
 use super::refusal::refusal;
@@ -24,18 +24,13 @@ pub(super) fn curve(asked: &CurveFlags) -> Result<(), Failure> {
             "40 points make a smooth curve",
         ));
     }
-    let files = [("svg", &asked.svg), ("csv", &asked.csv)];
-    for (wanted, path) in files {
-        let Some(path) = path else { continue };
-        if path.extension().is_none_or(|extension| extension != wanted) {
-            return Err(Failure::input(
-                format!(
-                    "--{wanted} is {}, but must end in .{wanted}",
-                    path.display()
-                ),
-                "a picture is written by --svg, values by --csv",
-            ));
-        }
+    let is = |path: &Path, ending| path.extension().is_some_and(|found| found == ending);
+    let neither = |path: &&PathBuf| !is(path, "svg") && !is(path, "csv");
+    if let Some(path) = asked.out.iter().find(neither) {
+        return Err(Failure::input(
+            format!("--out is {}, but must end in .svg or .csv", path.display()),
+            "a picture is written as SVG, values as CSV",
+        ));
     }
     let names = if asked.accountant.is_empty() {
         vec![
@@ -46,11 +41,15 @@ pub(super) fn curve(asked: &CurveFlags) -> Result<(), Failure> {
     } else {
         asked.accountant.clone()
     };
-    let chart = match asked.kind {
-        CurveKind::Epsilon => over_steps(asked, &names)?,
-        CurveKind::TradeOff => trade_off(asked, &names)?,
+    let chart = match asked.delta {
+        Some(delta) => over_steps(asked, &names, delta)?,
+        None => trade_off(asked, &names)?,
     };
-    if let Some(path) = &asked.svg {
+    for path in &asked.out {
+        if is(path, "csv") {
+            write(path, csv(&chart).as_bytes())?;
+            continue;
+        }
         let drawn = chart.picture()?;
         write(path, &drawn.bytes)?;
         if drawn.skipped > 0 {
@@ -61,21 +60,17 @@ pub(super) fn curve(asked: &CurveFlags) -> Result<(), Failure> {
             );
         }
     }
-    if let Some(path) = &asked.csv {
-        write(path, csv(&chart).as_bytes())?;
-    }
     if asked.json {
         println!("{}", json(&chart, asked));
     } else {
-        for path in files.iter().filter_map(|(_, path)| path.as_ref()) {
-            println!("wrote {}", path.display());
+        for path in &asked.out {
+            println!("wrote {}: {}", path.display(), chart.title);
         }
     }
     Ok(())
 }
 
-fn over_steps(asked: &CurveFlags, names: &[AccountantName]) -> Result<Chart, Failure> {
-    let delta = asked.delta.unwrap_or(f64::NAN);
+fn over_steps(asked: &CurveFlags, names: &[AccountantName], delta: f64) -> Result<Chart, Failure> {
     if asked.steps < 1 {
         return Err(Failure::input(
             "--steps is 0, but must be at least 1",
@@ -200,7 +195,7 @@ fn json(chart: &Chart, asked: &CurveFlags) -> serde_json::Value {
         "y": chart.y,
         "curves": curves,
     });
-    if asked.kind == CurveKind::Epsilon {
+    if asked.delta.is_some() {
         object["epsilon"] = first
             .points
             .last()

@@ -21,7 +21,7 @@ pub enum SamplerName {
 
 /// The distribution of the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum NoiseName {
+pub enum MechanismName {
     /// Gaussian, against the L2 sensitivity.
     Gaussian,
     /// Laplace, against the L1 sensitivity.
@@ -82,8 +82,8 @@ pub struct MechanismFlags {
     #[arg(long, conflicts_with_all = ["batch", "records"])]
     pub group: Vec<Group>,
     /// The distribution of the noise.
-    #[arg(long, value_enum, default_value_t = NoiseName::Gaussian)]
-    pub noise: NoiseName,
+    #[arg(long, value_enum, default_value_t = MechanismName::Gaussian)]
+    pub mechanism: MechanismName,
     /// The neighbour relation that is wanted; refused if the sampler does not give it.
     #[arg(long, value_enum)]
     pub neighbours: Option<NeighboursName>,
@@ -128,9 +128,9 @@ impl MechanismFlags {
             }
             _ => steps,
         };
-        let step = match self.noise {
-            NoiseName::Gaussian => Event::Gaussian { noise_multiplier },
-            NoiseName::Laplace => Event::Laplace { noise_multiplier },
+        let step = match self.mechanism {
+            MechanismName::Gaussian => Event::Gaussian { noise_multiplier },
+            MechanismName::Laplace => Event::Laplace { noise_multiplier },
         };
         match sampler {
             Some(sampler) => step.sampled(sampler),

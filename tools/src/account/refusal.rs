@@ -23,7 +23,7 @@ pub(super) fn refusal(error: AccountingError) -> Failure {
         ),
         AccountingError::CannotMeet { .. } => Failure::input(
             error.to_string(),
-            "raise --target-epsilon or --delta, or spend less on each step",
+            "raise --epsilon or --delta, or spend less on each step",
         ),
         AccountingError::Unresolved { .. } => Failure::input(error.to_string(), "raise --delta"),
         AccountingError::Ledger { .. } => Failure::input(

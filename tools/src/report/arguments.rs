@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 
 /// Rebuild the page of a run from its folder, or tabulate several.
 ///
@@ -21,14 +21,21 @@ pub struct Arguments {
     /// The page to write (default: the run's own report.html, or runs/sweep.html).
     #[arg(long, value_name = "FILE.html")]
     pub out: Option<PathBuf>,
-    /// Print the sweep as CSV instead of writing a page.
-    #[arg(long, requires = "sweep")]
-    pub csv: bool,
-    /// Print Markdown instead of writing a page: of one RUN its command, results and promise; of several runs
-    /// or a sweep a table, a row for the runs that differ in their seeds alone.
-    #[arg(long, conflicts_with = "csv")]
-    pub markdown: bool,
-    /// A column of that table by its name, or all whose names contain NAME; given again, the next. Without it, all.
-    #[arg(long = "column", value_name = "NAME", requires = "markdown")]
+    /// Print this instead of writing a page: of one RUN its command, results and promise; of several runs or a sweep a
+    /// table, a row for the runs that differ in their seeds alone.
+    #[arg(long, value_enum)]
+    pub format: Option<Printed>,
+    /// A column of the table in Markdown by its name, or all whose names contain NAME; given again, the next. Without
+    /// it, all.
+    #[arg(long = "column", value_name = "NAME", requires = "format")]
     pub columns: Vec<String>,
+}
+
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Printed {
+    /// A table in CSV.
+    Csv,
+    /// Markdown.
+    Markdown,
 }

@@ -4,7 +4,7 @@ mod arguments;
 
 use std::path::{Path, PathBuf};
 
-pub use arguments::Arguments;
+pub use arguments::{Arguments, Printed};
 use reporting::diagnostic::Failure;
 use reporting::report::{RunRecord, Sweep, find_runs, markdown, page};
 use reporting::run_folder::write_file;
@@ -16,7 +16,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     {
         return Err(Failure::input(
             format!("--out {}: it must end in .html", out.display()),
-            "pages are written as HTML; --csv and --markdown print a sweep",
+            "pages are written as HTML; --format prints",
+        ));
+    }
+    if arguments.format == Some(Printed::Csv) && !arguments.columns.is_empty() {
+        return Err(Failure::input(
+            "--column: CSV has all columns",
+            "leave it out, or say --format markdown",
         ));
     }
     if let Some(path) = &arguments.sweep {
@@ -25,15 +31,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return sweep(arguments, &records(&folders)?);
     }
     match &arguments.runs[..] {
-        [folder] if arguments.markdown && arguments.columns.is_empty() => {
+        [folder] if arguments.format == Some(Printed::Markdown) && arguments.columns.is_empty() => {
             let record = RunRecord::read(folder)?;
             print!("{}", markdown(&record));
             match &arguments.out {
-                Some(out) => save_beside_print(out, &page(&record)?),
+                Some(out) => save_quietly(out, &page(&record)?),
                 None => Ok(()),
             }
         }
-        [folder] if !arguments.markdown => {
+        [folder] if arguments.format.is_none() => {
             let record = RunRecord::read(folder)?;
             let own = folder.join(reporting::report::PAGE);
             save(arguments.out.clone().unwrap_or(own), &page(&record)?)
@@ -44,17 +50,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn sweep(arguments: &Arguments, records: &[RunRecord]) -> Result<(), Failure> {
     let sweep = Sweep::of(records);
-    if arguments.csv {
-        print!("{}", sweep.csv());
+    match arguments.format {
+        Some(Printed::Csv) => print!("{}", sweep.csv()),
+        Some(Printed::Markdown) => print!("{}", sweep.markdown(&arguments.columns)?),
+        None => {}
     }
-    if arguments.markdown {
-        print!("{}", sweep.markdown(&arguments.columns)?);
-    }
-    let printed = arguments.csv || arguments.markdown;
-    match (&arguments.out, printed) {
-        (None, true) => Ok(()),
-        (Some(path), true) => save_beside_print(path, &sweep.page()?),
-        (out, false) => {
+    match (&arguments.out, arguments.format) {
+        (None, Some(_)) => Ok(()),
+        (Some(path), Some(_)) => save_quietly(path, &sweep.page()?),
+        (out, None) => {
             let out = out.clone().unwrap_or_else(|| "runs/sweep.html".into());
             save(out, &sweep.page()?)
         }
@@ -75,7 +79,7 @@ fn save(path: PathBuf, page: &str) -> Result<(), Failure> {
 }
 
 /// As [`save`] where something was printed, which may be piped on: the page is named on standard error.
-fn save_beside_print(path: &Path, page: &str) -> Result<(), Failure> {
+fn save_quietly(path: &Path, page: &str) -> Result<(), Failure> {
     write_file(path, page.as_bytes())?;
     eprintln!("report    {}", path.display());
     Ok(())

@@ -15,13 +15,13 @@ pub struct Arguments {
     /// The sweep, in TOML: `experiment`, `name`, `[fixed]` flags and a `[grid]` of lists of flags.
     pub file: PathBuf,
     /// Print one line for each command instead of running them, for GNU parallel
-    /// (`just sweep FILE --print | parallel -j2`) or another scheduler than those of --on. A line can be run again: it
+    /// (`just sweep FILE --plan | parallel -j2`) or another scheduler than those of --on. A line can be run again: it
     /// resumes where it stopped, and does nothing when it is done.
     #[arg(long)]
-    pub print: bool,
+    pub plan: bool,
     /// Choose hyperparameters privately: make a random number of runs, each a random cell, and release the best alone,
     /// in FOLDER/best, with an epsilon that covers the choice. FOLDER/private must stay secret.
-    #[arg(long, requires = "select", conflicts_with = "print")]
+    #[arg(long, requires = "select", conflicts_with = "plan")]
     pub private: bool,
     /// The score that chooses: the first result of a run whose name holds this text, such as `accuracy`. It must rest on
     /// public records or on what the run released.
@@ -36,20 +36,20 @@ pub struct Arguments {
     )]
     pub runs: f64,
     /// The law of the random number of runs. The logarithmic law costs least and varies most.
-    #[arg(long, requires = "private", value_enum, default_value_t = Law::Geometric)]
-    pub law: Law,
+    #[arg(long, requires = "private", value_enum, default_value_t = RunsDistribution::Geometric)]
+    pub law: RunsDistribution,
     /// Delta of the whole selection (default: the largest of the cells').
     #[arg(long, requires = "private")]
     pub delta: Option<f64>,
     /// Epsilon of the whole selection: the runs' own is chosen to meet it (default: the runs are as the file has them,
     /// and the selection's epsilon follows).
     #[arg(long, requires = "private", value_name = "EPSILON")]
-    pub total_epsilon: Option<f64>,
+    pub epsilon: Option<f64>,
     /// Where the runs are made (default: on this machine): as one array job, in a folder that all nodes share. Time,
     /// memory, partition and account on Slurm are those of your own SBATCH_* variables, such as SBATCH_TIMELIMIT. What a
     /// node lost is submitted again, up to three times, and resumes; Ctrl-C cancels the array. Not with --private: the queue
     /// shows the number of runs.
-    #[arg(long, value_enum, conflicts_with_all = ["private", "print"])]
+    #[arg(long, value_enum, conflicts_with_all = ["private", "plan"])]
     pub on: Option<On>,
     /// Further flags of `sbatch` or `hq submit`: `--submit "--cpus-per-task 8"`.
     #[arg(
@@ -78,7 +78,7 @@ pub enum On {
 
 /// The law of a random number of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Law {
+pub enum RunsDistribution {
     /// At least one run, and each is followed by another with the same probability.
     Geometric,
     /// At least one run.
@@ -87,7 +87,7 @@ pub enum Law {
     Poisson,
 }
 
-impl Law {
+impl RunsDistribution {
     /// The law of a mean.
     ///
     /// # Errors

@@ -33,7 +33,7 @@ pub struct Sweep {
 
 /// One run of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cell {
+pub struct GridCell {
     /// Its folder: what it varies, and the first digits of the SHA-256 of all its flags.
     pub name: String,
     /// Its flags, in the order of their names.
@@ -106,7 +106,7 @@ impl Sweep {
     }
 
     /// All cells; the last flag of the grid, by name, varies fastest.
-    pub fn cells(&self) -> Vec<Cell> {
+    pub fn cells(&self) -> Vec<GridCell> {
         let mut points: Vec<Vec<(&str, &Value)>> = vec![Vec::new()];
         for (key, values) in &self.grid {
             let Value::Array(values) = values else {
@@ -133,7 +133,7 @@ impl Sweep {
         variants.iter().flat_map(with).collect()
     }
 
-    fn cell(&self, variant: &Table, point: &[(&str, &Value)]) -> Cell {
+    fn cell(&self, variant: &Table, point: &[(&str, &Value)]) -> GridCell {
         let named = |(key, value): (&'_ String, _)| (key.clone(), value);
         let mut settings: std::collections::BTreeMap<String, &Value> =
             self.fixed.iter().map(named).collect();
@@ -170,7 +170,7 @@ impl Sweep {
             .map(|part| part.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-"))
             .collect();
         parts.push(digits.to_string());
-        Cell {
+        GridCell {
             name: parts.join("_"),
             flags,
         }

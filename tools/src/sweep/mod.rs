@@ -7,7 +7,7 @@ mod private;
 mod runner;
 
 pub use arguments::Arguments;
-pub use grid::{Cell, Sweep};
+pub use grid::{GridCell, Sweep};
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -15,7 +15,7 @@ use std::path::Path;
 use arguments::On;
 use array::{Array, HyperQueue, Scheduler, Slurm};
 use reporting::diagnostic::{Failure, OrFailed};
-use runner::{Place, Runner};
+use runner::{Executor, Runner};
 
 /// Prints or runs the cells of a sweep, by the subcommands of `program` for `experiments`. The value of the flag beside the
 /// name of an experiment is a subcommand of its own: `mechanism = "fixed"` is `flow fixed`.
@@ -57,7 +57,7 @@ pub fn run(
         return private::run(arguments, &sweep, &runner, &folder);
     }
     let cells = sweep.cells();
-    let (done, open): (Vec<Cell>, Vec<Cell>) = cells
+    let (done, open): (Vec<GridCell>, Vec<GridCell>) = cells
         .into_iter()
         .partition(|cell| folder.join(&cell.name).join("run.json").exists());
     eprintln!(
@@ -73,7 +73,7 @@ pub fn run(
             "WARNING   coupled: the cells share their noise, which is known; no run is private"
         );
     }
-    if arguments.print {
+    if arguments.plan {
         for cell in &open {
             let place = folder.join(&cell.name);
             let more = ["--run", &place.to_string_lossy()];
@@ -87,10 +87,10 @@ pub fn run(
         .flat_map(|flags| flags.split_whitespace())
         .collect();
     let place = match arguments.on {
-        None => Place::Here {
+        None => Executor::Here {
             workers: arguments.workers.map_or(1, NonZeroUsize::get),
         },
-        Some(on) => Place::Array(Array {
+        Some(on) => Executor::Array(Array {
             scheduler: match on {
                 On::Slurm => &Slurm as &dyn Scheduler,
                 On::Hq => &HyperQueue,

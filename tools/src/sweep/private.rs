@@ -1,7 +1,7 @@
 //! Choosing hyperparameters privately: a random number of runs, each a random cell of the sweep, and the best alone
 //! leaves (Papernot and Steinke 2022, arXiv 2110.03620; `dp_accountant::accounting::Selection`).
 //!
-//! `FOLDER/private` holds which cells were drawn and all runs. It must stay secret: its very length says how many runs
+//! `FOLDER/private` holds which cells were sampled and all runs. It must stay secret: its very length says how many runs
 //! there were. `FOLDER/best` is what is released: the best run, with a ledger, a page and a `run.json` that say what the
 //! whole selection cost. It keeps nothing that tells how many runs came before: no times, no curves, no other run.
 
@@ -17,13 +17,13 @@ use rand::rand_core::UnwrapErr;
 use rand::rngs::SysRng;
 use reporting::checksum::hex;
 use reporting::diagnostic::{Failure, OrFailed};
-use reporting::report::{Better, DRAWN, Metric, RunRecord, command_line};
+use reporting::report::{Better, Metric, RunRecord, SAMPLED_RUNS, command_line};
 use reporting::run_folder::write_file;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::runner::{Place, Runner};
-use super::{Arguments, Cell, Sweep};
+use super::runner::{Executor, Runner};
+use super::{Arguments, GridCell, Sweep};
 
 /// The runs that stay secret, and the one that leaves.
 const PRIVATE: &str = "private";
@@ -52,9 +52,9 @@ struct Planned {
     releases: Option<u64>,
 }
 
-/// What was drawn, kept so that a selection resumes with the same number of runs.
+/// What was sampled, kept so that a selection resumes with the same number of runs.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Drawn {
+struct SampledRuns {
     /// Of the sweep and of what was asked for.
     request: String,
     /// The epsilon of each run, where it was chosen for the selection.
@@ -88,15 +88,16 @@ pub(super) fn run(
         println!("released  {}", best.display());
         return Ok(());
     }
+    let flags: Vec<_> = cells.iter().map(|c| (&c.name, &c.flags)).collect();
     let request = format!(
-        "{} {runs:?} {select:?} {:?} {:?} {cells:?}",
-        sweep.experiment, arguments.delta, arguments.total_epsilon
+        "{} {runs:?} {select:?} {:?} {:?} {flags:?}",
+        sweep.experiment, arguments.delta, arguments.epsilon
     );
     let request = hex(request.as_bytes());
     let secret = folder.join(PRIVATE);
-    let before = drawn(&secret, &request)?;
+    let before = sampled_before(&secret, &request)?;
     let promise_at = |epsilon: Option<f64>| {
-        let cells: Vec<Cell> = cells
+        let cells: Vec<GridCell> = cells
             .iter()
             .map(|cell| with_epsilon(cell, epsilon))
             .collect();
@@ -104,8 +105,8 @@ pub(super) fn run(
             cells.iter().map(|cell| planned(runner, cell)).collect();
         Ok::<_, Failure>((promise(runs, &plans?, arguments.delta)?, cells))
     };
-    let epsilon = match (&before, arguments.total_epsilon) {
-        (Some(drawn), _) => drawn.epsilon,
+    let epsilon = match (&before, arguments.epsilon) {
+        (Some(sampled), _) => sampled.epsilon,
         (None, Some(total)) => Some(calibrated(&cells, total, |e| {
             Ok(promise_at(Some(e))?.0.epsilon)
         })?),
@@ -131,29 +132,29 @@ pub(super) fn run(
         "secret    {} and what is printed below: the number of runs, and all of them but the best",
         secret.display()
     );
-    let drawn = match before {
-        Some(drawn) => drawn,
+    let sampled = match before {
+        Some(sampled) => sampled,
         None => draw(&secret, runs, cells.len(), request, epsilon)?,
     };
-    let attempts: Vec<Cell> = drawn
+    let attempts: Vec<GridCell> = sampled
         .cells
         .iter()
         .enumerate()
-        .map(|(number, &cell)| Cell {
+        .map(|(number, &cell)| GridCell {
             name: format!("{:05}_{}", number + 1, cells[cell].name),
             flags: cells[cell].flags.clone(),
         })
         .collect();
-    let open: Vec<Cell> = attempts
+    let open: Vec<GridCell> = attempts
         .iter()
         .filter(|cell| !secret.join(&cell.name).join("run.json").exists())
         .cloned()
         .collect();
     let workers = arguments.workers.map_or(1, NonZeroUsize::get);
-    runner.run(&open, &secret, &Place::Here { workers })?;
+    runner.run(&open, &secret, &Executor::Here { workers })?;
     let mut mechanisms = promise.events.clone();
     let mut found: Option<(RunRecord, Metric)> = None;
-    for (attempt, &cell) in attempts.iter().zip(&drawn.cells) {
+    for (attempt, &cell) in attempts.iter().zip(&sampled.cells) {
         let path = secret.join(&attempt.name);
         let record = RunRecord::read(&path)?;
         mechanisms.extend(more_than_planned(&path, promise.releases[cell])?);
@@ -180,14 +181,14 @@ pub(super) fn run(
 }
 
 /// Refuses a sweep whose runs are not private, or whose scores read private records.
-fn refuse(sweep: &Sweep, cells: &[Cell]) -> Result<(), Failure> {
+fn refuse(sweep: &Sweep, cells: &[GridCell]) -> Result<(), Failure> {
     if sweep.coupled {
         return Err(Failure::input(
             "coupled: the cells share their noise, which is known",
             "leave coupled out of a sweep that chooses privately",
         ));
     }
-    let read = |cell: &Cell| {
+    let read = |cell: &GridCell| {
         READS_PRIVATE
             .into_iter()
             .find(|flag| cell.flags.iter().any(|f| f == flag))
@@ -209,7 +210,7 @@ fn refused(why: AccountingError) -> Failure {
 }
 
 /// A cell at another epsilon.
-fn with_epsilon(cell: &Cell, epsilon: Option<f64>) -> Cell {
+fn with_epsilon(cell: &GridCell, epsilon: Option<f64>) -> GridCell {
     let Some(epsilon) = epsilon else {
         return cell.clone();
     };
@@ -218,14 +219,14 @@ fn with_epsilon(cell: &Cell, epsilon: Option<f64>) -> Cell {
         flags.drain(place..(place + 2).min(flags.len()));
     }
     flags.extend(["--epsilon".to_string(), epsilon.to_string()]);
-    Cell {
+    GridCell {
         name: cell.name.clone(),
         flags,
     }
 }
 
 /// What a run of this cell would release.
-fn planned(runner: &Runner, cell: &Cell) -> Result<Planned, Failure> {
+fn planned(runner: &Runner, cell: &GridCell) -> Result<Planned, Failure> {
     let output = runner.command(cell).arg("--plan").output().or_failed()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.lines().rfind(|line| !line.trim().is_empty());
@@ -287,27 +288,25 @@ fn promise(runs: Runs, plans: &[Planned], delta: Option<f64>) -> Result<Promise,
 
 /// The largest epsilon of a run, to four digits down, at which the selection has at most `total`.
 fn calibrated(
-    cells: &[Cell],
+    cells: &[GridCell],
     total: f64,
     epsilon_at: impl Fn(f64) -> Result<f64, Failure>,
 ) -> Result<f64, Failure> {
-    let value = |cell: &Cell| {
+    let value = |cell: &GridCell| {
         let place = cell.flags.iter().position(|flag| flag == "--epsilon")?;
         cell.flags.get(place + 1).cloned()
     };
     let first = cells.first().and_then(value);
     if cells.iter().any(|cell| value(cell) != first) || !(total > 0.0 && total.is_finite()) {
         return Err(Failure::input(
-            format!(
-                "--total-epsilon {total}: it must be positive, and epsilon no part of the grid"
-            ),
-            "take epsilon out of [grid], or leave --total-epsilon out",
+            format!("--epsilon {total}: it must be positive, and epsilon no part of the grid"),
+            "take epsilon out of [grid], or leave --epsilon out",
         ));
     }
     let (mut low, mut high) = (0.02 * total, total);
     if epsilon_at(low)? > total {
         return Err(Failure::input(
-            format!("--total-epsilon {total}: runs of epsilon {low} already give more"),
+            format!("--epsilon {total}: runs of epsilon {low} already give more"),
             "give a larger epsilon or delta, or a smaller --runs",
         ));
     }
@@ -329,16 +328,16 @@ fn calibrated(
     })
 }
 
-/// What an earlier process drew.
-fn drawn(secret: &Path, request: &str) -> Result<Option<Drawn>, Failure> {
-    let path = secret.join(DRAWN);
+/// What an earlier process sampled.
+fn sampled_before(secret: &Path, request: &str) -> Result<Option<SampledRuns>, Failure> {
+    let path = secret.join(SAMPLED_RUNS);
     if !path.exists() {
         return Ok(None);
     }
     let bytes = fs::read(&path).or_failed()?;
-    let drawn: Option<Drawn> = serde_json::from_slice(&bytes).ok();
-    drawn
-        .filter(|drawn| drawn.request == request)
+    let sampled: Option<SampledRuns> = serde_json::from_slice(&bytes).ok();
+    sampled
+        .filter(|sampled| sampled.request == request)
         .map(Some)
         .ok_or_else(|| {
             Failure::input(
@@ -358,10 +357,10 @@ fn draw(
     cells: usize,
     request: String,
     epsilon: Option<f64>,
-) -> Result<Drawn, Failure> {
+) -> Result<SampledRuns, Failure> {
     let mut rng = UnwrapErr(SysRng);
     let count = runs.draw(&mut rng);
-    let drawn = Drawn {
+    let sampled = SampledRuns {
         request,
         epsilon,
         cells: (0..count).map(|_| rng.random_range(0..cells)).collect(),
@@ -374,15 +373,15 @@ fn draw(
         folder.create(secret)?;
         // A file of its own is read by its owner alone.
         let mut file = tempfile::NamedTempFile::new_in(secret)?;
-        serde_json::to_writer(&mut file, &drawn)?;
+        serde_json::to_writer(&mut file, &sampled)?;
         file.as_file().sync_all()?;
-        file.persist_noclobber(secret.join(DRAWN))?;
+        file.persist_noclobber(secret.join(SAMPLED_RUNS))?;
         Ok(())
     };
     attempt().map_err(|e| {
         Failure::input(format!("{}: {e}", secret.display()), "choose another --out")
     })?;
-    Ok(drawn)
+    Ok(sampled)
 }
 
 /// The event of a run that released more than its plan, because it was killed and made steps again.
@@ -475,7 +474,7 @@ fn release(
     };
     let part = attempt().or_failed()?;
     ledger(part.path(), &entries(&record.folder)?, promise)?;
-    let run = told(record, metric, promise, epsilon, cells, arguments)?;
+    let run = released_run(record, metric, promise, epsilon, cells, arguments)?;
     let bytes = serde_json::to_vec_pretty(&run).or_failed()?;
     write_file(&part.path().join("run.json"), &bytes)?;
     reporting::report::write(part.path())?;
@@ -516,7 +515,7 @@ fn ledger(folder: &Path, own: &Entries, promise: &Promise) -> Result<(), Failure
 }
 
 /// `run.json` of what is released.
-fn told(
+fn released_run(
     record: &RunRecord,
     metric: &Metric,
     promise: &Promise,
@@ -585,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn all_cells_count_drawn_or_not() {
+    fn all_cells_count_sampled_or_not() {
         let runs = Runs::negative_binomial(1.0, 5.0).unwrap();
         let of = |plans: &[Planned]| promise(runs, plans, None).unwrap().epsilon;
         assert!(of(&[plan(8.0), plan(3.0)]) >= of(&[plan(3.0)]) - 1e-9);
@@ -615,7 +614,7 @@ mod tests {
 
     #[test]
     fn the_epsilon_of_a_run_meets_the_total() {
-        let cell = Cell {
+        let cell = GridCell {
             name: "a".into(),
             flags: vec!["--epsilon".into(), "1".into()],
         };
@@ -627,7 +626,7 @@ mod tests {
         .unwrap();
         assert!(1.7 * found <= 2.0 && 1.7 * found > 1.99, "{found}");
         assert_eq!(with_epsilon(&cell, Some(0.5)).flags, ["--epsilon", "0.5"]);
-        let other = Cell {
+        let other = GridCell {
             name: "b".into(),
             flags: vec!["--epsilon".into(), "2".into()],
         };

@@ -10,10 +10,10 @@ use reporting::interrupt::Interrupt;
 use reporting::report::command_line;
 
 use super::array::Array;
-use super::grid::Cell;
+use super::grid::GridCell;
 
 /// Where cells are run.
-pub(super) enum Place<'a> {
+pub(super) enum Executor<'a> {
     /// On this machine, so many at a time.
     Here {
         workers: usize,
@@ -39,7 +39,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The subcommands of a cell, and its other flags.
-    fn words(&self, cell: &Cell) -> Vec<String> {
+    fn words(&self, cell: &GridCell) -> Vec<String> {
         let mut flags = cell.flags.clone();
         let named = |flag: &String| {
             Some(flag.as_str()) == self.key.map(|key| format!("--{key}")).as_deref()
@@ -54,7 +54,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The command of a cell, without a folder.
-    pub(super) fn command(&self, cell: &Cell) -> Command {
+    pub(super) fn command(&self, cell: &GridCell) -> Command {
         let mut command = Command::new(self.program);
         command.args(self.words(cell));
         command.stdin(Stdio::null());
@@ -62,7 +62,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The same with `more` flags for a shell.
-    pub(super) fn line(&self, cell: &Cell, more: &[&str]) -> String {
+    pub(super) fn line(&self, cell: &GridCell, more: &[&str]) -> String {
         let (program, words) = (self.program.to_string_lossy(), self.words(cell));
         let words = words.iter().map(String::as_str).chain(more.iter().copied());
         // The path of the program is quoted too.
@@ -71,14 +71,19 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs all `cells`, on this machine or on a cluster; what a run prints goes to `FOLDER/CELL.log`.
-    pub(super) fn run(&self, cells: &[Cell], folder: &Path, place: &Place) -> Result<(), Failure> {
+    pub(super) fn run(
+        &self,
+        cells: &[GridCell],
+        folder: &Path,
+        place: &Executor,
+    ) -> Result<(), Failure> {
         std::fs::create_dir_all(folder).map_err(|e| {
             Failure::input(format!("{}: {e}", folder.display()), "choose another --out")
         })?;
         let interrupt = Interrupt::listen()?;
         let failed = match place {
-            Place::Here { workers } => self.here(cells, folder, *workers, &interrupt)?,
-            Place::Array(array) => array.run(self, cells, folder, &interrupt)?,
+            Executor::Here { workers } => self.here(cells, folder, *workers, &interrupt)?,
+            Executor::Array(array) => array.run(self, cells, folder, &interrupt)?,
         };
         if interrupt.asked() {
             return Err(Failure::Interrupted {
@@ -106,7 +111,7 @@ impl<'a> Runner<'a> {
     /// At most `workers` at a time; the names of the cells that failed.
     fn here(
         &self,
-        cells: &[Cell],
+        cells: &[GridCell],
         folder: &Path,
         workers: usize,
         interrupt: &Interrupt,
@@ -121,7 +126,7 @@ impl<'a> Runner<'a> {
                             return;
                         }
                         let outcome = self.one(cell, folder);
-                        told(cell, &outcome);
+                        report_outcome(cell, &outcome);
                         if outcome.is_err()
                             && let Ok(mut failed) = failed.lock()
                         {
@@ -134,7 +139,7 @@ impl<'a> Runner<'a> {
         failed.into_inner().or_failed()
     }
 
-    fn one(&self, cell: &Cell, folder: &Path) -> Result<(), String> {
+    fn one(&self, cell: &GridCell, folder: &Path) -> Result<(), String> {
         let path = folder.join(format!("{}.log", cell.name));
         let attempt = || -> std::io::Result<std::process::ExitStatus> {
             let log = std::fs::File::create(&path)?;
@@ -154,7 +159,7 @@ impl<'a> Runner<'a> {
 }
 
 /// Says how a cell ended.
-pub(super) fn told(cell: &Cell, outcome: &Result<(), String>) {
+pub(super) fn report_outcome(cell: &GridCell, outcome: &Result<(), String>) {
     let result = outcome.as_ref().map_or_else(String::as_str, |()| "done");
     eprintln!("cell      {}: {result}", cell.name);
 }

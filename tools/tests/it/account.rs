@@ -57,17 +57,17 @@ fn epsilon_answers_people_and_programs() {
 fn each_number_follows_from_the_others() {
     let steps = "--steps 5000";
     let noise = format!("noise {AUTOENCODER} {steps}");
-    let answer = json(&format!("{noise} --target-epsilon 10 --delta 1e-5"));
+    let answer = json(&format!("{noise} --epsilon 10 --delta 1e-5"));
     assert!((number(&answer["noise_multiplier"]) - 0.759).abs() < 5e-4);
     assert!(number(&answer["epsilon"]) <= 10.0);
     refused(
-        &format!("{noise} --target-epsilon 1 --delta 0"),
-        &["no noise multiplier", "nearest", "--target-epsilon"],
+        &format!("{noise} --epsilon 1 --delta 0"),
+        &["no noise multiplier", "nearest", "--epsilon"],
     );
     let z = "--noise-multiplier 0.76";
     let delta = json(&format!("delta {AUTOENCODER} {steps} {z} --epsilon 9.963"));
     assert!((number(&delta["delta"]) / 1e-5 - 1.0).abs() < 1e-2);
-    let budget = format!("{z} --target-epsilon 9.97 --delta 1e-5");
+    let budget = format!("{z} --epsilon 9.97 --delta 1e-5");
     let found = json(&format!("steps {AUTOENCODER} {budget}"));
     assert!(
         (4990..5100).contains(&found["steps"].as_u64().unwrap()),
@@ -78,7 +78,7 @@ fn each_number_follows_from_the_others() {
         (600..605).contains(&found["batch"].as_u64().unwrap()),
         "{found}"
     );
-    let both = format!("batch {AUTOENCODER} --steps 10 --target-epsilon 1 {Z1}");
+    let both = format!("batch {AUTOENCODER} --steps 10 --epsilon 1 {Z1}");
     refused(&both, &["--batch"]);
 }
 
@@ -125,8 +125,7 @@ fn samplers_and_groups() {
         &format!("epsilon --sampler shuffled --rate 0.1 {Z1}"),
         &["--batch"],
     );
-    let largest =
-        format!("batch --sampler shuffled --records 400 --steps 8 --target-epsilon 7 {Z1}");
+    let largest = format!("batch --sampler shuffled --records 400 --steps 8 --epsilon 7 {Z1}");
     assert_eq!(json(&largest)["batch"], 100);
 }
 
@@ -145,7 +144,7 @@ fn accountants_that_are_no_bounds_say_so_everywhere() {
 
 #[test]
 fn compare_puts_claims_beside_the_truth() {
-    let flags = format!("compare {AUTOENCODER} --steps 5000 --target-epsilon 5 --delta 1e-5");
+    let flags = format!("compare {AUTOENCODER} --steps 5000 --epsilon 5 --delta 1e-5");
     let text = text(&flags);
     for words in ["gdp-clt-poisson", "not an upper bound"] {
         assert!(text.contains(words), "{text}");
@@ -166,12 +165,11 @@ fn compare_puts_claims_beside_the_truth() {
 #[test]
 fn curves_are_written_as_svg_and_csv() {
     let folder = tempfile::tempdir().unwrap();
-    for kind in ["epsilon", "trade-off"] {
+    for (kind, delta) in [("epsilon", "--delta 1e-5"), ("trade-off", "")] {
         let [svg, csv] =
             ["svg", "csv"].map(|ending| folder.path().join(format!("{kind}.{ending}")));
         let output = account(&format!(
-            "curve --kind {kind} --records 1000 --batch 50 --steps 100 --noise-multiplier 2 --delta 1e-5 --points 11 \
-             --svg {} --csv {}",
+            "curve {delta} --records 1000 --batch 50 --steps 100 --noise-multiplier 2 --points 11 --out {} --out {}",
             svg.display(),
             csv.display()
         ));
@@ -183,13 +181,10 @@ fn curves_are_written_as_svg_and_csv() {
         assert_eq!(values.lines().count(), 12);
         let head = values.lines().next().unwrap();
         assert!(head.contains("pld,rdp,gdp-clt-uniform"), "{head}");
+        assert_eq!(head.starts_with("steps"), kind == "epsilon", "{head}");
     }
-    for (file, message) in [
-        ("--svg curve.png", "--svg is curve.png"),
-        ("--csv curve.svg", "--csv is curve.svg"),
-    ] {
-        refused(&format!("curve --rate 0.1 {Z1} {file}"), &[message]);
-    }
+    let other = format!("curve --rate 0.1 {Z1} --out curve.png");
+    refused(&other, &["--out is curve.png"]);
 }
 
 #[test]
@@ -232,7 +227,7 @@ fn a_noise_multiplier_that_was_given_is_printed_in_full() {
         for command in [
             "epsilon --delta 1e-5",
             "delta --epsilon 1",
-            "steps --target-epsilon 20 --delta 1e-5",
+            "steps --epsilon 20 --delta 1e-5",
         ] {
             let text = text(&format!("{command} {common}"));
             assert_eq!(printed(&text, "noise multiplier").to_string(), z, "{text}");
@@ -288,7 +283,7 @@ fn what_is_printed_is_never_below_what_is_spent() {
         }
     }
     for target in ["0.3", "1", "2", "7"] {
-        let flags = format!("noise --sampler none --target-epsilon {target} --delta 1e-5");
+        let flags = format!("noise --sampler none --epsilon {target} --delta 1e-5");
         not_less(&flags, &[EPSILON, NOISE]);
         // What is printed is typed in again.
         let z = printed(&text(&flags), "noise multiplier");

@@ -54,9 +54,9 @@ fn a_private_selection_releases_the_best_alone() {
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.is_dir())
         .collect();
-    let drawn = json(&secret.join("drawn.json"));
+    let sampled = json(&secret.join("drawn.json"));
     assert_eq!(
-        drawn["cells"].as_array().expect("a list").len(),
+        sampled["cells"].as_array().expect("a list").len(),
         attempts.len()
     );
     #[cfg(unix)]
@@ -80,7 +80,7 @@ fn a_private_selection_releases_the_best_alone() {
         std::fs::read_to_string(best.join("weights.f32")).expect("kept"),
         "weights\n"
     );
-    // What it cost, from the ledger alone: every cell counts, drawn or not.
+    // What it cost, from the ledger alone: every cell counts, sampled or not.
     let runs = Runs::negative_binomial(0.0, 3.0).expect("a law");
     let cells = [8.0, 4.0].map(|noise_multiplier| Event::Composed {
         events: vec![Event::Gaussian { noise_multiplier }],
@@ -95,9 +95,10 @@ fn a_private_selection_releases_the_best_alone() {
     assert!((spent - total).abs() < 1e-6, "{spent} {total}");
     assert_eq!(ledger.releases(), 2);
     let run = json(&best.join("run.json"));
-    let told = run["plan"]["epsilon_upper"].as_f64().expect("a number");
+    let promised = run["plan"]["epsilon_upper"].as_f64().expect("a number");
     assert!(
-        (told - total).abs() < 1e-6 && run["epsilon_spent_upper"] == run["plan"]["epsilon_upper"]
+        (promised - total).abs() < 1e-6
+            && run["epsilon_spent_upper"] == run["plan"]["epsilon_upper"]
     );
     assert!(
         run["privacy"]
@@ -115,14 +116,14 @@ fn a_private_selection_releases_the_best_alone() {
     assert!(!page.contains("private/") && !page.contains("00001_"));
     let found = reporting::report::find_runs(&root.path().join("runs")).expect("runs");
     assert_eq!(found, std::slice::from_ref(&best));
-    // Again, and nothing changes; after a kill before the release it goes on with what was drawn.
+    // Again, and nothing changes; after a kill before the release it goes on with what was sampled.
     let before = std::fs::read(best.join("run.json")).expect("read");
     private(root.path(), SWEEP, &select).expect("a selection");
     std::fs::remove_dir_all(&best).expect("removed");
     std::fs::remove_file(attempts[0].join("run.json")).expect("removed");
     private(root.path(), SWEEP, &select).expect("a selection");
     assert_eq!(std::fs::read(best.join("run.json")).expect("read"), before);
-    assert_eq!(json(&secret.join("drawn.json")), drawn);
+    assert_eq!(json(&secret.join("drawn.json")), sampled);
     // Another request does not take it over.
     std::fs::remove_dir_all(&best).expect("removed");
     let other = private(root.path(), SWEEP, &["--select", "distance"]);
@@ -155,7 +156,7 @@ fn a_private_selection_refuses_what_it_cannot_keep() {
         (
             "records",
             "records",
-            "--select accuracy --total-epsilon 3",
+            "--select accuracy --epsilon 3",
             "epsilon no part of the grid",
         ),
         ("records", "records", "--select reads", "cannot choose"),

@@ -1,7 +1,7 @@
-//! Digits drawn by the program: 28 x 28 pixels, ten classes, any number, from a seed.
+//! Synthetic digits: 28 x 28 pixels, ten classes, any number, from a seed.
 //!
-//! Image i is drawn from a generator of its own, keyed by (seed, split, i), so that it does not depend
-//! on how many are drawn or by how many threads (between processor families a pixel may differ by the
+//! Image i is sampled from a generator of its own, keyed by (seed, split, i), so that it does not depend
+//! on how many are made or by how many threads (between processor families a pixel may differ by the
 //! rounding of a sine):
 //!
 //! 1. `skeleton`: the pen's path, one of several ways in which people write that digit;
@@ -9,7 +9,7 @@
 //!    the size and centre of mass that MNIST's images are given;
 //! 3. `ink`: a pen of changing width along that path, soft edges, uneven ink.
 //!
-//! A *looseness* drawn for each image scales steps 1 and 2; its heavy upper tail gives the few digits
+//! A *looseness* sampled for each image scales steps 1 and 2; its heavy upper tail gives the few digits
 //! that are hard to tell apart.
 
 mod distort;
@@ -39,7 +39,7 @@ pub struct Glyphs {
     split: u64,
 }
 
-/// What is drawn: part of the key, so that orders and images share no randomness.
+/// What is sampled: part of the key, so that orders and images share no randomness.
 const ORDER: u64 = 0;
 const IMAGE: u64 = 1;
 
@@ -107,12 +107,12 @@ impl Glyphs {
         let mut pixels = vec![0; count * SIZE];
         for (number, block) in pixels.chunks_mut(BLOCK * SIZE).enumerate() {
             let start = number * BLOCK;
-            let drawn = block.len() / SIZE;
+            let made = block.len() / SIZE;
             block
                 .par_chunks_mut(SIZE)
                 .enumerate()
                 .for_each(|(i, image)| image.copy_from_slice(&self.image(place(start + i))));
-            progress(start + drawn);
+            progress(start + made);
         }
         let labels = (0..count).map(|number| self.label(place(number))).collect();
         LabelledImages::new(pixels, labels, Self::SIDE, Self::SIDE, Self::CLASSES)

@@ -74,7 +74,7 @@ pub(super) fn npz(
         )));
     }
     check_pair((&name, count as u64), (&file, labels.len() as u64))?;
-    let to = Target::of(&file, public, [channels, height, width])?;
+    let to = Resize::of(&file, public, [channels, height, width])?;
     let mut read = 0;
     while read < count {
         let block = images.next(BLOCK)?.values;
@@ -96,23 +96,23 @@ pub(super) fn idx(
     let name = path
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
-    let beside = name
+    let labels_path = name
         .filter(|name| name.contains("images-idx3"))
         .map(|name| path.with_file_name(name.replace("images-idx3", "labels-idx1")));
-    let Some(beside) = beside else {
+    let Some(labels_path) = labels_path else {
         return Err(DataError::File(format!(
             "{file}: expected a folder, a .tar or .npz archive, or an idx file whose name has images-idx3 in it; convert it"
         )));
     };
     let classes = listed(&file, &public.classes)?;
     let images = idx::read_images_plain_or_gzip(path)?;
-    let labels = idx::read_labels_plain_or_gzip(&beside, (classes.len() - 1) as u8)?;
-    let labels_file = beside.display().to_string();
+    let labels = idx::read_labels_plain_or_gzip(&labels_path, (classes.len() - 1) as u8)?;
+    let labels_file = labels_path.display().to_string();
     check_pair(
         (&file, images.count as u64),
         (&labels_file, labels.len() as u64),
     )?;
-    let to = Target::of(&file, public, [1, images.height, images.width])?;
+    let to = Resize::of(&file, public, [1, images.height, images.width])?;
     let mut read = 0;
     for block in images.pixels.chunks(BLOCK * images.height * images.width) {
         read += to.append(block, &mut pixels)?;
@@ -128,13 +128,13 @@ fn listed(file: &str, classes: &Classes) -> Result<Vec<String>, DataError> {
 }
 
 /// From the size of an array to that of the images.
-struct Target {
+struct Resize {
     from: [usize; 3],
     side: usize,
     channels: usize,
 }
 
-impl Target {
+impl Resize {
     fn of(file: &str, public: &Public, from: [usize; 3]) -> Result<Self, DataError> {
         let [channels, height, width] = from;
         if public.side.is_none() && height != width {

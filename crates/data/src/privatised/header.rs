@@ -9,7 +9,7 @@ use crate::transform::Dct;
 /// The noise that a record got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mechanism {
+pub enum NoiseKind {
     /// Laplace noise on records of an l1 ball: delta is 0.
     Laplace,
     /// Gaussian noise on records of an l2 ball.
@@ -56,7 +56,7 @@ pub enum Transform {
 /// What became of the labels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Labels {
+pub enum LabelEncoding {
     /// They are not in the file.
     Dropped,
     /// The class, one-hot, times a public weight, is the end of the record, and got noise as all of it.
@@ -83,7 +83,7 @@ pub enum NoiseSeed {
 #[serde(deny_unknown_fields)]
 pub struct Header {
     /// The noise.
-    pub mechanism: Mechanism,
+    pub mechanism: NoiseKind,
     /// How its scale was found.
     pub calibration: Calibration,
     /// Epsilon, for each record by itself.
@@ -97,7 +97,7 @@ pub struct Header {
     /// What came before the ball.
     pub transform: Transform,
     /// What became of the labels.
-    pub labels: Labels,
+    pub labels: LabelEncoding,
     /// Channels, height and width of the images that the records were.
     pub source_shape: Option<[usize; 3]>,
     /// Where the noise came from.
@@ -112,7 +112,7 @@ pub struct Header {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wanted {
     /// The noise.
-    pub mechanism: Option<Mechanism>,
+    pub mechanism: Option<NoiseKind>,
     /// How its scale was found.
     pub calibration: Option<Calibration>,
     /// Epsilon.
@@ -121,10 +121,10 @@ pub struct Wanted {
     pub delta: Option<f64>,
     /// The radius of the ball.
     pub radius: Option<f64>,
-    /// What came before the ball.
-    pub transform: Option<Transform>,
-    /// What became of the labels.
-    pub labels: Option<Labels>,
+    /// Coefficients of a channel that the cosine transform kept.
+    pub keep: Option<usize>,
+    /// The weight of the one-hot labels.
+    pub label_weight: Option<f64>,
     /// Channels, height and width of the images.
     pub source_shape: Option<[usize; 3]>,
 }
@@ -136,14 +136,22 @@ impl Header {
     /// [`DataError::Request`] with the first entry that differs, its value and the one that is asked for.
     pub fn check_request(&self, file: &str, wanted: &Wanted) -> Result<(), DataError> {
         let shape = wanted.source_shape.map(Some);
+        let kept = match &self.transform {
+            Transform::None => None,
+            Transform::Dct { kept, .. } => Some(kept.len()),
+        };
+        let weight = match self.labels {
+            LabelEncoding::Dropped => None,
+            LabelEncoding::OneHot { weight, .. } => Some(weight),
+        };
         let differing = [
             differs("mechanism", &self.mechanism, &wanted.mechanism),
             differs("calibration", &self.calibration, &wanted.calibration),
             differs("epsilon", &self.epsilon, &wanted.epsilon),
             differs("delta", &self.delta, &wanted.delta),
             differs("radius", &self.radius, &wanted.radius),
-            differs("transform", &self.transform, &wanted.transform),
-            differs("labels", &self.labels, &wanted.labels),
+            differs("coefficients kept", &kept, &wanted.keep.map(Some)),
+            differs("label weight", &weight, &wanted.label_weight.map(Some)),
             differs("source_shape", &self.source_shape, &shape),
         ];
         match differing.into_iter().flatten().next() {
@@ -158,16 +166,16 @@ impl Header {
     /// The norm of the ball.
     pub fn norm(&self) -> Norm {
         match self.mechanism {
-            Mechanism::Laplace => Norm::L1,
-            Mechanism::Gaussian => Norm::L2,
+            NoiseKind::Laplace => Norm::L1,
+            NoiseKind::Gaussian => Norm::L2,
         }
     }
 
     /// The number of classes whose one-hot code ends a record; 0 without labels.
     pub fn classes(&self) -> usize {
         match self.labels {
-            Labels::Dropped => 0,
-            Labels::OneHot { classes, .. } => classes,
+            LabelEncoding::Dropped => 0,
+            LabelEncoding::OneHot { classes, .. } => classes,
         }
     }
 
@@ -202,7 +210,7 @@ impl Header {
         above("radius", self.radius)?;
         above("noise_scale", self.noise_scale)?;
         match self.mechanism {
-            Mechanism::Laplace => {
+            NoiseKind::Laplace => {
                 require(
                     self.delta == 0.0,
                     "delta",
@@ -212,12 +220,12 @@ impl Header {
                 let exact = self.calibration == Calibration::Exact;
                 require(exact, "calibration", "exact for Laplace noise", &"paper")?;
             }
-            Mechanism::Gaussian => {
+            NoiseKind::Gaussian => {
                 let inside = self.delta > 0.0 && self.delta < 1.0;
                 require(inside, "delta", "a number between 0 and 1", &self.delta)?;
             }
         }
-        if let Labels::OneHot { weight, classes } = self.labels {
+        if let LabelEncoding::OneHot { weight, classes } = self.labels {
             above("label_weight", weight)?;
             let inside = (1..self.width).contains(&classes);
             let expected = format!("1 to {}, below the width", self.width.saturating_sub(1));
@@ -266,13 +274,7 @@ fn differs<T: PartialEq + Serialize>(
     asked: &Option<T>,
 ) -> Option<(&'static str, String, String)> {
     let asked = asked.as_ref().filter(|asked| *asked != found)?;
-    let [found, asked] = [found, asked].map(|value| {
-        let text = serde_json::to_string(value).unwrap_or_default();
-        // A list of coefficients is longer than a message.
-        match text.char_indices().nth(80) {
-            Some((end, _)) => format!("{}...", &text[..end]),
-            None => text,
-        }
-    });
+    let [found, asked] =
+        [found, asked].map(|value| serde_json::to_string(value).unwrap_or_default());
     Some((key, found, asked))
 }

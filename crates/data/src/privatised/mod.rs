@@ -19,25 +19,25 @@
 //! An NPY file may hold the same values. Then the entries lie beside it, in `NAME.npy.json`, as one JSON object of texts.
 //!
 //! ```
-//! use data::privatised::{Calibration, Header, Labels, Mechanism, NoiseSeed, Privatised, Target, Transform, Writer};
+//! use data::privatised::{Calibration, Header, LabelEncoding, NoiseKind, NoiseSeed, Privatised, Transform, Writer};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let path = folder.path().join("noisy.safetensors");
 //! let header = Header {
-//!     mechanism: Mechanism::Laplace,
+//!     mechanism: NoiseKind::Laplace,
 //!     calibration: Calibration::Exact,
 //!     epsilon: 4.0,
 //!     delta: 0.0,
 //!     radius: 0.5,
 //!     noise_scale: 0.25,
 //!     transform: Transform::None,
-//!     labels: Labels::Dropped,
+//!     labels: LabelEncoding::Dropped,
 //!     source_shape: None,
 //!     noise_seed: NoiseSeed::Secret,
 //!     width: 2,
 //!     records: 0,
 //! };
-//! let mut writer = Writer::create(&path, &header, Target::default())?;
+//! let mut writer = Writer::create(&path, &header, false)?;
 //! writer.push(&[0.1, -0.7])?;
 //! writer.push(&[0.4, 0.2])?;
 //! writer.finish()?;
@@ -51,9 +51,11 @@ mod read;
 mod text;
 mod write;
 
-pub use header::{Calibration, Header, Labels, Mechanism, NoiseSeed, Norm, Transform, Wanted};
+pub use header::{
+    Calibration, Header, LabelEncoding, NoiseKind, NoiseSeed, Norm, Transform, Wanted,
+};
 pub use read::Privatised;
-pub use write::{Format, Target, Writer};
+pub use write::Writer;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -66,7 +68,7 @@ const TENSOR: &str = "records";
 const MAX_HEADER: u64 = 16 << 20;
 
 /// Where the header of an NPY file lies.
-pub fn beside(npy: &Path) -> PathBuf {
+pub fn header_path(npy: &Path) -> PathBuf {
     let mut name = npy.as_os_str().to_owned();
     name.push(".json");
     name.into()

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::text::{Texts, is_ours};
-use super::{Header, MAX_HEADER, TENSOR, beside, is_npy, refuse};
+use super::{Header, MAX_HEADER, TENSOR, header_path, is_npy, refuse};
 use crate::DataError;
 use crate::error::{self, io};
 use crate::npy::NpyStream;
@@ -57,7 +57,7 @@ impl Privatised {
 
     fn load_npy(name: &str, path: &Path) -> Result<Self, DataError> {
         let Some(header) = Header::read(path)? else {
-            let problem = format!("there is no header in {}", beside(path).display());
+            let problem = format!("there is no header in {}", header_path(path).display());
             return Err(other_kind(name, &problem));
         };
         let array = crate::npy::read(path)?;
@@ -75,7 +75,7 @@ impl Header {
         if !is_npy(path) {
             return Ok(open(&name, path)?.map(|(header, _)| header));
         }
-        let header_file = beside(path);
+        let header_file = header_path(path);
         let name = header_file.display().to_string();
         let text = match fs::read_to_string(&header_file) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

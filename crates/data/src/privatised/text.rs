@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Header, Labels, Mechanism, Transform, refuse};
+use super::{Header, LabelEncoding, NoiseKind, Transform, refuse};
 use crate::DataError;
 
 /// The entry that tells these files from others, and the version that is written and read.
@@ -52,8 +52,8 @@ impl Header {
             }
         }
         match self.labels {
-            Labels::Dropped => texts.push(("labels", "dropped".into())),
-            Labels::OneHot { weight, classes } => {
+            LabelEncoding::Dropped => texts.push(("labels", "dropped".into())),
+            LabelEncoding::OneHot { weight, classes } => {
                 texts.push(("labels", "one-hot".into()));
                 texts.push(("label_weight", number(weight)));
                 texts.push(("label_classes", classes.to_string()));
@@ -78,8 +78,8 @@ impl Header {
         let mechanism = entries.word("mechanism", "laplace or gaussian")?;
         let norm = entries.take("norm", "l1 or l2")?;
         let expected = match mechanism {
-            Mechanism::Laplace => "l1",
-            Mechanism::Gaussian => "l2",
+            NoiseKind::Laplace => "l1",
+            NoiseKind::Gaussian => "l2",
         };
         if norm != expected {
             let expected = format!("{expected}, the norm of the mechanism");
@@ -95,8 +95,8 @@ impl Header {
             other => return Err(entries.refuse("transform", "none or dct", other)),
         };
         let labels = match entries.take("labels", "dropped or one-hot")?.as_str() {
-            "dropped" => Labels::Dropped,
-            "one-hot" => Labels::OneHot {
+            "dropped" => LabelEncoding::Dropped,
+            "one-hot" => LabelEncoding::OneHot {
                 weight: entries.parse("label_weight", "a number")?,
                 classes: entries.parse("label_classes", "a number of classes")?,
             },

@@ -6,31 +6,12 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use tempfile::NamedTempFile;
 
-use super::{Header, TENSOR, beside, is_npy};
+use super::{Header, TENSOR, header_path, is_npy};
 use crate::atomic::{sync_folder, temporary};
 use crate::error::{empty, io};
 use crate::{DataError, npy};
 
-/// How the values are stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
-    /// Safetensors, with the header in it.
-    #[default]
-    Safetensors,
-    /// NPY, with the header beside it.
-    Npy,
-}
-
-/// What a writer leaves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Target {
-    /// How the values are stored.
-    pub format: Format,
-    /// Whether a file of this name is replaced.
-    pub replace: bool,
-}
-
-/// Writes a file, record by record.
+/// Writes a file, record by record: NPY with the header beside it where its name ends in `.npy`, else safetensors.
 ///
 /// Memory does not grow with the records. The file has its name, and for NPY its header, only once
 /// [`finish`](Writer::finish) has written all of it to the disk; before, and after any error, there is nothing.
@@ -39,31 +20,20 @@ pub struct Writer {
     name: String,
     folder: PathBuf,
     header: Header,
-    target: Target,
+    replace: bool,
     body: BufWriter<NamedTempFile>,
     /// Bytes that are kept free for the header, whose number of records is known last.
     reserved: usize,
 }
 
 impl Writer {
-    /// Begins a file; `header.records` does not count.
+    /// Begins a file; `header.records` does not count. `replace`: whether a file of this name is replaced.
     ///
     /// # Errors
-    /// [`DataError::Request`] for a file that may not be replaced and for an ending of another format,
-    /// [`DataError::File`] for a header that contradicts itself, [`DataError::Io`].
-    pub fn create(path: &Path, header: &Header, target: Target) -> Result<Self, DataError> {
+    /// [`DataError::Request`] for a file that may not be replaced, [`DataError::File`] for a header that contradicts itself, [`DataError::Io`].
+    pub fn create(path: &Path, header: &Header, replace: bool) -> Result<Self, DataError> {
         let name = path.display().to_string();
         header.check(&name)?;
-        let expected = match (target.format, is_npy(path)) {
-            (Format::Safetensors, true) => Some("does not end in .npy"),
-            (Format::Npy, false) => Some("ends in .npy"),
-            _ => None,
-        };
-        if let Some(expected) = expected {
-            return Err(DataError::Request(format!(
-                "{name}: expected a name that {expected}; name another file"
-            )));
-        }
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
             _ => PathBuf::from("."),
@@ -75,7 +45,7 @@ impl Writer {
             name,
             folder,
             header: header.clone(),
-            target,
+            replace,
             body: BufWriter::new(file),
             reserved: 0,
         };
@@ -134,16 +104,16 @@ impl Writer {
         });
         sealed.map_err(self.io())?;
         self.refuse_existing()?;
-        if self.target.format == Format::Npy {
-            self.write_beside()?;
+        if is_npy(&self.path) {
+            self.write_header()?;
         }
         let (io, path) = (self.io(), &self.path);
         let part = self.body.into_inner();
         let part = part.map_err(|error| io(error.into_error()))?;
-        persist(part, path, self.target.replace).map_err(|source| {
-            if self.target.format == Format::Npy {
+        persist(part, path, self.replace).map_err(|source| {
+            if is_npy(path) {
                 // Best effort: a header alone is readable as nothing.
-                let _ = fs::remove_file(beside(path));
+                let _ = fs::remove_file(header_path(path));
             }
             match source.kind() {
                 ErrorKind::AlreadyExists => exists(path),
@@ -155,8 +125,8 @@ impl Writer {
     }
 
     /// The header of an NPY file, in place before the values: these are never there without.
-    fn write_beside(&self) -> Result<(), DataError> {
-        let path = beside(&self.path);
+    fn write_header(&self) -> Result<(), DataError> {
+        let path = header_path(&self.path);
         let io = io(&path, "write the file");
         let text = serde_json::to_string_pretty(&self.header.to_texts());
         let text = text.map_err(|error| io(error.into()))?;
@@ -164,22 +134,22 @@ impl Writer {
         let written = part.write_all(format!("{text}\n").as_bytes());
         let written = written.and_then(|()| part.as_file().sync_all());
         written.map_err(&io)?;
-        if self.target.replace {
+        if self.replace {
             // Nor with the header of others.
             match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(self.io()(error)),
                 _ => {}
             }
         }
-        persist(part, &path, self.target.replace).map_err(io)
+        persist(part, &path, self.replace).map_err(io)
     }
 
     fn refuse_existing(&self) -> Result<(), DataError> {
-        let header = beside(&self.path);
-        let taken = match self.target.format {
-            _ if self.target.replace => None,
+        let header = header_path(&self.path);
+        let taken = match is_npy(&self.path) {
+            _ if self.replace => None,
             _ if self.path.exists() => Some(&self.path),
-            Format::Npy if header.exists() => Some(&header),
+            true if header.exists() => Some(&header),
             _ => None,
         };
         match taken {
@@ -191,7 +161,7 @@ impl Writer {
     /// All that stands before the values, at least as many bytes as are kept free.
     fn head(&self) -> Result<Vec<u8>, DataError> {
         let (records, width) = (self.header.records, self.header.width);
-        if self.target.format == Format::Npy {
+        if is_npy(&self.path) {
             return Ok(npy::header("<f4", &[records as usize, width]));
         }
         let bytes = records * width as u64 * 4;

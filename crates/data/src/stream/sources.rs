@@ -98,10 +98,10 @@ impl SyntheticGlyphs {
     }
 }
 
-/// The sum of the first 60 000 training images of seed 0, which are always split as a whole and seldom all drawn.
+/// The sum of the first 60 000 training images of seed 0, which are always split as a whole and seldom all made.
 const SUM_OF_60_000: &str = "db75e9042408ef9fdeba209b6882272be08e091f5140f7a52567dc31adac95d1";
 
-/// The count, the sum and the strata are those of the images, drawn.
+/// The count, the sum and the strata are those of the images themselves.
 impl Records for SyntheticGlyphs {
     fn count(&self) -> usize {
         self.count as usize

@@ -13,7 +13,7 @@ use super::opened::{Block, Opened};
 use super::texts::Texts;
 use super::{Missing, Schema};
 use crate::DataError;
-use crate::error::Place;
+use crate::error::Position;
 
 /// How many records are read at once, unless they are long, and how many values at most.
 const RECORDS: usize = 1 << 14;
@@ -96,7 +96,7 @@ impl<'a> Coding<'a> {
             };
             // Where groups were passed over, a record says its place.
             let first = match first {
-                Place::Record(number) if self.by_groups => before + number as usize - 1,
+                Position::Record(number) if self.by_groups => before + number as usize - 1,
                 _ => self.read.rows,
             };
             self.read.rows = first + block.places.len();
@@ -151,7 +151,7 @@ impl<'a> Coding<'a> {
         column: &Column,
         coder: &Coder<'_>,
         texts: &Texts,
-        places: &[Place],
+        places: &[Position],
     ) -> Result<(Vec<u16>, u64), (usize, DataError)> {
         let mut clamped = 0;
         let mut codes = Vec::with_capacity(places.len());

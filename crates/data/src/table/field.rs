@@ -1,12 +1,12 @@
 use super::Outside;
 use super::number::{Coded, Number};
 use crate::DataError;
-use crate::error::{Place, field};
+use crate::error::{Position, field};
 
 /// A value and where it stands.
 pub(super) struct Field<'a> {
     pub file: &'a str,
-    pub place: Place,
+    pub place: Position,
     pub column: &'a str,
     pub value: &'a str,
 }

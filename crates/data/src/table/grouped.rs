@@ -162,25 +162,21 @@ impl GroupedTable {
         gather(&self.features, self.width(), indices)
     }
 
-    /// The classes of the records at `indices`, in that order, `None` if one is past the end or labels
-    /// are no classes.
-    pub fn gather_classes(&self, indices: &[usize]) -> Option<Vec<usize>> {
-        match &self.labels {
-            Labels::Classes { values, .. } => indices
-                .iter()
-                .map(|&index| values.get(index).copied())
-                .collect(),
-            Labels::Values { .. } => None,
-        }
-    }
-
-    /// The label values of the records at `indices`, in that order, shape `[indices.len(), width]` in
-    /// row-major order, `None` if one is past the end or labels are classes.
-    pub fn gather_values(&self, indices: &[usize]) -> Option<Vec<f32>> {
-        match &self.labels {
-            Labels::Values { width, values } => gather(values, *width, indices),
-            Labels::Classes { .. } => None,
-        }
+    /// The labels of the records at `indices`, in that order, `None` if one is past the end.
+    pub fn gather_labels(&self, indices: &[usize]) -> Option<Labels> {
+        Some(match &self.labels {
+            Labels::Classes { count, values } => {
+                let values = indices.iter().map(|&index| values.get(index).copied());
+                Labels::Classes {
+                    count: *count,
+                    values: values.collect::<Option<_>>()?,
+                }
+            }
+            Labels::Values { width, values } => Labels::Values {
+                width: *width,
+                values: gather(values, *width, indices)?,
+            },
+        })
     }
 
     /// The records at `indices`, in that order.
@@ -188,18 +184,9 @@ impl GroupedTable {
     /// # Errors
     /// [`DataError::Request`] for an index past the end, and when a group is left without records.
     pub fn select(&self, indices: &[usize]) -> Result<Self, DataError> {
-        if let Some(&past) = indices.iter().find(|&&index| index >= self.len()) {
-            return Err(index("table", past, self.len()));
-        }
-        let labels = match &self.labels {
-            Labels::Classes { count, .. } => Labels::Classes {
-                count: *count,
-                values: self.gather_classes(indices).unwrap_or_default(),
-            },
-            Labels::Values { width, .. } => Labels::Values {
-                width: *width,
-                values: self.gather_values(indices).unwrap_or_default(),
-            },
+        let Some(labels) = self.gather_labels(indices) else {
+            let past = indices.iter().copied().find(|&index| index >= self.len());
+            return Err(index("table", past.unwrap_or_default(), self.len()));
         };
         Self::new(
             self.names.clone(),

@@ -4,7 +4,7 @@ use std::path::Path;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
 use crate::DataError;
-use crate::error::{Place, io, not_text};
+use crate::error::{Position, io, not_text};
 
 /// The most bytes from the start of a record to that of the next: 64 MiB. A quote that is never closed ends here.
 const MAX_RECORD: usize = 64 << 20;
@@ -22,7 +22,7 @@ pub(crate) struct Lines<R> {
 
 /// The fields of a record, without the white space around them.
 pub(crate) struct Line<'a> {
-    pub place: Place,
+    pub place: Position,
     /// Whether the text ends within it, or right behind it.
     pub broken_off: bool,
     pub fields: Vec<&'a str>,

@@ -1,7 +1,7 @@
 //! Numbers on a public grid, and the bins of it.
 //!
 //! What a copy says of a number is a whole number of units: 10^-decimals, a day, a minute. So a bin holds whole numbers
-//! from its start to before its end, and a number that is drawn from it is read back into it, whatever is rounded.
+//! from its start to before its end, and a number that is sampled from it is read back into it, whatever is rounded.
 
 use rand::{Rng, RngExt};
 

@@ -12,7 +12,7 @@ use super::lines::{Line, Lines, Records};
 use super::parquet::{ParquetRows, is_parquet};
 use super::texts::Texts;
 use crate::DataError;
-use crate::error::{Place, fields, io as failed, open};
+use crate::error::{Position, fields, io as failed, open};
 
 /// The records of a file by a schema, as texts.
 pub(super) enum Opened<R> {
@@ -24,7 +24,7 @@ pub(super) enum Opened<R> {
 #[derive(Default)]
 pub(super) struct Block {
     pub columns: Vec<Texts>,
-    pub places: Vec<Place>,
+    pub places: Vec<Position>,
 }
 
 impl Opened<File> {

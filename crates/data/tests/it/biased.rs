@@ -229,18 +229,21 @@ fn the_three_tasks_share_features_and_groups() {
     );
     for index in 0..30_000 {
         let [first, second] = [0, 1].map(|axis| sampled.responses[2 * index + axis]);
-        assert_eq!(
-            plane.gather_values(&[index]),
-            Some(vec![first - 0.5, second - 0.5])
-        );
-        assert_eq!(
-            line.gather_values(&[index]),
-            Some(vec![first + second - 1.0])
-        );
-        assert_eq!(
-            classes.gather_classes(&[index]),
-            Some(vec![sampled.labels[index].into()])
-        );
+        let values = |values: Vec<f32>| Labels::Values {
+            width: values.len(),
+            values,
+        };
+        let class = Labels::Classes {
+            count: 2,
+            values: vec![sampled.labels[index].into()],
+        };
+        for (table, expected) in [
+            (&plane, values(vec![first - 0.5, second - 0.5])),
+            (&line, values(vec![first + second - 1.0])),
+            (&classes, class),
+        ] {
+            assert_eq!(table.gather_labels(&[index]), Some(expected));
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use data::privatised::{
-    Calibration, Format, Header, Labels, Mechanism, NoiseSeed, Privatised, Target, Transform,
-    Wanted, Writer, beside,
+    Calibration, Header, LabelEncoding, NoiseKind, NoiseSeed, Privatised, Transform, Wanted,
+    Writer, header_path,
 };
 use data::transform::Dct;
 use data::{DataError, NpyArray, npy};
@@ -15,7 +15,7 @@ use test_support::says;
 /// 3 of 4 coefficients of each of two channels, and two classes.
 fn header() -> Header {
     Header {
-        mechanism: Mechanism::Gaussian,
+        mechanism: NoiseKind::Gaussian,
         calibration: Calibration::Paper,
         epsilon: 0.1 + 0.2,
         delta: 1e-5,
@@ -26,7 +26,7 @@ fn header() -> Header {
             channels: 2,
             kept: Dct::new(2, 2, 3).unwrap().kept().to_vec(),
         },
-        labels: Labels::OneHot {
+        labels: LabelEncoding::OneHot {
             weight: 0.5,
             classes: 2,
         },
@@ -39,24 +39,19 @@ fn header() -> Header {
 
 fn plain(width: usize) -> Header {
     Header {
-        mechanism: Mechanism::Laplace,
+        mechanism: NoiseKind::Laplace,
         calibration: Calibration::Exact,
         delta: 0.0,
         transform: Transform::None,
-        labels: Labels::Dropped,
+        labels: LabelEncoding::Dropped,
         source_shape: None,
         width,
         ..header()
     }
 }
 
-const NPY: Target = Target {
-    format: Format::Npy,
-    replace: false,
-};
-
-fn write(path: &Path, header: &Header, values: &[f32], target: Target) -> Header {
-    let mut writer = Writer::create(path, header, target).unwrap();
+fn write(path: &Path, header: &Header, values: &[f32], replace: bool) -> Header {
+    let mut writer = Writer::create(path, header, replace).unwrap();
     for record in values.chunks_exact(header.width) {
         writer.push(record).unwrap();
     }
@@ -87,15 +82,8 @@ fn what_is_written_is_read_in_either_format() {
     let (keep, path) = folder();
     let values: Vec<f32> = (0_i16..24).map(|i| f32::from(i) * 1.1e-3 - 7.0).collect();
     for header in [header(), plain(8)] {
-        for (path, target) in [
-            (path.clone(), Target::default()),
-            (keep.path().join("noisy.npy"), NPY),
-        ] {
-            let target = Target {
-                replace: true,
-                ..target
-            };
-            let written = write(&path, &header, &values, target);
+        for path in [path.clone(), keep.path().join("noisy.npy")] {
+            let written = write(&path, &header, &values, true);
             assert_eq!(written.records, 3);
             let read = Privatised::load(&path).unwrap();
             assert_eq!((read.header.clone(), &read.values), (written, &values));
@@ -117,7 +105,7 @@ fn what_is_written_is_read_in_either_format() {
 #[test]
 fn the_file_is_a_safetensors_file() {
     let (_keep, path) = folder();
-    write(&path, &plain(2), &[1.0, 2.0, 3.0, 4.0], Target::default());
+    write(&path, &plain(2), &[1.0, 2.0, 3.0, 4.0], false);
     let bytes = fs::read(&path).unwrap();
     let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
     assert_eq!((length % 8, bytes[8]), (0, b'{'));
@@ -137,7 +125,7 @@ fn the_file_is_a_safetensors_file() {
 #[test]
 fn a_file_of_any_other_length_is_refused() {
     let (keep, path) = folder();
-    write(&path, &plain(2), &[1.0, 2.0, 3.0, 4.0], Target::default());
+    write(&path, &plain(2), &[1.0, 2.0, 3.0, 4.0], false);
     let whole = fs::read(&path).unwrap();
     let cut = keep.path().join("cut");
     for length in 0..whole.len() {
@@ -163,12 +151,8 @@ fn a_file_of_any_other_length_is_refused() {
 #[test]
 fn nothing_appears_before_a_writer_is_done() {
     let (keep, path) = folder();
-    for target in [Target::default(), NPY] {
-        let path = match target.format {
-            Format::Npy => path.with_extension("npy"),
-            Format::Safetensors => path.clone(),
-        };
-        let mut writer = Writer::create(&path, &plain(2), target).unwrap();
+    for path in [path.clone(), path.with_extension("npy")] {
+        let mut writer = Writer::create(&path, &plain(2), false).unwrap();
         writer.push(&[1.0, 2.0]).unwrap();
         // As after a kill at this moment: a part, and it is no file of records.
         let part = names(keep.path());
@@ -177,7 +161,7 @@ fn nothing_appears_before_a_writer_is_done() {
         assert!(Privatised::load(&keep.path().join(&part[0])).is_err());
         drop(writer);
         assert_eq!(names(keep.path()), [""; 0]);
-        let empty = Writer::create(&path, &plain(2), target).unwrap();
+        let empty = Writer::create(&path, &plain(2), false).unwrap();
         says(&empty.finish().unwrap_err(), &["is empty"]);
         assert_eq!(names(keep.path()), [""; 0]);
     }
@@ -187,25 +171,17 @@ fn nothing_appears_before_a_writer_is_done() {
 fn files_are_replaced_only_where_that_is_asked_for() {
     let (keep, path) = folder();
     let npy_path = keep.path().join("noisy.npy");
-    for (path, target) in [(&path, Target::default()), (&npy_path, NPY)] {
-        write(path, &plain(2), &[1.0, 2.0], target);
-        let error = Writer::create(path, &plain(2), target).err().unwrap();
+    for (path, late) in [(&path, path.clone()), (&npy_path, header_path(&npy_path))] {
+        write(path, &plain(2), &[1.0, 2.0], false);
+        let error = Writer::create(path, &plain(2), false).err().unwrap();
         says(&error, &["exists already", "--force"]);
-        // One that comes while another is written.
-        let replace = Target {
-            replace: true,
-            ..target
-        };
-        write(path, &plain(1), &[5.0, 6.0, 7.0], replace);
+        write(path, &plain(1), &[5.0, 6.0, 7.0], true);
         let read = Privatised::load(path).unwrap();
         assert_eq!(read.values, [5.0, 6.0, 7.0]);
         fs::remove_file(path).unwrap();
-        let late = match target.format {
-            Format::Safetensors => path.clone(),
-            Format::Npy => beside(path),
-        };
+        // One that comes while another is written.
         let _ = fs::remove_file(&late);
-        let mut writer = Writer::create(path, &plain(2), target).unwrap();
+        let mut writer = Writer::create(path, &plain(2), false).unwrap();
         writer.push(&[1.0, 2.0]).unwrap();
         fs::write(&late, "somebody else's").unwrap();
         says(&writer.finish().unwrap_err(), &["exists already"]);
@@ -217,7 +193,7 @@ fn files_are_replaced_only_where_that_is_asked_for() {
 #[test]
 fn records_and_names_that_do_not_fit_are_refused() {
     let (keep, path) = folder();
-    let mut writer = Writer::create(&path, &plain(2), Target::default()).unwrap();
+    let mut writer = Writer::create(&path, &plain(2), false).unwrap();
     says(
         &writer.push(&[1.0]).unwrap_err(),
         &["record 0", "expected 2", "found 1"],
@@ -229,19 +205,8 @@ fn records_and_names_that_do_not_fit_are_refused() {
             &["record 1", "finite"],
         );
     }
-    let create = |name: &str, target| Writer::create(&keep.path().join(name), &plain(2), target);
-    says(
-        &create("a.npy", Target::default()).err().unwrap(),
-        &["does not end in .npy"],
-    );
-    says(
-        &create("a.safetensors", NPY).err().unwrap(),
-        &["ends in .npy"],
-    );
-    says(
-        &create("none/a", Target::default()).err().unwrap(),
-        &["cannot write in the folder"],
-    );
+    let nowhere = Writer::create(&keep.path().join("none/a"), &plain(2), false);
+    says(&nowhere.err().unwrap(), &["cannot write in the folder"]);
 }
 
 /// A file with entries of the header replaced.
@@ -261,7 +226,7 @@ fn altered(path: &Path, from: &str, to: &str) -> PathBuf {
 #[test]
 fn entries_that_no_file_can_have_are_refused_by_name() {
     let (_keep, path) = folder();
-    write(&path, &header(), &[0.5; 16], Target::default());
+    write(&path, &header(), &[0.5; 16], false);
     let text = |key: &str, value: &str| format!("\"{key}\":\"{value}\"");
     for (key, from, to, words) in [
         ("version", "1", "2", "the only version that is known"),
@@ -337,7 +302,7 @@ fn entries_that_no_file_can_have_are_refused_by_name() {
 #[test]
 fn what_a_header_claims_is_held_against_the_file_first() {
     let (_keep, path) = folder();
-    write(&path, &plain(4), &[0.5; 16], Target::default());
+    write(&path, &plain(4), &[0.5; 16], false);
     let claims = |records: u64| {
         let path = altered(
             &path,
@@ -360,7 +325,7 @@ fn what_a_header_claims_is_held_against_the_file_first() {
 #[test]
 fn values_that_are_not_finite_are_refused_by_their_place() {
     let (_keep, path) = folder();
-    write(&path, &plain(2), &[1.0, 2.0, 3.0, 4.0], Target::default());
+    write(&path, &plain(2), &[1.0, 2.0, 3.0, 4.0], false);
     let mut bytes = fs::read(&path).unwrap();
     let last = bytes.len() - 4;
     bytes[last..].copy_from_slice(&f32::NAN.to_le_bytes());
@@ -372,7 +337,7 @@ fn values_that_are_not_finite_are_refused_by_their_place() {
 fn an_array_alone_or_of_another_size_is_no_privatised_file() {
     let (keep, _) = folder();
     let path = keep.path().join("noisy.npy");
-    write(&path, &plain(2), &[1.0, 2.0, 3.0, 4.0], NPY);
+    write(&path, &plain(2), &[1.0, 2.0, 3.0, 4.0], false);
     let array = NpyArray {
         rows: 1,
         width: Some(2),
@@ -390,10 +355,10 @@ fn an_array_alone_or_of_another_size_is_no_privatised_file() {
         &["noisy.npy: expected 144 bytes", "found 143"],
     );
     fs::write(&path, &whole).unwrap();
-    fs::write(beside(&path), "{\"somebody\": \"else\"}").unwrap();
+    fs::write(header_path(&path), "{\"somebody\": \"else\"}").unwrap();
     assert_eq!(Header::read(&path).unwrap(), None);
     says(&refused(&path), &["there is no header in"]);
-    fs::remove_file(beside(&path)).unwrap();
+    fs::remove_file(header_path(&path)).unwrap();
     assert_eq!(Header::read(&path).unwrap(), None);
 }
 
@@ -402,9 +367,10 @@ fn a_request_that_differs_is_refused_with_both_values() {
     let header = header();
     assert!(header.check_request("f", &Wanted::default()).is_ok());
     let same = Wanted {
-        mechanism: Some(Mechanism::Gaussian),
+        mechanism: Some(NoiseKind::Gaussian),
         epsilon: Some(header.epsilon),
-        transform: Some(header.transform.clone()),
+        keep: Some(3),
+        label_weight: Some(0.5),
         ..Wanted::default()
     };
     assert!(header.check_request("f", &same).is_ok());
@@ -417,13 +383,21 @@ fn a_request_that_differs_is_refused_with_both_values() {
         Wanted { epsilon, ..any() },
         &["noisy: epsilon: 0.3", "3.0 is asked for"],
     );
-    let mechanism = Some(Mechanism::Laplace);
+    let mechanism = Some(NoiseKind::Laplace);
     other(
         Wanted { mechanism, ..any() },
         &["\"gaussian\"", "\"laplace\" is asked for"],
     );
-    let transform = Some(Transform::None);
-    other(Wanted { transform, ..any() }, &["transform", "dct"]);
+    let keep = Some(2);
+    other(Wanted { keep, ..any() }, &["coefficients kept: 3, but 2"]);
+    let label_weight = Some(2.0);
+    other(
+        Wanted {
+            label_weight,
+            ..any()
+        },
+        &["label weight: 0.5, but 2.0"],
+    );
     let source_shape = Some([1, 28, 28]);
     other(
         Wanted {
@@ -452,14 +426,14 @@ proptest! {
             radius,
             noise_scale,
             labels: match classes {
-                0 => Labels::Dropped,
-                classes => Labels::OneHot { weight, classes },
+                0 => LabelEncoding::Dropped,
+                classes => LabelEncoding::OneHot { weight, classes },
             },
             noise_seed: if known { NoiseSeed::Insecure } else { NoiseSeed::Secret },
             width: 6 + classes,
             ..header()
         };
-        let written = write(&path, &given, &vec![0.25; 6 + classes], Target::default());
+        let written = write(&path, &given, &vec![0.25; 6 + classes], false);
         prop_assert_eq!(Header { records: 1, ..given }, written.clone());
         prop_assert_eq!(Privatised::load(&path).unwrap().header, written);
     }

@@ -22,11 +22,15 @@ fn five() -> GroupedTable {
     GroupedTable::new(names(2), features, labels, vec![1, 0, 1, 0, 0]).unwrap()
 }
 
+fn values(width: usize, values: &[f32]) -> Labels {
+    Labels::Values {
+        width,
+        values: values.to_vec(),
+    }
+}
+
 fn points() -> GroupedTable {
-    let labels = Labels::Values {
-        width: 2,
-        values: vec![0.0, 0.5, 1.0, 1.5],
-    };
+    let labels = values(2, &[0.0, 0.5, 1.0, 1.5]);
     GroupedTable::new(names(1), vec![7.0, 8.0], labels, vec![0, 1]).unwrap()
 }
 
@@ -37,8 +41,7 @@ fn accessors_agree() {
     assert_eq!(table.names(), ["x0", "x1"]);
     assert_eq!(table.row(3), Some(&[6.0, 7.0][..]));
     assert_eq!(table.gather(&[4, 0]), Some(vec![8.0, 9.0, 0.0, 1.0]));
-    assert_eq!(table.gather_classes(&[4, 2]), Some(vec![0, 1]));
-    assert_eq!(table.gather_values(&[4]), None);
+    assert_eq!(table.gather_labels(&[4, 2]), Some(classes(&[0, 1])));
     assert_eq!(table.group_sizes(), [3, 2]);
     assert_eq!(table.indices_by_group(), [vec![1, 3, 4], vec![0, 2]]);
     assert_eq!(
@@ -47,16 +50,15 @@ fn accessors_agree() {
     );
     let points = points();
     assert_eq!(
-        points.gather_values(&[1, 0]),
-        Some(vec![1.0, 1.5, 0.0, 0.5])
+        points.gather_labels(&[1, 0]),
+        Some(values(2, &[1.0, 1.5, 0.0, 0.5]))
     );
-    assert_eq!(points.gather_classes(&[0]), None);
     assert_eq!(points.indices_by_group_and_class(), None);
     for index in [5, usize::MAX / 2, usize::MAX] {
         assert_eq!(table.row(index), None);
         assert_eq!(table.gather(&[0, index]), None);
-        assert_eq!(table.gather_classes(&[index]), None);
-        assert_eq!(points.gather_values(&[index]), None);
+        assert_eq!(table.gather_labels(&[index]), None);
+        assert_eq!(points.gather_labels(&[index]), None);
     }
 }
 
@@ -70,8 +72,8 @@ fn records_can_be_selected() {
         (&[1, 0, 0][..], &classes(&[1, 1, 1]))
     );
     assert_eq!(
-        points().select(&[1, 0]).unwrap().gather_values(&[0]),
-        Some(vec![1.0, 1.5])
+        points().select(&[1, 0]).unwrap().labels(),
+        &values(2, &[1.0, 1.5, 0.0, 0.5])
     );
     let error = table.select(&[0, 5]).unwrap_err();
     assert!(error.to_string().contains("index 5 of 5 records"));

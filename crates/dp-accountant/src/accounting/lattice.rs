@@ -36,7 +36,7 @@ pub(crate) struct Focus {
 
 /// A run of losses between two lattice points, and the coordinates that have them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cell {
+pub(crate) struct Interval {
     pub index: i64,
     pub width: i64,
     pub from: f64,
@@ -162,7 +162,7 @@ pub(crate) fn cells(
     focus: &Focus,
     range: (f64, f64),
     shift: f64,
-    mut visit: impl FnMut(Cell),
+    mut visit: impl FnMut(Interval),
 ) {
     let h = focus.spacing;
     let (_, end) = pair.by_loss(range);
@@ -176,7 +176,7 @@ pub(crate) fn cells(
             let last = (pair.loss(end) / h - shift).ceil() as i64;
             width = width.min(last - index).max(1);
         }
-        visit(Cell {
+        visit(Interval {
             index,
             width,
             from,

@@ -7,7 +7,7 @@
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 /// Density of the standard normal distribution, `exp(-x^2 / 2) / sqrt(2 pi)`.
-pub fn density(x: f64) -> f64 {
+pub(crate) fn density(x: f64) -> f64 {
     (-0.5 * x * x).exp() / (2.0 * PI).sqrt()
 }
 
@@ -17,7 +17,7 @@ pub fn upper_tail(x: f64) -> f64 {
 }
 
 /// Natural logarithm of [`upper_tail`], accurate where the tail itself underflows.
-pub fn ln_upper_tail(x: f64) -> f64 {
+pub(crate) fn ln_upper_tail(x: f64) -> f64 {
     if x < -1.0 {
         (-upper_tail(-x)).ln_1p()
     } else if x < 6.0 {
@@ -48,7 +48,7 @@ pub fn upper_quantile(p: f64) -> f64 {
 }
 
 /// Mills ratio `P(X > x) / density(x)` for `x >= 0`.
-pub fn mills_ratio(x: f64) -> f64 {
+fn mills_ratio(x: f64) -> f64 {
     if x < 6.0 {
         upper_tail(x) / density(x)
     } else {

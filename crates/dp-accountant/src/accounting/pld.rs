@@ -14,7 +14,7 @@ use super::side::Side;
 use super::steps::{PLD, Sampling, Steps, alternatives};
 
 /// Smallest positive delta that is answered.
-pub const MIN_DELTA: f64 = 1e-200;
+const MIN_DELTA: f64 = 1e-200;
 
 /// How much finer the lattice of the lower bound is.
 const LOWER_REFINEMENT: f64 = 4.0;

@@ -66,7 +66,7 @@ pub fn replay<'r>(releases: impl IntoIterator<Item = &'r LedgerEntry>) -> Result
 ///
 /// Planned events are compared as they read after a way through a ledger's text, which may round a
 /// number's last digit.
-pub fn is_as_planned<'r>(
+pub(crate) fn is_as_planned<'r>(
     releases: impl IntoIterator<Item = &'r LedgerEntry>,
     planned: &[(Event, u64)],
 ) -> bool {
@@ -94,4 +94,34 @@ pub fn is_as_planned<'r>(
 pub(crate) fn as_read(event: &Event) -> Option<Event> {
     let text = serde_json::to_string(event).ok()?;
     serde_json::from_str(&text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_more_or_other_releases_are_not_as_planned() {
+        let [event, other] =
+            [2.0, 2.0 + 1e-9].map(|noise_multiplier| Event::Gaussian { noise_multiplier });
+        let planned = [(event.clone(), 2), (event.clone(), 1)];
+        type Case<'a> = (&'a [(&'a Event, u64)], &'a [(Event, u64)], bool);
+        let cases: [Case; 7] = [
+            (&[(&event, 3)], &planned, true),
+            (&[(&event, 1), (&event, 2)], &planned, true),
+            (&[(&event, 2)], &planned, false),
+            (&[(&event, 4)], &planned, false),
+            (&[(&event, 2), (&other, 1)], &planned, false),
+            (&[], &[], true),
+            (&[(&other, 0)], &[], false),
+        ];
+        for (made, planned, expected) in cases {
+            let release = |(event, count): &(&Event, u64)| {
+                let line = serde_json::json!({"event": event, "count": count, "neighbours": "replace_one"});
+                serde_json::from_value(line).unwrap()
+            };
+            let made: Vec<LedgerEntry> = made.iter().map(release).collect();
+            assert_eq!(is_as_planned(&made, planned), expected, "{made:?}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use super::error::{AccountingError, Result, check};
 use super::event::{Event, Sampler};
 
 /// The largest number of steps of one kind that is covered (counts are exact in `f64` below it).
-pub const MAX_STEPS: u64 = 1 << 52;
+pub(crate) const MAX_STEPS: u64 = 1 << 52;
 
 /// The name of the accountant that adds up Renyi divergences.
 pub(crate) const RENYI: &str = "rdp";

@@ -9,7 +9,7 @@ use crate::DpError;
 /// record within its group: the k-end relation of "Learning with differentially private sliced
 /// Wasserstein gradients", definition 2.1. Each group j is sampled at its own rate n'_j / n_j, without
 /// replacement, afresh at each call and independently of the other groups; a record of any group is
-/// sampled with probability at most [`rate_upper`](Self::rate_upper).
+/// sampled with probability at most the largest of these rates.
 ///
 /// What [`FixedSizeSampler`] says about the generator holds here too.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,12 +72,6 @@ impl GroupSampler {
     /// The number of records in all groups.
     pub fn records(&self) -> usize {
         self.samplers.iter().map(FixedSizeSampler::records).sum()
-    }
-
-    /// The largest probability over records of being in a batch, max over j of n'_j / n_j.
-    pub fn rate_upper(&self) -> f64 {
-        let rates = self.samplers.iter().map(FixedSizeSampler::rate);
-        rates.fold(0.0, f64::max)
     }
 
     /// Draws a batch: for each group, distinct record indices of that group, in the order in which the

@@ -62,10 +62,10 @@ fn an_epoch_costs_one_release() {
             assert_eq!(checked.epsilon_upper(), expected);
             let rdp = RdpAccountant.epsilon(&checked.event(), 1e-5).unwrap();
             assert_eq!(rdp, RdpAccountant.epsilon(&all, 1e-5).unwrap());
-            let beside = plan
+            let counted = plan
                 .clone()
                 .and("counts", ReleaseNoise::Laplace { epsilon: 0.1 });
-            assert!(beside.check().unwrap().epsilon_upper() > expected);
+            assert!(counted.check().unwrap().epsilon_upper() > expected);
             let refused = plan.correlated(2).check().unwrap_err().to_string();
             assert!(refused.contains("does not shuffle"), "{refused}");
         }

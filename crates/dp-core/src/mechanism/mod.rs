@@ -42,5 +42,5 @@ pub use gradient::{ParameterGradient, ReleasedGradient};
 pub use names::NameCounts;
 pub use noise::{NoiseSource, NoiseState};
 pub use releaser::Releaser;
-pub use sensitivity::{F32_SLACK, Sensitivity};
+pub use sensitivity::Sensitivity;
 pub use vector::{Noisy, SensitiveVector};

@@ -310,7 +310,7 @@ mod tests {
             let mut source = NoiseSource::insecure(5);
             (1..=6)
                 .map(|step| {
-                    // Other noise of the same key, drawn and not released: it moves nothing.
+                    // Other noise of the same key, sampled and not released: it moves nothing.
                     let _ = source.standard_normal(3);
                     let sum = source.correlated_normal(inverse, 4);
                     assert_eq!(sum[..2], source.correlated_normal(inverse, 2));

@@ -152,7 +152,7 @@ impl Releaser {
     ///
     /// # Errors
     ///
-    /// [`DpError::UnplannedDraw`], [`DpError::ForeignDraw`] and [`DpError::StaleDraw`] for a gradient that is
+    /// [`DpError::ForeignDraw`] and [`DpError::StaleDraw`] for a gradient that is
     /// not of this releaser's last draw, [`DpError::BeyondPlan`] behind the last step,
     /// [`DpError::NotFinite`] for a gradient with a NaN or an infinity, and [`DpError::Ledger`] where the
     /// ledger cannot be written. Nothing was released then; a gradient that is refused is not in the
@@ -335,7 +335,7 @@ impl Releaser {
     }
 
     fn check_draw(&self, draw: &Draw) -> Result<(), DpError> {
-        let made = draw.made().ok_or(DpError::UnplannedDraw)?;
+        let made = draw.made();
         if made.run != self.run {
             return Err(DpError::ForeignDraw {
                 sampled: made.run,

@@ -10,11 +10,11 @@ pub struct Sensitivity {
 
 /// Clipping is done in `f32` and can exceed its bound by a few units in the last place; every
 /// sensitivity is raised by this factor to cover it.
-pub const F32_SLACK: f64 = 1.0 + 1e-5;
+const F32_SLACK: f64 = 1.0 + 1e-5;
 
 impl Sensitivity {
     /// A bound `l2_upper > 0`, finite, proved for exact arithmetic; it is raised by
-    /// [`F32_SLACK`].
+    /// a factor of `1 + 1e-5`, for clipping in `f32`.
     ///
     /// # Errors
     ///

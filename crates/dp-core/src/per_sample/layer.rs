@@ -37,7 +37,7 @@ pub struct Needs {
 
 /// What a layer is to its neighbours, whose host kernels may take its work over.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum FusionHint {
+pub(crate) enum FusionHint {
     /// Nothing that a neighbour could take over.
     Other,
     /// `y = x` for `x > 0`, else `slope x`.
@@ -59,7 +59,7 @@ pub enum FusionHint {
 /// A layer treats records independently: row `i` of the output depends on row `i` of the input
 /// alone. A layer that mixes records (batch normalisation) has no per-record gradient and must not
 /// implement this trait.
-pub trait Layer {
+pub(crate) trait Layer {
     /// The layer's name, for errors.
     fn name(&self) -> &'static str;
 

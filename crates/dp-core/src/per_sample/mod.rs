@@ -6,11 +6,9 @@
 //! the cotangents at its output. The weighted sum `sum_i J_i^T w_i` then costs one more
 //! weight-gradient pass, so the per-record gradients of a batch never exist together.
 //!
-//! [`Layer`] is the tensor form, for every backend; [`HostLayer`] is the same mathematics on
-//! groups of eight lanes of records, for the CPU. [`Stack`] and [`HostStack`] run them in sequence.
-//!
-//! [`nn::Chain`] makes a stack of the layers of `burn::nn`. [`Reference`] forms the gradients of any module one
-//! record at a time, by autodiff: slow, obvious, and what every layer is tested against.
+//! [`Stack`] runs layers on tensors of every backend; [`HostStack`] is the same mathematics on groups of eight
+//! lanes of records, for the CPU. [`nn::Chain`] makes a stack of the layers of `burn::nn`. [`Reference`] forms the
+//! gradients of any module one record at a time, by autodiff: slow, obvious, and what every layer is tested against.
 //!
 //! ```
 //! use burn::nn::LinearConfig;
@@ -43,11 +41,10 @@ mod stack;
 
 pub use clip::{GRAM_ROUNDING, JacobianClip, norm_clip_weight, norm_clip_weights};
 pub use device::finite_rows;
-pub use host::{
-    Buffer, HostActivations, HostLayer, HostPullBack, HostStack, LANES, Lanes8, SavedActivations,
-    Wide8,
-};
-pub use layer::{FusionHint, Layer, Needs, ParameterSlot};
+pub(crate) use host::{Buffer, HostLayer, Lanes8, SavedActivations, Wide8};
+pub use host::{HostActivations, HostPullBack, HostStack, LANES};
+pub(crate) use layer::{FusionHint, Layer};
+pub use layer::{Needs, ParameterSlot};
 pub use reference::{Reference, Rows, parameters_of, refuse_mixing};
 pub use rounding::Rounding;
 pub use stack::{Activations, PullBack, Stack};

@@ -83,7 +83,7 @@ impl ModuleVisitor for Search {
     }
 }
 
-/// Per-record gradients of any module, by autodiff: the engine for what has no [`Layer`](super::Layer), and what
+/// Per-record gradients of any module, by autodiff: the engine for what has no layer of [`nn::Chain`](super::nn::Chain), and what
 /// every layer is tested against.
 ///
 /// The function that is differentiated runs once for each scalar, since burn keeps no graph for a second

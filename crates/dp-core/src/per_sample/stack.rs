@@ -1,6 +1,6 @@
 //! Layers in sequence, on any backend.
 
-use std::ops::Deref;
+use std::marker::PhantomData;
 
 use burn::tensor::Tensor;
 
@@ -9,25 +9,9 @@ use crate::DpError;
 
 /// Layers applied one after the other.
 pub struct Stack<'a> {
-    layers: Vec<Held<'a>>,
-}
-
-/// A layer of a stack. What is owned borrows nothing, so that dropping a stack is no use of a model: its last
-/// use is the last call.
-enum Held<'a> {
-    Borrowed(&'a dyn Layer),
-    Owned(Box<dyn Layer>),
-}
-
-impl<'a> Deref for Held<'a> {
-    type Target = dyn Layer + 'a;
-
-    fn deref(&self) -> &Self::Target {
-        match self {
-            Self::Borrowed(layer) => *layer,
-            Self::Owned(layer) => layer.as_ref(),
-        }
-    }
+    /// They borrow nothing, so that dropping a stack is no use of a model: its last use is the last call.
+    layers: Vec<Box<dyn Layer>>,
+    model: PhantomData<&'a ()>,
 }
 
 /// What a forward pass keeps: the input, then the output of each layer.
@@ -57,19 +41,11 @@ pub struct PullBack {
     deltas: Vec<Option<Tensor<3>>>,
 }
 
-impl<'a> Stack<'a> {
+impl Stack<'_> {
     /// A stack of `layers`, first to last.
-    pub fn new(layers: Vec<&'a dyn Layer>) -> Self {
-        Self {
-            layers: layers.into_iter().map(Held::Borrowed).collect(),
-        }
-    }
-
-    /// A stack that owns its `layers`, first to last.
-    pub fn owning(layers: Vec<Box<dyn Layer>>) -> Self {
-        Self {
-            layers: layers.into_iter().map(Held::Owned).collect(),
-        }
+    pub(super) fn new(layers: Vec<Box<dyn Layer>>) -> Self {
+        let model = PhantomData;
+        Self { layers, model }
     }
 
     /// All parameters, layer by layer.

@@ -18,7 +18,7 @@ use crate::DpError;
 /// **Secret**: which records were sampled, and with Poisson sampling how many.
 #[derive(Debug)]
 pub struct Draw {
-    made: Option<Made>,
+    made: Made,
     groups: Vec<Vec<usize>>,
     expected: Vec<f64>,
 }
@@ -37,29 +37,9 @@ pub(crate) struct Made {
 impl Draw {
     pub(crate) fn new(made: Made, groups: Vec<Vec<usize>>, expected: Vec<f64>) -> Self {
         Self {
-            made: Some(made),
+            made,
             groups,
             expected,
-        }
-    }
-
-    /// A draw that no plan made, for audits and tests of gradients: nothing is ever released for it. Its
-    /// groups are the records `0..sizes[0]`, and so on.
-    ///
-    /// ```
-    /// let draw = dp_core::sampling::Draw::unplanned(&[2, 3]);
-    /// assert_eq!(draw.groups(), [vec![0, 1], vec![2, 3, 4]]);
-    /// ```
-    pub fn unplanned(sizes: &[usize]) -> Self {
-        let mut next = 0;
-        let group = |&size: &usize| {
-            next += size;
-            (next - size..next).collect()
-        };
-        Self {
-            made: None,
-            groups: sizes.iter().map(group).collect(),
-            expected: sizes.iter().map(|&size| size as f64).collect(),
         }
     }
 
@@ -94,12 +74,12 @@ impl Draw {
         self.len() == 0
     }
 
-    /// The step that it was sampled for, from 1; none where no plan drew it.
-    pub fn step(&self) -> Option<u64> {
-        self.made.map(|made| made.step)
+    /// The step that it was sampled for, from 1.
+    pub fn step(&self) -> u64 {
+        self.made.step
     }
 
-    pub(crate) fn made(&self) -> Option<Made> {
+    pub(crate) fn made(&self) -> Made {
         self.made
     }
 

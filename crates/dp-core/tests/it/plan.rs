@@ -126,7 +126,7 @@ fn a_run_as_planned_releases_all_of_it_and_costs_what_was_planned() {
         assert!(run.releaser.plan().epsilon_upper() <= 2.0);
         for step in 1..=2 {
             let draw = run.releaser.draw().unwrap();
-            assert_eq!(draw.step(), Some(step));
+            assert_eq!(draw.step(), step);
             assert_eq!(draw.indices(), draw.groups().concat());
             assert_eq!(draw.len(), draw.sizes().iter().sum::<usize>());
             assert_eq!(draw.expected_sizes(), sampler.expected_sizes());
@@ -217,13 +217,6 @@ fn a_draw_of_another_plan_is_refused() {
         run.release(foreign)
     });
     names(&message, &["is of releaser", "this is releaser"]);
-}
-
-#[test]
-fn a_draw_that_no_plan_made_is_refused() {
-    let mut run = Run::of(fixed());
-    let message = run.refused(|run| run.release(bounded(&[50], Draw::unplanned(&[50]))?));
-    names(&message, &["made by no plan"]);
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Run {
         }
     }
 
-    /// The records of a step that is made, with what `between` does after they were drawn, and what it releases.
+    /// The records of a step that is made, with what `between` does after they were sampled, and what it releases.
     fn step_with(&mut self, between: impl FnOnce(&mut Self)) -> (Vec<usize>, Vec<f64>) {
         let draw = self.releaser.draw().unwrap();
         between(self);
@@ -137,7 +137,7 @@ fn an_epoch_that_does_not_go_on_is_counted_again() {
                 }
             }
         }
-        // Noise that takes the place of what a batch was drawn with.
+        // Noise that takes the place of what a batch was sampled with.
         other.releaser.at_step(stop).unwrap();
         let (batch, _) = other.step_with(|run| *run.releaser.noise() = NoiseSource::resume(&state));
         assert_eq!(other.lines(), 1);

@@ -13,7 +13,7 @@ use model::layers::{Window, conv2d, halve, linear};
 use rand::Rng;
 
 use crate::EvaluateError;
-use crate::supervised::Network;
+use crate::supervised::LayeredClassifier;
 
 /// Width of the penultimate layer, whose activations are the features.
 pub(super) const FEATURES: usize = 84;
@@ -112,7 +112,7 @@ impl LeNet {
     }
 }
 
-impl Network for LeNet {
+impl LayeredClassifier for LeNet {
     fn stack(&self) -> Result<Stack<'_>, DpError> {
         self.features().linear(&self.fc3).build()
     }

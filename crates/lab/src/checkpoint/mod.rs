@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use identity::Identity;
 pub use reporting::checksum::hex;
-pub use restored::Checkpoint;
+pub use restored::RestoredCheckpoint;
 
 use crate::backend::Backend;
 use crate::diagnostic::Failure;
@@ -165,7 +165,7 @@ impl Checkpoints {
         here: &Identity,
         backend: Backend,
         noise: Option<&mut NoiseSource>,
-    ) -> Result<Option<Checkpoint>, Failure> {
+    ) -> Result<Option<RestoredCheckpoint>, Failure> {
         let Some(mut checkpoint) = self.last()? else {
             return Ok(None);
         };
@@ -180,7 +180,7 @@ impl Checkpoints {
     }
 
     /// The last checkpoint, checked against its checksums; none in a run that has not come so far.
-    fn last(&self) -> Result<Option<Checkpoint>, Failure> {
+    fn last(&self) -> Result<Option<RestoredCheckpoint>, Failure> {
         let Some(&step) = self.steps().last() else {
             return Ok(None);
         };
@@ -223,7 +223,7 @@ impl Checkpoints {
                     .map_err(|e| refused(&path, &format!("{NOISE} cannot be read: {e}")))?,
             ),
         };
-        Ok(Some(Checkpoint {
+        Ok(Some(RestoredCheckpoint {
             step,
             identity: manifest.identity,
             path,

@@ -14,7 +14,7 @@ use crate::diagnostic::Failure;
 
 /// A checkpoint that was read back and checked.
 #[derive(Debug)]
-pub struct Checkpoint {
+pub struct RestoredCheckpoint {
     /// Steps done.
     pub step: u64,
     /// What it belongs to.
@@ -37,7 +37,7 @@ pub(super) enum StoredNoise {
     Key(NoiseState),
 }
 
-impl Checkpoint {
+impl RestoredCheckpoint {
     /// The contents of one file.
     ///
     /// # Errors

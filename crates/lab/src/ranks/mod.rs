@@ -147,8 +147,8 @@ impl Crew {
                 Err(error) => self.end(Err(Failure::failed(error))),
             },
             (Ok(()), _) => {
-                let told = self.carrier.gather(Vec::new()).map_err(Failure::failed);
-                told.and_then(|_| self.scattered(Vec::new()))
+                let gathered = self.carrier.gather(Vec::new()).map_err(Failure::failed);
+                gathered.and_then(|_| self.scattered(Vec::new()))
             }
             (Err(failure), 0) => {
                 failure.report();

@@ -48,14 +48,20 @@ pub(super) struct Mpi {
 struct Wait<'a> {
     mpi: &'a Mpi,
     start: Instant,
-    told: Option<Instant>,
+    interrupted_at: Option<Instant>,
 }
 
 impl Wait<'_> {
     /// Waits a little longer for these ranks.
     fn longer(&mut self, ranks: Vec<usize>) -> Result<(), RankError> {
         let asked = self.mpi.interrupt.asked();
-        if asked && self.told.get_or_insert_with(Instant::now).elapsed() > LAST {
+        if asked
+            && self
+                .interrupted_at
+                .get_or_insert_with(Instant::now)
+                .elapsed()
+                > LAST
+        {
             return Err(RankError::Ended { ranks });
         }
         let seconds = self.mpi.patience;
@@ -109,7 +115,7 @@ impl Mpi {
         Wait {
             mpi: self,
             start: Instant::now(),
-            told: None,
+            interrupted_at: None,
         }
     }
 

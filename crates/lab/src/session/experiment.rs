@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{Arguments, Session, Used, Wording};
 use crate::backend::Chosen;
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::RestoredCheckpoint;
 use crate::diagnostic::Failure;
 use crate::interrupt::Interrupt;
 use crate::ranks::{Crew, one_process};
@@ -92,7 +92,7 @@ pub trait RunState {
     /// # Errors
     ///
     /// [`Failure::BadInput`] names a file that is missing or damaged.
-    fn restore(&mut self, checkpoint: &Checkpoint, ledger: &Ledger) -> Result<(), Failure>;
+    fn restore(&mut self, checkpoint: &RestoredCheckpoint, ledger: &Ledger) -> Result<(), Failure>;
 
     /// What draws and adds noise; none without privacy.
     fn releaser(&mut self) -> Option<&mut Releaser>;

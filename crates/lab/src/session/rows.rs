@@ -2,7 +2,7 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use data::{GroupedTable, Labels};
-use private_training::{Batch, Network};
+use private_training::{Batch, HostTargets, Network};
 
 use super::training::floats_to_bytes;
 use super::training_run::RunRecords;
@@ -30,16 +30,14 @@ pub fn host(rows: Tensor<2>) -> Vec<f32> {
 /// [`Failure::Failed`] where the rows are not as many.
 pub fn batch(
     rows: Vec<f32>,
-    targets: Vec<f32>,
+    targets: HostTargets<'_>,
     sizes: &[usize],
     device: &Device,
 ) -> Result<Batch<2>, Failure> {
-    let records = sizes.iter().sum::<usize>().max(1);
-    let of = |values: Vec<f32>| {
-        let width = values.len() / records;
-        tensor(values, width, device)
-    };
-    Batch::new(of(rows), of(targets), sizes).map_err(Failure::failed)
+    let records = sizes.iter().sum::<usize>();
+    let width = rows.len() / records.max(1);
+    let rows = tensor(rows, width, device);
+    Batch::new(rows, targets.on(records, device), sizes).map_err(Failure::failed)
 }
 
 /// Tables of private and public records, with labels or values as targets.
@@ -65,7 +63,7 @@ impl<N> RunRecords<N> for Tables {
     }
 
     fn bytes(&self) -> Result<Vec<u8>, Failure> {
-        table_bytes(&self.private)
+        Ok(table_bytes(&self.private))
     }
 
     fn keep(&mut self, rank: usize, ranks: usize) -> Result<(), Failure> {
@@ -91,38 +89,30 @@ pub fn table_batch(
 ) -> Result<Batch<2>, Failure> {
     let (indices, sizes) = (sampled.concat(), sampled.iter().map(Vec::len));
     let rows = table.gather(&indices).ok_or_else(outside)?;
-    let targets = table_targets(table, &indices)?;
-    batch(rows, targets, &sizes.collect::<Vec<_>>(), device)
+    let labels = table.gather_labels(&indices).ok_or_else(outside)?;
+    let sizes: Vec<usize> = sizes.collect();
+    batch(rows, table_targets(&labels), &sizes, device)
 }
 
-/// The labels or values of some records of a table, in rows.
-///
-/// # Errors
-///
-/// As [`table_batch`].
-pub fn table_targets(table: &GroupedTable, indices: &[usize]) -> Result<Vec<f32>, Failure> {
-    let classes = |classes: Vec<usize>| classes.into_iter().map(|class| class as f32).collect();
-    match table.labels() {
-        Labels::Classes { .. } => table.gather_classes(indices).map(classes),
-        Labels::Values { .. } => table.gather_values(indices),
+/// Labels or values of a table, for losses.
+pub fn table_targets(labels: &Labels) -> HostTargets<'_> {
+    match labels {
+        Labels::Classes { values, .. } => HostTargets::Classes(values),
+        Labels::Values { values, .. } => HostTargets::Values(values),
     }
-    .ok_or_else(outside)
 }
 
 /// All of a table but the names of its columns, as bytes.
-///
-/// # Errors
-///
-/// As [`table_batch`].
-pub fn table_bytes(table: &GroupedTable) -> Result<Vec<u8>, Failure> {
+pub fn table_bytes(table: &GroupedTable) -> Vec<u8> {
     let mut bytes = floats_to_bytes(table.features());
-    bytes.extend(floats_to_bytes(&table_targets(table, &all(table))?));
+    bytes.extend(match table.labels() {
+        Labels::Classes { values, .. } => {
+            floats_to_bytes(&values.iter().map(|&x| x as f32).collect::<Vec<_>>())
+        }
+        Labels::Values { values, .. } => floats_to_bytes(values),
+    });
     bytes.extend(table.groups());
-    Ok(bytes)
-}
-
-fn all(table: &GroupedTable) -> Vec<usize> {
-    (0..table.len()).collect()
+    bytes
 }
 
 fn outside() -> Failure {
@@ -157,15 +147,17 @@ impl Predictions {
         all
     }
 
-    /// The share of records of a table whose label of 0 or 1 an output above `boundary` predicts.
+    /// The share of records of a table whose class, 0 or 1, an output above `boundary` predicts.
     ///
     /// # Errors
     ///
-    /// As [`table_batch`].
+    /// [`Failure::Failed`] for a table without classes.
     pub fn accuracy(&self, boundary: f32, table: &GroupedTable) -> Result<f64, Failure> {
-        let labels = table_targets(table, &all(table))?;
-        let pairs = self.outputs.iter().zip(&labels);
-        let right = pairs.filter(|&(&output, &label)| (output > boundary) == (label > 0.5));
-        Ok(right.count() as f64 / labels.len() as f64)
+        let Labels::Classes { values, .. } = table.labels() else {
+            return Err(Failure::failed("a table without classes has no accuracy"));
+        };
+        let pairs = self.outputs.iter().zip(values);
+        let right = pairs.filter(|&(&output, &label)| (output > boundary) == (label == 1));
+        Ok(right.count() as f64 / values.len() as f64)
     }
 }

@@ -7,13 +7,11 @@ use dp_core::decimal::upper;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, Releaser};
 use dp_core::plan::TrainingPlan;
-use private_training::{
-    Batch, Checkpoint as Stored, GroupSizes, Network, Step, StepLosses, Training,
-};
+use private_training::{Batch, Checkpoint, GroupSizes, Network, Step, StepLosses, Training};
 use rand_chacha::ChaCha20Rng;
 
 use super::{RunState, refused_plan};
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::RestoredCheckpoint;
 use crate::diagnostic::Failure;
 use crate::run_folder::RunFolder;
 
@@ -173,8 +171,8 @@ impl<M: Module> RunState for Training<M> {
         Ok(BTreeMap::from([(TRAINING.to_string(), bytes)]))
     }
 
-    fn restore(&mut self, checkpoint: &Checkpoint, ledger: &Ledger) -> Result<(), Failure> {
-        Stored::from_bytes(checkpoint.file(TRAINING)?)
+    fn restore(&mut self, checkpoint: &RestoredCheckpoint, ledger: &Ledger) -> Result<(), Failure> {
+        Checkpoint::from_bytes(checkpoint.file(TRAINING)?)
             .and_then(|stored| Training::restore(self, &stored, ledger))
             .map_err(|e| checkpoint.damaged(&e))
     }

@@ -138,7 +138,7 @@ macro_rules! parts {
             $crate::basics!(self.$($settings).+)
         }
 
-        fn parts(&self) -> (&Self::Records, &::private_training::Training<Self::Network>) {
+        fn parts(&self) -> (&Self::Records, &::private_training::Training<Self::Model>) {
             (&self.$records, &self.$training)
         }
 
@@ -146,7 +146,7 @@ macro_rules! parts {
             &mut self,
         ) -> (
             &mut Self::Records,
-            &mut ::private_training::Training<Self::Network>,
+            &mut ::private_training::Training<Self::Model>,
         ) {
             (&mut self.$records, &mut self.$training)
         }
@@ -173,9 +173,9 @@ pub trait TrainingRun: Sized {
     /// Its settings, with the flags that they come from.
     type Settings: Settings;
     /// What is trained.
-    type Network: Network<2>;
+    type Model: Network<2>;
     /// What it reads.
-    type Records: RunRecords<Self::Network>;
+    type Records: RunRecords<Self::Model>;
 
     /// As that of [`Experiment`].
     fn instead(
@@ -199,10 +199,10 @@ pub trait TrainingRun: Sized {
     fn basics(&self) -> Basics;
 
     /// Its records and its training.
-    fn parts(&self) -> (&Self::Records, &Training<Self::Network>);
+    fn parts(&self) -> (&Self::Records, &Training<Self::Model>);
 
     /// The same, for a step.
-    fn parts_mut(&mut self) -> (&mut Self::Records, &mut Training<Self::Network>);
+    fn parts_mut(&mut self) -> (&mut Self::Records, &mut Training<Self::Model>);
 
     /// The plan; none without privacy.
     fn plan(&self) -> Option<&CheckedPlan> {
@@ -279,7 +279,7 @@ pub trait TrainingRun: Sized {
     /// # Errors
     ///
     /// [`Failure::Failed`].
-    fn scored(&self) -> Result<Self::Network, Failure> {
+    fn scored(&self) -> Result<Self::Model, Failure> {
         self.parts().1.averaged().map_err(Failure::failed)
     }
 

@@ -10,7 +10,7 @@ mod points;
 
 pub use dcgan::Dcgan;
 pub use images::ImageGenerator;
-pub use points::Generator;
+pub use points::MlpGenerator;
 
 use private_training::TrainingError;
 

@@ -12,7 +12,7 @@ use crate::layers::linear;
 /// Noise to points: linear to 256, ReLU, linear to 512, batch normalisation, ReLU, linear to 256,
 /// ReLU, linear to the output.
 #[derive(Module, Debug)]
-pub struct Generator {
+pub struct MlpGenerator {
     first: Linear,
     second: Linear,
     moments: Moments,
@@ -21,7 +21,7 @@ pub struct Generator {
     inputs: usize,
 }
 
-impl Generator {
+impl MlpGenerator {
     /// He initialisation from `rng`.
     pub fn new(inputs: usize, outputs: usize, rng: &mut impl Rng, device: &Device) -> Self {
         Self {

@@ -105,7 +105,7 @@ fn on_cpu<S: LatentSpace + ?Sized>(space: &S, device: &Device) -> Option<HostSpa
 
 /// How a latent space is trained on public images.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Training {
+pub struct LatentTraining {
     /// Passes over the public images.
     pub epochs: usize,
     /// Images in a batch.
@@ -136,7 +136,7 @@ pub struct TrainingState {
     pub optimizer: Vec<u8>,
 }
 
-impl Training {
+impl LatentTraining {
     /// Trains `space` to rebuild `count` public images by the binary cross-entropy of its pixels.
     ///
     /// - `space`: on a device with autodiff, which computes;

@@ -17,12 +17,12 @@ struct Edge {
 
 /// A network with residual edges: edge `e` and its reverse `e ^ 1`.
 #[derive(Default)]
-struct Network {
+struct ResidualGraph {
     edges: Vec<Edge>,
     from: Vec<Vec<usize>>,
 }
 
-impl Network {
+impl ResidualGraph {
     fn new(nodes: usize) -> Self {
         Self {
             edges: Vec::new(),
@@ -107,7 +107,7 @@ pub(super) fn couplings(
 ) -> [Vec<f64>; 2] {
     let b = centres.len();
     let (source, sink) = (3 * b, 3 * b + 1);
-    let mut network = Network::new(3 * b + 2);
+    let mut network = ResidualGraph::new(3 * b + 2);
     let mut edges = [vec![0; b * b], vec![0; b * b]];
     for i in 0..b {
         network.add(source, i, histograms[0][i], 0.0);

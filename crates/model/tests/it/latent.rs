@@ -3,7 +3,7 @@
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use model::latent::{
-    DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, Training, TrainingState,
+    DcganAutoencoder, ImageShape, LatentSpace, LatentTraining, SmallAutoencoder, TrainingState,
 };
 use private_training::TrainingError;
 use private_training::weights::{from_host, to_host};
@@ -31,7 +31,7 @@ fn four_images_come_back() {
     let device = Device::flex();
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let space = SmallAutoencoder::new(SMALL, 8, &mut rng, &device.clone().autodiff());
-    let training = Training {
+    let training = LatentTraining {
         epochs: 60,
         batch: 4,
         learning_rate: 2e-3,
@@ -82,7 +82,7 @@ fn four_images_come_back() {
 #[test]
 fn a_stopped_training_goes_on_to_the_same_weights() {
     fn check<M: LatentSpace + Module>(fresh: impl Fn(&mut ChaCha20Rng) -> M) {
-        let training = Training {
+        let training = LatentTraining {
             epochs: 3,
             batch: 2,
             learning_rate: 2e-3,
@@ -150,7 +150,7 @@ fn the_larger_one_comes_back_from_its_weights() {
     let device = Device::flex();
     let autodiff = device.clone().autodiff();
     let mut rng = ChaCha20Rng::seed_from_u64(3);
-    let training = Training {
+    let training = LatentTraining {
         epochs: 1,
         batch: 2,
         learning_rate: 1e-2,

@@ -101,7 +101,7 @@ impl Case {
         let (model, batch) = self.on(&Device::flex().autodiff());
         let engine = Reference::new(&model).expect("a model that mixes no records");
         assert_eq!(engine.parameters(), model.parameters());
-        let mut latents = host(model.encode(batch.targets().clone()));
+        let mut latents = host(model.encode(batch.targets().values()));
         if mode.is_some() {
             for row in latents.chunks_exact_mut(LATENT) {
                 let scale = (ACTIVATION / dot(row, row).sqrt()).min(1.0);
@@ -114,7 +114,7 @@ impl Case {
         for i in 0..n {
             let rows = engine.rows(|model| {
                 let forward = model.forward(batch.inputs().clone().narrow(0, i, 1));
-                let (z, x) = (forward.output, batch.targets().clone().narrow(0, i, 1));
+                let (z, x) = (forward.output, batch.targets().values().narrow(0, i, 1));
                 let soft = z.clone().abs().neg().exp().log1p();
                 let loss = (z.clone().clamp_min(0.0) - z * x + soft).sum();
                 let latent = forward.activations[0].clone().reshape([LATENT]);

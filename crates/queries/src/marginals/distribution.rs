@@ -71,7 +71,7 @@ impl PiecewiseUniform {
     ///
     /// Inside a bin the quantile function is linear, so its integral over a stretch of a cell is the
     /// length of the stretch times the value at its middle.
-    fn add_cells(&self, cells: &mut [impl Cell]) {
+    fn add_cells(&self, cells: &mut [impl Accumulate]) {
         let n = cells.len() as f64;
         for piece in &self.pieces {
             let (start, end) = (piece.from * n, piece.to * n);
@@ -101,17 +101,17 @@ impl PiecewiseUniform {
 }
 
 /// What cells are written in.
-trait Cell {
+trait Accumulate {
     fn add(&mut self, value: f64);
 }
 
-impl Cell for f64 {
+impl Accumulate for f64 {
     fn add(&mut self, value: f64) {
         *self += value;
     }
 }
 
-impl Cell for f32 {
+impl Accumulate for f32 {
     fn add(&mut self, value: f64) {
         *self += value as f32;
     }

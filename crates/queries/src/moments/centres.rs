@@ -1,4 +1,4 @@
-//! Centres of cells: a partition of latent space that is a function of what was released before.
+//! Centres of components: a partition of latent space that is a function of what was released before.
 
 use rand::RngExt;
 use rayon::prelude::*;
@@ -8,15 +8,15 @@ const ROUNDS: usize = 20;
 /// Latents of a class that centres are found from, at most.
 const MOST: usize = 5_000;
 
-/// The centres of the cells of each class.
+/// The centres of the components of each class.
 pub(super) struct Centres {
-    /// `[count, d]` in rows, of each class; none where a class is one cell.
+    /// `[count, d]` in rows, of each class; none where a class is one component.
     centres: Vec<Vec<f32>>,
     count: usize,
 }
 
 impl Centres {
-    /// `count` cells of each class, around the means that Lloyd's algorithm finds (k-means++ at the start).
+    /// `count` components of each class, around the means that Lloyd's algorithm finds (k-means++ at the start).
     ///
     /// - `public`: public latents of each class, `[n, d]` in rows.
     pub(super) fn around(
@@ -34,12 +34,12 @@ impl Centres {
         }
     }
 
-    /// Cells of a class.
+    /// Components of a class.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The cell of a latent.
+    /// The component of a latent.
     pub(super) fn place(&self, class: usize, row: &[f32]) -> usize {
         match &self.centres[..] {
             [] => 0,
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clusters_are_found_and_every_row_has_its_cell() {
+    fn clusters_are_found_and_every_row_has_its_component() {
         let rng = &mut ChaCha20Rng::seed_from_u64(1);
         let rows = |at: [f32; 2]| {
             let near = move |i: usize| [at[0] + 0.001 * i as f32, at[1]];
@@ -119,11 +119,11 @@ mod tests {
         };
         let places = [[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0]];
         let public: Vec<f32> = places.into_iter().flat_map(rows).collect();
-        let cells = Centres::around(&[public.clone(), public], 3, 2, rng);
-        let mut found = places.map(|at| cells.place(1, &at));
+        let components = Centres::around(&[public.clone(), public], 3, 2, rng);
+        let mut found = places.map(|at| components.place(1, &at));
         found.sort_unstable();
         assert_eq!(found, [0, 1, 2]);
-        assert_eq!(cells.place(0, &[f32::NAN, 0.0]), 0);
+        assert_eq!(components.place(0, &[f32::NAN, 0.0]), 0);
         let one = Centres::around(&[], 1, 2, rng);
         assert_eq!(one.place(5, &[1.0, 1.0]), 0);
         let empty = Centres::around(&[Vec::new()], 2, 2, rng);

@@ -145,7 +145,7 @@ pub(super) fn pooled(
     radius: f64,
     deviation: f64,
 ) -> Vec<Option<Gaussian>> {
-    let beside = |size: f64| deviation / size / std::f64::consts::SQRT_2;
+    let noise = |size: f64| deviation / size / std::f64::consts::SQRT_2;
     let each: Vec<_> = groups
         .iter()
         .map(|&(sums, size)| (size >= 1.0).then(|| (central(sums, size, latent), size)))
@@ -157,12 +157,12 @@ pub(super) fn pooled(
         within += covariance * (size / total.max(1.0));
     }
     let alone = DMatrix::from_diagonal(&within.diagonal().map(|value| value.max(0.0)));
-    let shared = shrunk_towards(&alone, &within, beside(total) * count.sqrt(), total);
+    let shared = shrunk_towards(&alone, &within, noise(total) * count.sqrt(), total);
     let of_group = |((mut mean, covariance), size): ((DVector<f64>, DMatrix<f64>), f64)| {
         if mean.norm() > radius {
             mean *= radius / mean.norm();
         }
-        let covariance = shrunk_towards(&shared, &covariance, beside(size), size);
+        let covariance = shrunk_towards(&shared, &covariance, noise(size), size);
         let eigen = SymmetricEigen::new(covariance);
         let roots = eigen.eigenvalues.map(|value| value.max(0.0).sqrt());
         (mean, eigen.eigenvectors * DMatrix::from_diagonal(&roots))

@@ -1,23 +1,23 @@
-//! The moments of the cells that the Gaussian of each class was cut into.
+//! The moments of the components that the Gaussian of each class was cut into.
 
 use dp_core::mechanism::{Noisy, SensitiveVector};
 use rand::RngExt;
 
-use super::cell::Cell;
 use super::centres::Centres;
+use super::component::Component;
 use super::gaussians::central;
 use super::{Gaussians, Moments};
 use crate::Query;
 use crate::query::QueryError;
 
-/// Samples of a class's Gaussian, which its cells are made of.
+/// Samples of a class's Gaussian, which its components are made of.
 const SAMPLES: usize = 20_000;
 
-/// The moments of cells: a Gaussian of each, shrunk towards what was known of it by as much as noise and number of records
+/// The moments of components: a Gaussian of each, shrunk towards what was known of it by as much as noise and number of records
 /// say.
 ///
-/// The cells are made of an earlier release, of one Gaussian a class. So which of them a record is in is known from the
-/// record and from what was released, and this release is of moments of groups, as that one was. Each cell takes its rows
+/// The components are made of an earlier release, of one Gaussian a class. So which of them a record is in is known from the
+/// record and from what was released, and this release is of moments of groups, as that one was. Each component takes its rows
 /// as it sees them, moved and scaled into a ball of radius 2, whatever its size.
 ///
 /// ```
@@ -31,24 +31,24 @@ const SAMPLES: usize = 20_000;
 /// let (classes, _) = classes.read(&Noisy::without_privacy(classes.measure(&latents)?))?;
 /// let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(1);
 /// let mixture = Mixture::on_the_sphere(&classes, 2, 3, rng);
-/// let (cells, sizes) = mixture.read(&Noisy::without_privacy(mixture.measure(&latents)?))?;
+/// let (components, sizes) = mixture.read(&Noisy::without_privacy(mixture.measure(&latents)?))?;
 /// assert_eq!(sizes.iter().sum::<f64>(), 5.0);
-/// assert!(!cells.present().is_empty());
+/// assert!(!components.present().is_empty());
 /// # Ok::<(), private_queries::QueryError>(())
 /// ```
 pub struct Mixture {
     centres: Centres,
     /// Class after class, as many each.
-    known: Vec<Cell>,
+    known: Vec<Component>,
     dim: usize,
     moments: Moments,
 }
 
 impl Mixture {
-    /// The radius of the ball that moments of cells, and best those of classes before, are taken in.
-    pub const RADIUS: f64 = Cell::BALL;
+    /// The radius of the ball that moments of components, and best those of classes before, are taken in.
+    pub const RADIUS: f64 = Component::BALL;
 
-    /// `each` cells of each of `count` classes, around the centres of samples of its Gaussian on the unit sphere.
+    /// `each` components of each of `count` classes, around the centres of samples of its Gaussian on the unit sphere.
     pub fn on_the_sphere(
         classes: &Gaussians,
         count: usize,
@@ -69,11 +69,11 @@ impl Mixture {
             for row in rows.chunks_exact(dim) {
                 parts[centres.place(class, row)].extend_from_slice(row);
             }
-            known.extend(parts.iter().map(|rows| Cell::of(rows, dim)));
+            known.extend(parts.iter().map(|rows| Component::of(rows, dim)));
         }
         Self {
             centres,
-            moments: Moments::labelled(known.len(), dim, Cell::BALL),
+            moments: Moments::labelled(known.len(), dim, Component::BALL),
             known,
             dim,
         }
@@ -88,7 +88,7 @@ impl Mixture {
         }
     }
 
-    /// Private rows by class and cell, as each cell sees them.
+    /// Private rows by class and component, as each component sees them.
     fn local(&self, classes: &[Vec<f32>]) -> Vec<Vec<f32>> {
         let each = self.centres.count();
         let mut local = vec![Vec::new(); self.known.len()];
@@ -105,7 +105,7 @@ impl Mixture {
 impl Query for Mixture {
     /// The latents of each class, `[n, d]` in rows on the unit sphere.
     type Records = [Vec<f32>];
-    /// The Gaussian of each cell, class after class, and how many records it has.
+    /// The Gaussian of each component, class after class, and how many records it has.
     type Answer = (Gaussians, Vec<f64>);
 
     fn len(&self) -> usize {
@@ -125,19 +125,27 @@ impl Query for Mixture {
     fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError> {
         let sizes = self.moments.sizes(noisy)?;
         let values = noisy.values.chunks_exact(self.moments.each());
-        let of_cell = |((values, &size), cell): ((&[f64], &f64), &Cell)| {
+        let of_component = |((values, &size), component): ((&[f64], &f64), &Component)| {
             (size >= 1.0).then(|| {
                 let (mean, covariance) = central(&values[1..], size, self.dim);
-                cell.signal(&mean, &covariance, size, noisy.deviation)
+                component.signal(&mean, &covariance, size, noisy.deviation)
             })
         };
-        let gaussians = values.zip(&sizes).zip(&self.known).map(of_cell).collect();
+        let gaussians = values
+            .zip(&sizes)
+            .zip(&self.known)
+            .map(of_component)
+            .collect();
         Ok((Gaussians::new(self.dim, 1.0, gaussians), sizes))
     }
 
-    /// The centres of all cells, one behind the other.
+    /// The centres of all components, one behind the other.
     fn made_of(&self) -> Vec<f64> {
-        self.known.iter().flat_map(Cell::centre).copied().collect()
+        self.known
+            .iter()
+            .flat_map(Component::centre)
+            .copied()
+            .collect()
     }
 }
 
@@ -161,7 +169,7 @@ mod tests {
     const DIM: usize = 2;
     const CLASSES: usize = 2;
 
-    /// Cells of two classes, as a release of their moments tells.
+    /// Components of two classes, as a release of their moments tells.
     fn mixture(rng: &mut ChaCha20Rng) -> Mixture {
         let mut rows = |at: [f32; 2]| -> Vec<f32> {
             (0..400)
@@ -183,10 +191,10 @@ mod tests {
         pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// Neighbours replace a record with its label: near, far, not finite, of another class or cell. What is released of
+    /// Neighbours replace a record with its label: near, far, not finite, of another class or component. What is released of
     /// them is within what is declared, and comes near to it; without the ball that local rows are put into it is not.
     #[test]
-    fn moments_of_cells_of_neighbours_are_within_what_is_declared() {
+    fn moments_of_components_of_neighbours_are_within_what_is_declared() {
         let rng = &mut ChaCha20Rng::seed_from_u64(1);
         let (mut largest, mut loose, mut declared) = (0.0_f64, 0.0_f64, 0.0_f64);
         for _ in 0..40 {
@@ -224,9 +232,9 @@ mod tests {
         );
     }
 
-    /// Cells count as many records of a unit as classes do.
+    /// Components count as many records of a unit as classes do.
     #[test]
-    fn cells_of_units_move_as_far_as_so_many_records() {
+    fn components_of_units_move_as_far_as_so_many_records() {
         let rng = &mut ChaCha20Rng::seed_from_u64(6);
         let rows = [vec![0.6, 0.2, 0.1, 0.1], vec![-0.2, 0.5]];
         let upper = |mixture: &Mixture| mixture.measure(&rows).unwrap().sensitivity_upper();
@@ -237,7 +245,7 @@ mod tests {
 
     /// A release that was stored is known again by what it is of: the same centres of the same classes and generator.
     #[test]
-    fn cells_say_what_they_were_made_of() {
+    fn components_say_what_they_were_made_of() {
         let of = |seed| mixture(&mut ChaCha20Rng::seed_from_u64(seed)).made_of();
         assert_eq!(of(1).len(), CLASSES * 3 * DIM);
         assert_eq!(of(1), of(1));
@@ -255,25 +263,25 @@ mod tests {
             .collect()
     }
 
-    /// One cell a class, which is known as given.
-    fn known(cells: &[Cell]) -> Mixture {
+    /// One component a class, which is known as given.
+    fn known(components: &[Component]) -> Mixture {
         let rng = &mut ChaCha20Rng::seed_from_u64(0);
         Mixture {
             centres: Centres::around(&[], 1, D, rng),
-            known: cells.to_vec(),
+            known: components.to_vec(),
             dim: D,
-            moments: Moments::labelled(cells.len(), D, Cell::BALL),
+            moments: Moments::labelled(components.len(), D, Component::BALL),
         }
     }
 
-    /// A cell that was taken for another place and shape is found where it is, from local sums; far rows count as far as
+    /// A component that was taken for another place and shape is found where it is, from local sums; far rows count as far as
     /// the radius. Fixed seed.
     #[test]
-    fn a_cell_is_found_where_its_rows_are() {
+    fn a_component_is_found_where_its_rows_are() {
         let rng = &mut ChaCha20Rng::seed_from_u64(1);
-        let cell = Cell::of(&draw(4000, [0.1, 0.0, 0.0], [0.2; 3], rng), D);
+        let component = Component::of(&draw(4000, [0.1, 0.0, 0.0], [0.2; 3], rng), D);
         let rows = draw(20_000, [0.15, 0.0, -0.05], [0.1, 0.15, 0.05], rng);
-        let mixture = known(&[cell.clone(), cell]);
+        let mixture = known(&[component.clone(), component]);
         let measured = mixture.measure(&[rows, Vec::new()]).unwrap();
         let (found, sizes) = mixture.read(&Noisy::without_privacy(measured)).unwrap();
         assert_eq!(sizes, [20_000.0, 0.0]);
@@ -294,11 +302,11 @@ mod tests {
         assert!(mixture.measure(&[Vec::new()]).is_err());
     }
 
-    /// Cells with one row or none have a place and a size.
+    /// Components with one row or none have a place and a size.
     #[test]
     fn what_is_known_of_few_rows_is_finite() {
         for rows in [&[][..], &[0.5, 0.5, 0.0]] {
-            let mixture = known(&[Cell::of(rows, D)]);
+            let mixture = known(&[Component::of(rows, D)]);
             let measured = mixture.measure(&[vec![0.5, 0.6, 0.0]]).unwrap();
             let noisy = Noisy {
                 deviation: 0.5,

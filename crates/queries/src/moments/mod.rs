@@ -13,8 +13,8 @@
 //! `(w, u, u u^T)` and those of the other gain `(w, v, v v^T)`, so the squared change is at most `2 (w^2 + M^2 + M^4)`; that
 //! is the same for `w = 1/2` (`M^2 >= 1/2`), or `w^2 = M^2 - M^4`.
 
-mod cell;
 mod centres;
+mod component;
 mod gaussians;
 mod mixture;
 mod shrinkage;

@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
-/// The smallest eigenvalue that is told apart from nothing, as a share of the largest.
+/// The smallest eigenvalue that is told apart from zero, as a share of the largest.
 const NARROW: f64 = 1e-4;
 /// What the largest eigenvalue is taken for where nothing is known.
 const SMALLEST: f64 = 1e-9;
@@ -71,10 +71,10 @@ pub(super) fn shrunk_towards(
     let weights: f64 = variance.iter().map(|v| 1.0 / (v * v)).sum();
     let spread: f64 = pairs().map(|(x, v)| (x * x - v) / (v * v)).sum();
     let spread = (spread / weights).max(0.0);
-    let told = difference.zip_map(&variance, |x, v| x * spread / (spread + v));
-    let told = SymmetricEigen::new(told + DMatrix::identity(d, d));
-    let turned = root * &told.eigenvectors;
-    let values = told.eigenvalues.map(|value| value.max(LEAST));
+    let signal = difference.zip_map(&variance, |x, v| x * spread / (spread + v));
+    let signal = SymmetricEigen::new(signal + DMatrix::identity(d, d));
+    let turned = root * &signal.eigenvectors;
+    let values = signal.eigenvalues.map(|value| value.max(LEAST));
     &turned * DMatrix::from_diagonal(&values) * turned.transpose()
 }
 

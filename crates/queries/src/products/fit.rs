@@ -13,7 +13,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::Products;
 use super::gradient::Work;
-use super::target::{Blocks, Target};
+use super::noisy_shares::{Blocks, NoisyShares};
 use crate::NoisyCounts;
 
 /// Steps, and the rate of Adam. Its second moments forget fast: gradients are exact, and fall by orders of magnitude.
@@ -60,7 +60,7 @@ pub fn fit<E>(
     let own_sizes: Vec<usize> = own.iter().map(|&j| sizes[j]).collect();
     let classes = label.map_or(1, |label| sizes[label]);
     let blocks = Blocks::new(&own_sizes);
-    let target = Target::new(tables, &own, &blocks, label, classes, records as f64);
+    let target = NoisyShares::new(tables, &own, &blocks, label, classes, records as f64);
     let mut normal = || -> f32 { StandardNormal.sample(rng) };
     let start = |[share, weight]: [f32; 2], size: usize| -> f32 {
         match weight > 0.0 {
@@ -244,7 +244,7 @@ mod tests {
         let blocks = Blocks::new(&own.map(|j| SIZES[j]));
         let count = k * (2 + blocks.width());
         let logits: Vec<f32> = (0..count).map(|_| rng.random_range(-1.0..1.0)).collect();
-        let target = Target::new(&tables, &own, &blocks, Some(LABEL), 2, n);
+        let target = NoisyShares::new(&tables, &own, &blocks, Some(LABEL), 2, n);
         let mut work = Work::new(&blocks, 2, k);
         let gradient = work
             .gradient(&logits, &blocks, &target, (penalty * n) as f32)

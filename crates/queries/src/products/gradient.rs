@@ -9,7 +9,7 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
-use super::target::{Blocks, Target};
+use super::noisy_shares::{Blocks, NoisyShares};
 
 /// Rows of a matrix that one thread computes at once.
 const ROWS: usize = 64;
@@ -69,7 +69,7 @@ impl Work {
         &mut self,
         logits: &[f32],
         blocks: &Blocks,
-        target: &Target,
+        target: &NoisyShares,
         penalty: f32,
     ) -> &[f32] {
         self.distributions(logits, blocks);
@@ -149,7 +149,7 @@ impl Work {
     }
 
     /// `S_c` of every class: how the loss changes with the counts of pairs.
-    fn pull_pairs(&mut self, target: &Target, m: usize, k: usize) {
+    fn pull_pairs(&mut self, target: &NoisyShares, m: usize, k: usize) {
         let c = self.classes;
         let theta = ArrayView2::from_shape((k, m), &self.values).expect("K x M");
         let scaled: Vec<ArrayView2<'_, f32>> = self

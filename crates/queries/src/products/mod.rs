@@ -25,8 +25,8 @@
 
 mod fit;
 mod gradient;
+mod noisy_shares;
 mod sample;
-mod target;
 
 pub use fit::{Fit, STEPS, fit};
 pub use sample::systematic;

@@ -92,7 +92,7 @@ pub(super) fn frame<'a, 'b>(
         .into_iter()
         .map(|value| text::width(&label(value), TEXT as f32))
         .fold(0.0, f32::max);
-    let beside = widest.ceil() as i32 + if y_scale.label.is_empty() { 10 } else { 34 };
+    let label_width = widest.ceil() as i32 + if y_scale.label.is_empty() { 10 } else { 34 };
     let below = if x_scale.label.is_empty() { 26 } else { 48 };
     let mut chart = ChartBuilder::on(part)
         .margin_top(top)
@@ -100,7 +100,7 @@ pub(super) fn frame<'a, 'b>(
         .margin_left(units(MARGIN))
         .margin_bottom(units(MARGIN))
         .x_label_area_size(units(below - 10))
-        .y_label_area_size(units(beside))
+        .y_label_area_size(units(label_width))
         .build_cartesian_2d(x, y)?;
     chart
         .configure_mesh()

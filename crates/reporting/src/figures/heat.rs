@@ -35,21 +35,21 @@ pub fn heat(
     }
     let names: Vec<String> = names.iter().map(|name| short(name, CHARACTERS)).collect();
     let widths = names.iter().map(|name| text::width(name, TEXT as f32));
-    let beside = widths.fold(0.0, f32::max) as i32 + 2 * MARGIN;
+    let names_width = widths.fold(0.0, f32::max) as i32 + 2 * MARGIN;
     let cell = (SIDE / count).clamp(4, 60);
-    let size = (beside + cell * count + MARGIN) as u32;
+    let size = (names_width + cell * count + MARGIN) as u32;
     let blue = RGBColor(8, 69, 148);
     let orange = RGBColor(166, 54, 3);
     let bytes = render((size, size), |root| {
         let every = (14 / cell + 1) as usize;
         for (place, name) in names.iter().enumerate() {
-            let middle = beside + cell * place as i32 + cell / 2;
+            let middle = names_width + cell * place as i32 + cell / 2;
             if place.is_multiple_of(every) {
-                let row = (units(beside - 4), units(middle));
+                let row = (units(names_width - 4), units(middle));
                 write(root, name, row, style(TEXT, HPos::Right, VPos::Center))?;
                 let turned =
                     style(TEXT, HPos::Left, VPos::Center).transform(FontTransform::Rotate270);
-                write(root, name, (units(middle), units(beside - 4)), turned)?;
+                write(root, name, (units(middle), units(names_width - 4)), turned)?;
             }
         }
         for i in 0..names.len() {
@@ -60,8 +60,8 @@ pub fn heat(
                 ] {
                     let corner = |row: usize, column: usize| {
                         (
-                            units(beside + cell * column as i32),
-                            units(beside + cell * row as i32),
+                            units(names_width + cell * column as i32),
+                            units(names_width + cell * row as i32),
                         )
                     };
                     let square = [corner(row, column), corner(row + 1, column + 1)];
@@ -70,8 +70,8 @@ pub fn heat(
                     root.draw(&Rectangle::new(square, INK.mix(0.12).stroke_width(UNIT)))?;
                     if cell >= 30 && value.is_finite() {
                         let at = (
-                            units(beside + cell * column as i32 + cell / 2),
-                            units(beside + cell * row as i32 + cell / 2),
+                            units(names_width + cell * column as i32 + cell / 2),
+                            units(names_width + cell * row as i32 + cell / 2),
                         );
                         let ink = style(TEXT - 1.0, HPos::Center, VPos::Center);
                         let ink = if shade > 0.55 {

@@ -34,7 +34,7 @@ pub use privacy::{Standing, Statement, epsilon_upper};
 pub use record::RunRecord;
 pub use run_file::{Better, FigureFile, Metric, Plan, RunFile};
 pub use settings::Settings;
-pub use sweep::{Cell, DRAWN, Spread, Sweep, find_runs};
+pub use sweep::{Cell, SAMPLED_RUNS, Spread, Sweep, find_runs};
 pub use timestamp::timestamp;
 
 use crate::diagnostic::Failure;

@@ -140,7 +140,7 @@ pub(super) fn page(record: &RunRecord) -> Result<String, Failure> {
             name: record.name(),
             facts: facts(record),
             privacy: Statement::of(record),
-            published: Published::beside(record),
+            published: Published::of(record),
             warnings,
             has_paper: metrics.iter().any(|row| row.paper.is_some()),
             has_source: metrics.iter().any(|row| row.source.is_some()),

@@ -71,7 +71,7 @@ fn convolutional() -> String {
 
 impl Published {
     /// Figures on the run's data set, where there are any and the run's images were judged.
-    pub(super) fn beside(record: &RunRecord) -> Option<Self> {
+    pub(super) fn of(record: &RunRecord) -> Option<Self> {
         let images = record.run.as_ref()?.more.get("images")?.as_object()?;
         let accuracy: fn(&Figure) -> f64 = match record.settings.get("dataset")? {
             "mnist" => |figure| figure.mnist,

@@ -45,23 +45,9 @@ pub fn stable_ranks(keys: Tensor<2>) -> Result<Tensor<2, Int>, SwdError> {
 /// constant: the gradient is that of a permutation, `d f / d rows[l, order[l, r]] = d f / d sorted[l, r]`.
 /// Equal keys keep the order of their index, and so each its own gradient, the same on every device.
 ///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-///
-/// let device = Device::flex().autodiff();
-/// let keys = Tensor::<2>::from_data([[3.0, 1.0, 2.0]], &device).require_grad();
-/// let sorted = swd::device::stable_sort(keys.clone())?;
-/// let weights = Tensor::<2>::from_data([[1.0, 10.0, 100.0]], &device);
-/// let gradients = (sorted.clone() * weights).sum().backward();
-/// let numbers = |tensor: Tensor<2>| tensor.into_data().iter::<f64>().collect::<Vec<_>>();
-/// assert_eq!(numbers(sorted), [1.0, 2.0, 3.0]);
-/// assert_eq!(keys.grad(&gradients).map(numbers), Some(vec![100.0, 1.0, 10.0]));
-/// # Ok::<(), swd::SwdError>(())
-/// ```
-///
 /// # Errors
 /// As [`stable_ranks`].
-pub fn stable_sort(rows: Tensor<2>) -> Result<Tensor<2>, SwdError> {
+pub(crate) fn stable_sort(rows: Tensor<2>) -> Result<Tensor<2>, SwdError> {
     let order = stable_order(rows.clone())?;
     Ok(rows.gather(1, order))
 }
@@ -140,4 +126,28 @@ pub(crate) fn indices(values: &[u32], shape: [usize; 2], device: &Device) -> Ten
         TensorData::new(values, shape),
         &device.clone().without_autodiff(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rising values of equal keys: each key has its own gradient, by index.
+    #[test]
+    fn the_sort_passes_gradients_to_the_keys() {
+        let device = Device::flex().autodiff();
+        let keys = [[2.0, 0.5, 2.0, -1.0], [3.0; 4]];
+        let keys = Tensor::<2>::from_data(keys, &device).require_grad();
+        let sorted = stable_sort(keys.clone()).unwrap();
+        let weights = Tensor::<2>::from_data([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]], &device);
+        let gradients = (sorted.clone() * weights).sum().backward();
+        assert_eq!(
+            host_keys(&sorted).unwrap(),
+            [-1.0, 0.5, 2.0, 2.0, 3.0, 3.0, 3.0, 3.0]
+        );
+        let found = host_keys(&keys.grad(&gradients).unwrap()).unwrap();
+        assert_eq!(found, [3.0, 2.0, 4.0, 1.0, 5.0, 6.0, 7.0, 8.0]);
+        let nan = Tensor::<2>::from_data([[0.0, f64::NAN]], &device);
+        assert!(stable_sort(nan).is_err());
+    }
 }

@@ -60,11 +60,11 @@ pub fn joint_bound(input: &JointInput) -> Result<f64, SwdError> {
     check_bound("largest eigenvalue of the slices", input.lambda_max)?;
     check_bound("root mean square of the largest cells", input.q_rms)?;
     check_bound("shift of the other records", input.shift)?;
-    Ok(2.0 / input.n as f64 * Objective::new(input).maximum_upper() * (1.0 + ROUNDING))
+    Ok(2.0 / input.n as f64 * JointObjective::new(input).maximum_upper() * (1.0 + ROUNDING))
 }
 
 /// The function to maximise, in `s = 2Q sin a` and `t = 2M sin b`: the square roots become cosines.
-struct Objective {
+struct JointObjective {
     /// `A^2 = constant + product cos a cos b`, times `L1^2`.
     constant: f64,
     product: f64,
@@ -77,7 +77,7 @@ struct Objective {
     b_max: f64,
 }
 
-impl Objective {
+impl JointObjective {
     fn new(input: &JointInput) -> Self {
         let JointInput {
             m_bound,

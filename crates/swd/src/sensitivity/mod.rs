@@ -62,7 +62,7 @@ mod spread;
 pub use convex::{cost_bound, disjoint_bound, weighted_bound};
 pub use convex_sliced::{both_private_cost_bound, prior_cost_bound, private_sample_cost_bounds};
 pub use joint::{JointInput, joint_bound};
-pub use per_slice::per_slice_bound;
+use per_slice::per_slice_bound;
 pub use spread::CellSpread;
 
 use crate::check::check_bound;
@@ -242,7 +242,7 @@ pub struct PriorMatchingBound {
     pub theorem: f64,
     /// [`joint_bound`].
     pub joint: f64,
-    /// [`per_slice_bound`].
+    /// The mean over the slices of the theorem's maximum with each slice's own cells.
     pub per_slice: f64,
     /// What rounding the cotangents to `f32` can add.
     rounding: f64,

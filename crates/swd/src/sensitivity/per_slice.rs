@@ -9,7 +9,12 @@ use crate::{Cells, SwdError};
 ///
 /// # Errors
 /// A bound that is negative or not finite.
-pub fn per_slice_bound(m_bound: f64, l1: f64, l2: f64, cells: &Cells) -> Result<f64, SwdError> {
+pub(super) fn per_slice_bound(
+    m_bound: f64,
+    l1: f64,
+    l2: f64,
+    cells: &Cells,
+) -> Result<f64, SwdError> {
     let n = cells.n();
     check_all(m_bound, l1, l2, n)?;
     let rows = cells.rows();

@@ -54,14 +54,9 @@ impl<'a> EntropicTransport<'a> {
         self.sinkhorn.regularisation * (mean(f) + mean(g))
     }
 
-    /// `<pi, C>`, in units of the cost.
+    /// `<pi, C>`, in units of the cost; the rest of the value is `lambda` times the mutual information of the coupling, in nats.
     pub fn transport_cost(&self) -> f64 {
         self.transport_cost
-    }
-
-    /// `lambda I(pi)`, the rest of the value: the mutual information of the coupling, in nats, times `lambda`.
-    pub fn entropic_cost(&self) -> f64 {
-        self.value() - self.transport_cost
     }
 
     /// Whether the rows of the plan are as right as was asked for; never for a value that is not finite.

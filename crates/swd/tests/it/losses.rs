@@ -64,7 +64,7 @@ fn pot_list(name: &str) -> Vec<f64> {
     floats(&pot(name))
 }
 
-fn beside_pot(found: f64, expected: &Value) {
+fn agrees_with_pot(found: f64, expected: &Value) {
     let expected = expected.as_f64().unwrap();
     assert!((found - expected).abs() < 1e-6, "{found} for {expected}");
 }
@@ -80,21 +80,21 @@ fn sliced_values_are_those_of_pot() {
         let squared = loss.forward_with(x.clone(), y.clone(), &slices);
         number(squared.unwrap()).sqrt()
     };
-    beside_pot(root(&x, &y), &pot("sliced"));
-    beside_pot(root(&x, &x), &pot("sliced_same"));
+    agrees_with_pot(root(&x, &y), &pot("sliced"));
+    agrees_with_pot(root(&x, &x), &pot("sliced_same"));
     let fewer = x.clone().slice([0..15, 0..5]);
-    beside_pot(root(&fewer, &y), &pot("sliced_equal_sizes"));
+    agrees_with_pot(root(&fewer, &y), &pot("sliced_equal_sizes"));
 
     let (largest, _) = max_sliced_w2_squared(x.clone(), y.clone(), &slices, 0).unwrap();
-    beside_pot(number(largest).sqrt(), &pot("max_sliced"));
+    agrees_with_pot(number(largest).sqrt(), &pot("max_sliced"));
 
     // Projections of another length: POT takes them as they are, here they are the same directions.
     let long = theta * matrix(&pot_list("lengths"), 50, &device);
     let scaled = Slices::from_tensor(long.clone()).unwrap();
     let found = loss.forward_with(x.clone(), y.clone(), &scaled).unwrap();
-    beside_pot(number(found).sqrt(), &pot("sliced"));
+    agrees_with_pot(number(found).sqrt(), &pot("sliced"));
     let found = sliced_w2_squared(x, y, long).unwrap();
-    beside_pot(number(found).sqrt(), &pot("sliced"));
+    agrees_with_pot(number(found).sqrt(), &pot("sliced"));
     assert!((pot("sliced_long").as_f64().unwrap() - pot("sliced").as_f64().unwrap()).abs() > 0.1);
 }
 
@@ -106,10 +106,10 @@ fn weighted_values_are_those_of_pot() {
     for (p, expected) in pot("weighted").as_object().unwrap() {
         let p = p.parse().unwrap();
         let found = wp_power_1d(u.clone(), &a, v.clone(), &b, p).unwrap();
-        beside_pot(number(found), expected);
+        agrees_with_pot(number(found), expected);
     }
     let squared = w2_squared_1d(u, &a, v, &b).unwrap();
-    beside_pot(number(squared), &pot("weighted")["2"]);
+    agrees_with_pot(number(squared), &pot("weighted")["2"]);
 }
 
 #[test]
@@ -125,9 +125,9 @@ fn spherical_values_are_those_of_pot() {
     assert_eq!((circles.dim(), circles.count()), (3, 50));
     let sphere = |name: &str| matrix(&pot_list(name), 3, &device);
     let uniform = sphere_sliced_w2_squared_to_uniform(sphere("sphere_x"), &circles);
-    beside_pot(number(uniform.unwrap()).sqrt(), &pot("sphere_uniform"));
+    agrees_with_pot(number(uniform.unwrap()).sqrt(), &pot("sphere_uniform"));
     let between = sphere_sliced_w1(sphere("sphere_s"), sphere("sphere_t"), &circles);
-    beside_pot(number(between.unwrap()), &pot("sphere_w1"));
+    agrees_with_pot(number(between.unwrap()), &pot("sphere_w1"));
 }
 
 // The module.
@@ -189,23 +189,6 @@ fn the_module_refuses_what_has_no_distance() {
     assert!(matches!(error, SwdError::ZeroDirection { index: 1, .. }));
     let error = Slices::from_tensor(zero).unwrap_err().to_string();
     assert!(error.contains("direction 1 has length 0"), "{error}");
-}
-
-/// Rising values of equal keys: each key has its own gradient, by index.
-#[test]
-fn the_sort_passes_gradients_to_the_keys() {
-    let device = Device::flex().autodiff();
-    let keys = [2.0, 0.5, 2.0, -1.0, 3.0, 3.0, 3.0, 3.0];
-    let keys = matrix(&keys, 4, &device).require_grad();
-    let sorted = swd::device::stable_sort(keys.clone()).unwrap();
-    let weights = matrix(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], 4, &device);
-    let gradients = (sorted.clone() * weights).sum().backward();
-    let rising = [-1.0, 0.5, 2.0, 2.0, 3.0, 3.0, 3.0, 3.0];
-    assert_eq!(numbers(sorted), rising);
-    let found = numbers(keys.grad(&gradients).unwrap());
-    assert_eq!(found, [3.0, 2.0, 4.0, 1.0, 5.0, 6.0, 7.0, 8.0]);
-    let nan = matrix(&[0.0, f64::NAN], 2, &device);
-    assert!(swd::device::stable_sort(nan).is_err());
 }
 
 // Weighted samples on the line.

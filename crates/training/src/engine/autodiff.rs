@@ -41,9 +41,9 @@ impl<const D: usize> Pass<'_, D> {
                 // That the input is tracked too keeps to what burn can do on every device.
                 let forward = network.forward(input.clone().autodiff().require_grad());
                 let losses = self.objective.losses.iter();
-                let target = || target.clone().autodiff();
+                let target = target.autodiff();
                 let mut scalars: Vec<Tensor<1>> = losses
-                    .map(|loss| loss.values(forward.output.clone(), target()))
+                    .map(|loss| loss.values(forward.output.clone(), &target))
                     .collect();
                 for (activation, &width) in forward.activations.into_iter().zip(&look.widths) {
                     let flat = activation.reshape([width]);
@@ -87,7 +87,7 @@ impl<const D: usize> Pass<'_, D> {
             }
             for (l, loss) in self.objective.losses.iter().enumerate() {
                 if self.shares[l][i] > 0.0 {
-                    let value = loss.values(forward.output.clone(), target.clone());
+                    let value = loss.values(forward.output.clone(), &target);
                     sums[l] += read(value)?.into_iter().map(f64::from).sum::<f64>();
                 }
             }

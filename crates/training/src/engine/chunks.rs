@@ -51,7 +51,7 @@ impl Engine {
     /// # Errors
     ///
     /// Those of `step`; [`TrainingError::Device`] where not even one record fits.
-    pub fn retry_in_smaller_chunks<T>(
+    pub(crate) fn retry_in_smaller_chunks<T>(
         &mut self,
         mut report: impl FnMut(&TrainingError, usize),
         mut step: impl FnMut(Self) -> Result<T, TrainingError>,

@@ -41,7 +41,8 @@ impl Pass<'_, 2> {
         let (k, n) = (self.objective.losses.len(), self.batch.records());
         let (features, conditioning) = (self.features(network)?, network.conditioning);
         let inputs = on(self.batch.inputs(), device);
-        let targets = on(self.batch.targets(), device);
+        let targets = self.batch.targets().without_autodiff();
+        let targets = targets.map(|all| all.to_device(device), |all| all.to_device(device));
         let chunks = engine.chunks(n);
         let forward = |chunk: &Range<usize>| {
             let rows = inputs.clone().slice([chunk.clone(), 0..features]);
@@ -103,6 +104,7 @@ impl Pass<'_, 2> {
             let encoded = &kept.pop_front().unwrap_or_else(|| forward(chunk));
             let (n, d) = (chunk.len(), encoded.output().dims()[1]);
             let rows = |all: &Tensor<2>| all.clone().narrow(0, chunk.start, n);
+            let own_targets = targets.narrow(chunk.start, n);
             let own: Vec<Tensor<2>> = shares.iter().map(&rows).collect();
             let needs = |gram, input| Needs { gram, input };
             let mut chunk_losses = |outputs: Tensor<2>| {
@@ -112,7 +114,7 @@ impl Pass<'_, 2> {
                 }
                 let mut deltas = Vec::with_capacity(k);
                 for (l, loss) in self.objective.losses.iter().enumerate() {
-                    let (delta, values) = loss.cotangents(outputs.clone(), rows(&targets));
+                    let (delta, values) = loss.cotangents(outputs.clone(), &own_targets);
                     let counted = own[l].clone().greater_elem(0.0).reshape([n]);
                     let part = values.mask_fill(counted.bool_not(), 0.0).sum();
                     losses[l] = losses[l].clone() + part;

@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use super::weights::Norms;
 use crate::ranks::Shared;
 
-use super::{EncoderAndHead, Engine, Pass, StepLosses, identities, read};
-use crate::TrainingError;
+use super::{EncoderAndHead, Engine, Pass, StepLosses, identities, read, unread};
+use crate::{HostTargets, Targets, TrainingError};
 
 /// Chunks that are worked on at once on the host: the gradient of each is as large as the network, and no more than
 /// this many cores can work on a batch.
@@ -27,12 +27,18 @@ struct Host {
     head: Option<HostStack>,
     inputs: Vec<f32>,
     conditioning: Vec<f32>,
-    targets: Vec<f32>,
-    widths: [usize; 3],
+    targets: KeptTargets,
+    widths: [usize; 2],
+}
+
+/// Targets as they lie here; values with their width.
+enum KeptTargets {
+    Classes(Vec<usize>),
+    Values(Vec<f32>, usize),
 }
 
 impl Host {
-    /// Some rows of the inputs, of what passes by the encoder, or of the targets.
+    /// Some rows of the inputs, of what passes by the encoder, or of values.
     fn rows(values: &[f32], width: usize, records: &Range<usize>) -> Range<usize> {
         debug_assert!(records.end * width <= values.len());
         records.start * width..records.end * width
@@ -42,8 +48,13 @@ impl Host {
         &self.inputs[Self::rows(&self.inputs, self.widths[0], records)]
     }
 
-    fn targets(&self, records: &Range<usize>) -> &[f32] {
-        &self.targets[Self::rows(&self.targets, self.widths[2], records)]
+    fn targets(&self, records: &Range<usize>) -> HostTargets<'_> {
+        match &self.targets {
+            KeptTargets::Classes(all) => HostTargets::Classes(&all[records.clone()]),
+            KeptTargets::Values(all, width) => {
+                HostTargets::Values(&all[Self::rows(all, *width, records)])
+            }
+        }
     }
 
     /// What the head sees: activations, with what passes by the encoder behind them.
@@ -184,8 +195,19 @@ impl Pass<'_, 2> {
             head: layers.head.as_ref().map(|h| h.host()).transpose()?,
             inputs,
             conditioning: passing,
-            targets: read(self.batch.targets().clone())?,
-            widths: [features, conditioning, self.batch.targets().dims()[1]],
+            targets: match self.batch.targets().without_autodiff() {
+                // What is no class is refused before it is looked up.
+                Targets::Classes(classes) => {
+                    let classes: Vec<i64> = classes.try_into_vec_as().map_err(unread)?;
+                    let classes = classes.into_iter().map(|class| class as usize);
+                    KeptTargets::Classes(classes.collect())
+                }
+                Targets::Values(values) => {
+                    let width = values.dims()[1];
+                    KeptTargets::Values(read(values)?, width)
+                }
+            },
+            widths: [features, conditioning],
         })
     }
 

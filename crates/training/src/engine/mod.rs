@@ -310,10 +310,12 @@ fn upload(values: Vec<f32>, shape: [usize; 2], device: &Device) -> Tensor<2> {
 
 /// A tensor's values on the host.
 pub(crate) fn read<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, TrainingError> {
-    tensor
-        .try_into_vec_as::<f32>()
-        .map_err(|error| TrainingError::Device {
-            chunk: 0,
-            message: error.to_string(),
-        })
+    tensor.try_into_vec_as().map_err(unread)
+}
+
+fn unread(error: impl std::fmt::Display) -> TrainingError {
+    TrainingError::Device {
+        chunk: 0,
+        message: error.to_string(),
+    }
 }

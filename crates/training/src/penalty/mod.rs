@@ -202,7 +202,7 @@ impl Penalty {
     /// # Errors
     ///
     /// Fewer slices than dimensions, two maps in an activation of odd width or elsewhere than between groups, groups that do not pair, a public sample of another dimension.
-    pub fn draw(
+    pub(crate) fn draw(
         &self,
         width: usize,
         sizes: &[usize],
@@ -246,7 +246,7 @@ impl Penalty {
 
 /// The exact cells of public distributions for each dimension and size, computed once for a whole run.
 #[derive(Debug, Clone, Default)]
-pub struct ExactCells(std::collections::BTreeMap<(&'static str, usize, usize), Arc<Cells>>);
+pub(crate) struct ExactCells(std::collections::BTreeMap<(&'static str, usize, usize), Arc<Cells>>);
 
 impl ExactCells {
     pub(crate) fn get(

@@ -119,7 +119,7 @@ fn a_record_moves_gradient_and_count_by_what_is_declared() {
                     assert_eq!(next.max_grad_norms(), [before]);
                     let network = next.network.clone();
                     let sampled = next.next_step().unwrap().unwrap();
-                    let batch = sampled.select(images, &targets(values)).unwrap();
+                    let batch = sampled.select(images, targets(values)).unwrap();
                     let (released, _) = sampled.release(&network, &batch, &mut ledger).unwrap();
                     let gradient = released.gradient().to_host();
                     next.apply(1e-3, released.into_params());
@@ -140,14 +140,14 @@ fn a_record_moves_gradient_and_count_by_what_is_declared() {
                 let gradient = pairs.map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2));
                 let gradient = gradient.sum::<f64>().sqrt();
                 let counts = (counted - counted_there).abs();
-                let beside = COUNT_MOVES * alone * counts / moves;
-                let ratio = gradient.hypot(beside) / declared;
+                let of_count = COUNT_MOVES * alone * counts / moves;
+                let ratio = gradient.hypot(of_count) / declared;
                 assert!(ratio <= 1.0, "{engine:?} {step}: {ratio}");
                 if step == 1 {
                     assert!(ratio > 0.997, "{engine:?}: {ratio}");
                     assert!((counts / moves - 1.0).abs() < 1e-2, "{counts}");
                     // Were the count not declared, or counted once too little, this would be too much.
-                    assert!(gradient.hypot(beside) > 1.002 * alone, "{ratio}");
+                    assert!(gradient.hypot(of_count) > 1.002 * alone, "{ratio}");
                 }
             }
         }
@@ -190,7 +190,7 @@ fn the_count_has_the_noise_that_its_share_of_the_release_asks_for() {
         );
         training.restore(&checkpoint, &ledger).unwrap();
         let step = training.next_step().unwrap().unwrap();
-        step.update_from(&one, &targets(&values), &mut ledger)
+        step.update_from(&one, targets(&values), &mut ledger)
             .unwrap();
         count(norm, training.max_grad_norms()[0])
     });
@@ -231,7 +231,7 @@ fn the_norm_comes_to_the_quantile() {
         let folder = tempfile::tempdir().unwrap();
         let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
         while let Some(step) = training.next_step().unwrap() {
-            step.update_from(&images, &targets(&values), &mut ledger)
+            step.update_from(&images, targets(&values), &mut ledger)
                 .unwrap();
         }
         let last = training.max_grad_norms()[0];

@@ -6,13 +6,15 @@
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::nn::{Linear, LinearConfig};
+use burn::tensor::kind::Basic;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{AllRecords, BatchSampler, GroupSampler};
 use private_training::{
-    Clipping, Engine, Forward, Layers, Loss, Network, Objective, Penalty, Prior, TrainingConfig,
+    Clipping, Engine, Forward, Layers, Loss, Network, Objective, Penalty, Prior, Targets,
+    TrainingConfig,
 };
 
 use crate::common::networks::{Signal, Text, Vision};
@@ -24,7 +26,7 @@ fn released<const D: usize>(
     sampler: &BatchSampler,
     engine: Engine,
     network: &impl Network<D>,
-    records: (&Tensor<D>, &Tensor<2>),
+    records: (&Tensor<D>, impl Into<Targets>),
 ) -> (Vec<f32>, f64) {
     let folder = tempfile::tempdir().unwrap();
     let plan = TrainingPlan {
@@ -52,7 +54,7 @@ fn attained<const D: usize>(
     sampler: &BatchSampler,
     engine: Engine,
     network: &impl Network<D>,
-    neighbours: [(&Tensor<D>, &Tensor<2>); 2],
+    neighbours: [(&Tensor<D>, impl Into<Targets>); 2],
 ) -> f64 {
     let [(a, declared), (b, same)] =
         neighbours.map(|records| released(objective, sampler, engine, network, records));
@@ -72,8 +74,8 @@ pub(super) fn furthest<const D: usize>(
     sampler: &BatchSampler,
     engine: Engine,
     network: &impl Network<D>,
-    records: (&Tensor<D>, &Tensor<2>),
-    (place, by): (usize, &[(Tensor<D>, Tensor<2>)]),
+    records: (&Tensor<D>, &Tensor<1, Int>),
+    (place, by): (usize, &[(Tensor<D>, Tensor<1, Int>)]),
 ) -> f64 {
     let mut bound = None;
     let releases: Vec<Vec<f32>> = by
@@ -105,11 +107,11 @@ fn replaced<const D: usize>(records: &Tensor<D>, by: &Tensor<D>) -> Tensor<D> {
 }
 
 /// The same records with the one at `place` replaced.
-pub(super) fn replaced_at<const D: usize>(
+pub(super) fn replaced_at<const D: usize, K: Basic>(
     place: usize,
-    records: &Tensor<D>,
-    by: &Tensor<D>,
-) -> Tensor<D> {
+    records: &Tensor<D, K>,
+    by: &Tensor<D, K>,
+) -> Tensor<D, K> {
     let all = records.dims()[0];
     let before = (place > 0).then(|| records.clone().narrow(0, 0, place));
     let after = all - place - 1;
@@ -145,7 +147,10 @@ fn objectives() -> Vec<(&'static str, Objective)> {
     let entropy = |weight| Loss::cross_entropy().max_grad_norm(0.2).weight(weight);
     let tight = Clipping::new(0.5, 0.3);
     let with = |penalty: Penalty| Objective::of([entropy(0.1)]).penalty(penalty.clipping(tight));
-    let own = Loss::new(|outputs, targets| (outputs * targets).square().sum_dim(1).squeeze_dim(1));
+    let own = Loss::of_classes(|outputs, classes| {
+        let weighted = outputs * classes.float().unsqueeze_dim(1);
+        weighted.square().sum_dim(1).squeeze_dim(1)
+    });
     vec![
         ("a loss", Objective::of([entropy(1.0)])),
         (
@@ -413,7 +418,7 @@ fn a_loss_of_ones_own_cannot_mix_records() {
     let network = Small::new(3, 4, &device);
     let images = uniform([12, 1, 6, 6], 5, &device);
     let classes = labels(12, 4, &device);
-    let mixing = Loss::new(|outputs: Tensor<2>, _| {
+    let mixing = Loss::of_classes(|outputs: Tensor<2>, _| {
         let mean = outputs.clone().mean_dim(0).expand(outputs.dims());
         (outputs.clone() * mean).sum_dim(1).squeeze_dim(1)
     });
@@ -450,7 +455,7 @@ fn every_layer_keeps_the_bound() {
         let n = records.dims()[0];
         let classes = labels(n, 3, &device);
         let by = by.into_iter().enumerate();
-        let by = by.map(|(i, by)| (by, Tensor::<2>::full([1, 1], (i % 3) as f32, &device)));
+        let by = by.map(|(i, by)| (by, Tensor::<1, Int>::full([1], (i % 3) as i64, &device)));
         let by: Vec<_> = by.collect();
         let sampler = groups(&[n / 2, n - n / 2]);
         let tight = Clipping::new(0.5, 0.3);
@@ -548,7 +553,7 @@ fn the_released_gradient_has_the_declared_noise() {
     let (mut training, mut ledger) = training(with, &network, plan, &folder);
     let mut steps = Vec::new();
     while let Some(step) = training.next_step().unwrap() {
-        let batch = step.select(&nothing, &labels(10, 4, &device)).unwrap();
+        let batch = step.select(&nothing, labels(10, 4, &device)).unwrap();
         let (gradient, _) = step.release(&network, &batch, &mut ledger).unwrap();
         steps.push(gradient.gradient().to_host());
     }

@@ -10,7 +10,7 @@ use test_support::relative_error;
 use crate::common::{Small, generator, labels, uniform};
 
 fn cotangent_loss() -> Loss {
-    Loss::new(|outputs, _| outputs.tanh().sum_dim(1).squeeze_dim(1))
+    Loss::of_classes(|outputs, _| outputs.tanh().sum_dim(1).squeeze_dim(1))
 }
 
 /// Objectives of every kind, with bounds that bind for some records and not for others.

@@ -59,7 +59,7 @@ fn shown(
         let step = again.next_step().unwrap().unwrap();
         let (rows, targets) = (
             Tensor::zeros([3, 1, 6, 6], &device),
-            Tensor::zeros([3, 1], &device),
+            Tensor::<2>::zeros([3, 1], &device),
         );
         step.update_from(&rows, &targets, &mut ledger)
             .err()
@@ -172,7 +172,7 @@ fn a_batch_beyond_the_divisor_is_refused() {
     let network = Small::new(3, 1, &device);
     let (mut training, mut ledger) = training(with, &network, plan, &folder);
     let step = training.next_step().unwrap().unwrap();
-    let refused = step.update_from(&images, &Tensor::ones([90, 1], &device), &mut ledger);
+    let refused = step.update_from(&images, Tensor::<2>::ones([90, 1], &device), &mut ledger);
     let refused = refused.err().unwrap().to_string();
     assert!(refused.contains("larger divisor"), "{refused}");
     assert!(!refused.contains(|c: char| c.is_ascii_digit()), "{refused}");

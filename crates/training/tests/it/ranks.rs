@@ -3,6 +3,7 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
+use burn::tensor::kind::Basic;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use dp_core::mechanism::NoiseSource;
 use dp_core::plan::{Noise, TrainingPlan};
@@ -176,7 +177,7 @@ fn gaussian(rng: &mut impl rand::Rng, count: usize) -> Vec<f64> {
 }
 
 /// The records of one rank.
-fn part<const D: usize>(all: &Tensor<D>, rank: usize, ranks: usize) -> Tensor<D> {
+fn part<const D: usize, K: Basic>(all: &Tensor<D, K>, rank: usize, ranks: usize) -> Tensor<D, K> {
     let records = all.dims()[0];
     let own: Vec<i64> = (rank..records).step_by(ranks).map(|i| i as i64).collect();
     assert_eq!(own.len(), records_of(rank, ranks, records));
@@ -219,7 +220,7 @@ impl Setup {
     /// The gradient that the last step releases, with the clipping norms that have moved, and what is declared of it.
     fn released(
         &self,
-        records: (&Tensor<4>, &Tensor<2>),
+        records: (&Tensor<4>, &Tensor<1, Int>),
         planted: impl Fn(usize) -> Planted,
     ) -> Result<(Vec<f32>, f64), TrainingError> {
         let mut all = threads(self.ranks.max(1), planted);
@@ -253,7 +254,7 @@ impl Setup {
     fn as_root(
         &self,
         ranks: Arc<Threads>,
-        records: (&Tensor<4>, &Tensor<2>),
+        records: (&Tensor<4>, &Tensor<1, Int>),
     ) -> Result<(Vec<f32>, f64), TrainingError> {
         let (mut training, mut ledger, _folder) = self.training();
         let own = (
@@ -295,7 +296,7 @@ impl Setup {
 }
 
 fn batch(
-    (inputs, targets): &(Tensor<4>, Tensor<2>),
+    (inputs, targets): &(Tensor<4>, Tensor<1, Int>),
     groups: &[Vec<usize>],
 ) -> Result<private_training::Batch<4>, TrainingError> {
     let indices: Vec<i64> = groups.concat().into_iter().map(|i| i as i64).collect();
@@ -308,7 +309,7 @@ fn batch(
 
 const RECORDS: usize = 60;
 
-fn records() -> (Tensor<4>, Tensor<2>) {
+fn records() -> (Tensor<4>, Tensor<1, Int>) {
     let device = Device::flex();
     (
         uniform([RECORDS, 1, 6, 6], 5, &device),
@@ -440,17 +441,17 @@ fn neighbours_differ_on_any_rank_by_what_is_declared() {
         };
         let inputs = uniform([8, 1, 6, 6], 2, &device);
         for place in 0..ranks {
-            let released = |label: f32| {
-                let mut all = vec![0.0f32; 8];
+            let released = |label: i64| {
+                let mut all = vec![0i64; 8];
                 all[place] = label;
-                let targets = Tensor::from_data(TensorData::new(all, [8, 1]), &device);
+                let targets = Tensor::from_data(TensorData::new(all, [8]), &device);
                 setup
                     .released((&inputs, &targets), |_| Planted::Nothing)
                     .unwrap()
             };
-            let (a, declared) = released(0.0);
+            let (a, declared) = released(0);
             let furthest = (1..4).map(|label| {
-                let (b, _) = released(label as f32);
+                let (b, _) = released(label);
                 let squares = a.iter().zip(&b).map(|(a, b)| f64::from(a - b).powi(2));
                 squares.sum::<f64>().sqrt() / declared
             });

@@ -7,7 +7,8 @@ use dp_core::ledger::Ledger;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::{FixedSizeSampler, GroupSampler, PoissonSampler};
 use private_training::{
-    Batch, Forward, Layers, Loss, Network, Objective, Penalty, Prior, TrainingConfig, TrainingError,
+    Batch, Forward, Layers, Loss, Network, Objective, Penalty, Prior, Targets, TrainingConfig,
+    TrainingError,
 };
 
 use crate::common::{Small, generator, labels, plan, training, uniform};
@@ -25,7 +26,7 @@ fn refusal<const D: usize>(
     with: TrainingConfig,
     network: &impl Network<D>,
     inputs: Tensor<D>,
-    targets: Tensor<2>,
+    targets: impl Into<Targets>,
 ) -> String {
     let folder = tempfile::tempdir().unwrap();
     let (mut training, mut ledger) = training(with, network, plan(fixed()), &folder);
@@ -67,11 +68,51 @@ fn labels_outside_of_the_classes_are_refused() {
     let message = refusal(cross_entropy(), &network, images(), labels(10, 5, &device));
     assert_eq!(
         message,
-        "a label is 4: with 4 outputs it must be a whole number from 0 to 3"
+        "a label is 4: with 4 outputs it must be from 0 to 3"
     );
-    let halves = labels(10, 4, &device) + 0.5;
-    let message = refusal(cross_entropy(), &network, images(), halves);
-    assert!(message.starts_with("a label is 0.5"), "{message}");
+    let below = labels(10, 4, &device) - 1;
+    let message = refusal(cross_entropy(), &network, images(), below);
+    assert!(message.starts_with("a label is -1"), "{message}");
+    let one = Small::new(3, 1, &device);
+    let binary = || TrainingConfig::new(Objective::of([Loss::binary_cross_entropy_with_logits()]));
+    let message = refusal(binary(), &one, images(), labels(10, 3, &device));
+    assert!(message.starts_with("a label is 2"), "{message}");
+    let message = refusal(binary(), &network, images(), labels(10, 2, &device));
+    assert_eq!(
+        message,
+        "outputs for one of two classes: expected 1, found 4"
+    );
+}
+
+#[test]
+fn targets_of_another_kind_than_the_loss_takes_are_refused() {
+    let device = Device::flex();
+    let network = Small::new(3, 4, &device);
+    let [classes, values] = [
+        Targets::from(labels(10, 4, &device)),
+        Tensor::<2>::zeros([10, 4], &device).into(),
+    ];
+    let own = Loss::new(|outputs, _| outputs.sum_dim(1).squeeze_dim(1));
+    let own_of_classes = Loss::of_classes(|outputs, _| outputs.sum_dim(1).squeeze_dim(1));
+    for (loss, targets, words) in [
+        (
+            Loss::cross_entropy(),
+            &values,
+            "the loss is cross-entropy: its targets must be class numbers",
+        ),
+        (own_of_classes, &values, "must be class numbers"),
+        (
+            Loss::squared_error(),
+            &classes,
+            "the loss is squared error: its targets must be values",
+        ),
+        (own, &classes, "must be values"),
+    ] {
+        let with = TrainingConfig::new(Objective::of([loss]));
+        let images = uniform([10, 1, 6, 6], 0, &device);
+        let message = refusal(with, &network, images, targets.clone());
+        assert!(message.contains(words), "{message}");
+    }
 }
 
 #[test]
@@ -239,8 +280,8 @@ fn a_second_ledger_is_refused() {
     let step = training.next_step().unwrap().unwrap();
     step.update_from(&images, &targets, &mut first).unwrap();
     // It tells of nothing that was spent, and would take the rest.
-    let told = training.epsilon_spent(&second);
-    assert!(matches!(told, Err(TrainingError::OtherLedger { .. })));
+    let spent = training.epsilon_spent(&second);
+    assert!(matches!(spent, Err(TrainingError::OtherLedger { .. })));
     let step = training.next_step().unwrap().unwrap();
     let refused = step.update_from(&images, &targets, &mut second);
     assert!(matches!(refused, Err(TrainingError::OtherLedger { .. })));

@@ -2,7 +2,7 @@
 
 use burn::module::{Module, Param};
 use burn::nn::{Linear, LinearConfig};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use private_training::{
@@ -92,7 +92,7 @@ fn a_record_of_either_side_stays_within_the_bound() {
     let n = 12;
     let targets = labels(n, 4, &device);
     let class = targets.clone().narrow(0, 0, 1);
-    let with_class = |rows: Vec<Tensor<2>>| -> Vec<(Tensor<2>, Tensor<2>)> {
+    let with_class = |rows: Vec<Tensor<2>>| -> Vec<(Tensor<2>, Tensor<1, Int>)> {
         rows.into_iter().map(|row| (row, class.clone())).collect()
     };
     let network = Two::new(2, &device);

@@ -8,19 +8,19 @@ use swd::Region;
 use super::super::budget;
 use super::super::run::Flow;
 use super::super::shared;
-use super::marginals::{boxed, once};
-use super::{Mechanism, Moved};
+use super::marginals::once;
+use super::{Moved, ReleaseMethod};
 use super::{check_diffusion, check_slices, check_slices_per_step, step_size};
-use crate::particles::StepSchedule;
+use crate::particles::{StepSchedule, boxed};
 
 lab::settings! {
     /// Settings of the flow towards one stored release.
     common { steps: u64, slices: usize }
     flags {
-        /// h: the step of the flow.
-        step_size: f64,
-        /// The last step's size as a share of the first; it falls along a line.
-        final_step: f64,
+        /// h: the step size of the flow.
+        learning_rate: f64,
+        /// The share of the learning rate that is left at the last step; it falls along a line.
+        final_rate: f64,
         /// Lambda: the diffusion of the flow.
         diffusion: f64,
     }
@@ -30,7 +30,7 @@ lab::settings! {
     }
 }
 
-impl Mechanism for Settings {
+impl ReleaseMethod for Settings {
     const NAME: &'static str = "fixed";
     const ABOUT: &'static str =
         "Move particles towards noisy projections, which are released once (DPSWflow)";
@@ -50,8 +50,8 @@ impl Mechanism for Settings {
         bounded("steps", self.steps, self.steps > 0, "at least 1")?;
         check_slices(self.slices, shared.latent)?;
         check_slices_per_step(self.slices_per_step, self.slices)?;
-        positive("step-size", self.step_size)?;
-        within("final-step", self.final_step, 0.0, 1.0, Ends::LAST)?;
+        positive("learning-rate", self.learning_rate)?;
+        within("final-rate", self.final_rate, 0.0, 1.0, Ends::LAST)?;
         check_diffusion(self.diffusion)
     }
 
@@ -67,8 +67,8 @@ impl Mechanism for Settings {
         let schedule = StepSchedule {
             steps: self.steps,
             slices: self.slices_per_step,
-            size: step_size(self.step_size, self.diffusion),
-            last: self.final_step,
+            size: step_size(self.learning_rate, self.diffusion),
+            last: self.final_rate,
         };
         Ok(Moved::Stored(
             flow.first_particles(None)?,

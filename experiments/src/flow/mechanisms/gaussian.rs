@@ -7,7 +7,7 @@ use private_queries::{Gaussians, Moments};
 use super::super::budget::{self, RELEASE};
 use super::super::groups::{Groups, apportion};
 use super::super::run::Flow;
-use super::{Generated, Labels, Mechanism, Moved, normalise};
+use super::{Generated, LabelPrivacy, Moved, ReleaseMethod, normalise};
 
 lab::settings! {
     /// Settings of private Gaussians.
@@ -15,18 +15,18 @@ lab::settings! {
     flags {
         /// Whether a neighbour may have another label (`private`), or class sizes are known (`public`).
         #[flag(value_enum)]
-        labels: Labels,
+        labels: LabelPrivacy,
     }
 }
 
-impl Mechanism for Settings {
+impl ReleaseMethod for Settings {
     const NAME: &'static str = "gaussian";
     const ABOUT: &'static str = "Sample one private Gaussian, or one a class, of noisy moments";
     const PRESET: &'static str = include_str!("../../../../assets/flow/gaussian.toml");
     const ADDS_UP: bool = true;
     type Budget = budget::Settings;
 
-    fn labels(&self) -> Labels {
+    fn labels(&self) -> LabelPrivacy {
         self.labels
     }
 

@@ -4,7 +4,7 @@
 use burn::tensor::{Tensor, TensorData};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Session, positive};
-use model::generator::Generator;
+use model::generator::MlpGenerator;
 use private_training::adam::ModuleAdam;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -14,7 +14,7 @@ use super::super::budget;
 use super::super::groups::Groups;
 use super::super::run::Flow;
 use super::super::shared;
-use super::{Mechanism, Moved, check_batches, check_slices, normalise, steps_or_passes};
+use super::{Moved, ReleaseMethod, check_batches, check_slices, normalise, steps_or_passes};
 use crate::random::stream;
 
 /// Points that the generator makes of a group at each step.
@@ -34,7 +34,7 @@ lab::settings! {
     }
 }
 
-impl Mechanism for Settings {
+impl ReleaseMethod for Settings {
     const NAME: &'static str = "generator";
     const ABOUT: &'static str = "Train a generator of latents on a fresh release of noisy projections at each step (DPSWgen)";
     const PRESET: &'static str = include_str!("../../../../assets/flow/generator.toml");
@@ -66,7 +66,7 @@ impl Mechanism for Settings {
             None => d,
         };
         let autodiff = flow.device.clone().autodiff();
-        let model = Box::new(Generator::new(inputs, d, &mut flow.public, &autodiff));
+        let model = Box::new(MlpGenerator::new(inputs, d, &mut flow.public, &autodiff));
         let adam = ModuleAdam::default();
         Ok(Moved::Generator(
             model,
@@ -81,7 +81,7 @@ impl Flow {
     /// A step of the generator towards a fresh release; answers the mean distance.
     pub(super) fn generator_step(
         &mut self,
-        model: &mut Generator,
+        model: &mut MlpGenerator,
         optimizer: &mut ModuleAdam,
         (slices, rate): (usize, f64),
         session: &mut Session,
@@ -122,7 +122,7 @@ impl Flow {
 
     /// Points on the sphere, some of each group; from a generator of its own, so that pictures do not
     /// change the rest of a run.
-    pub(super) fn sample(&self, model: &Generator, counts: &[usize]) -> Vec<Vec<f32>> {
+    pub(super) fn sample(&self, model: &MlpGenerator, counts: &[usize]) -> Vec<Vec<f32>> {
         let d = self.groups.dim;
         let mut own = stream(self.shared.seed, 5);
         let noise = noise(&self.groups, counts, &mut own);

@@ -5,15 +5,15 @@ use lab::session::{Ends, Session, bounded, positive, within};
 use private_queries::marginals::{Basis, Bins};
 use private_queries::{GroupMarginals, LabelledMarginals, MarginalQuery, Query};
 use serde::{Deserialize, Serialize};
-use swd::{FlowTarget, Region};
+use swd::Region;
 
 use super::super::budget::{self, MOMENTS, RELEASE};
 use super::super::groups::apportion;
 use super::super::run::Flow;
 use super::super::shared;
-use super::{Labels, Mechanism, Moved};
+use super::{LabelPrivacy, Moved, ReleaseMethod};
 use super::{check_diffusion, check_slices, check_slices_per_step, step_size};
-use crate::particles::{StepSchedule, Target};
+use crate::particles::{StepSchedule, boxed};
 
 /// Where particles start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -39,7 +39,7 @@ lab::settings! {
     flags {
         /// Whether a neighbour may have another label (`private`), or class sizes are known (`public`).
         #[flag(value_enum)]
-        labels: Labels,
+        labels: LabelPrivacy,
         /// Where particles start (default: public where synthetic digits stand beside private ones, else gaussian).
         #[flag(value_enum)]
         #[setting(default)]
@@ -48,10 +48,10 @@ lab::settings! {
         bins: usize,
         /// Share of the budget (of `1/z^2`) for class moments, around which the bins then lie; 0 for histograms alone.
         moments_share: f64,
-        /// h: the step of the flow.
-        step_size: f64,
-        /// The last step's size as a share of the first; it falls along a line.
-        final_step: f64,
+        /// h: the step size of the flow.
+        learning_rate: f64,
+        /// The share of the learning rate that is left at the last step; it falls along a line.
+        final_rate: f64,
         /// Lambda: the diffusion of the flow.
         diffusion: f64,
     }
@@ -71,7 +71,7 @@ impl Settings {
     }
 }
 
-impl Mechanism for Settings {
+impl ReleaseMethod for Settings {
     const NAME: &'static str = "marginals";
     const ABOUT: &'static str =
         "Move particles towards noisy histograms of every slice, which are released once";
@@ -88,7 +88,7 @@ impl Mechanism for Settings {
             };
         }
         if shared.photographs() {
-            self.step_size = flags.step_size.unwrap_or(shared.latent as f64);
+            self.learning_rate = flags.learning_rate.unwrap_or(shared.latent as f64);
         }
         if flags.slices.is_some() {
             self.class_slices = None;
@@ -104,8 +104,8 @@ impl Mechanism for Settings {
         let slices = self.flow_slices(shared);
         check_slices(slices, shared.latent)?;
         check_slices_per_step(self.slices_per_step, slices)?;
-        positive("step-size", self.step_size)?;
-        within("final-step", self.final_step, 0.0, 1.0, Ends::LAST)?;
+        positive("learning-rate", self.learning_rate)?;
+        within("final-rate", self.final_rate, 0.0, 1.0, Ends::LAST)?;
         check_diffusion(self.diffusion)?;
         let holds = self.bins.is_power_of_two() && self.bins >= 2;
         bounded("bins", self.bins, holds, "a power of two of at least 2")?;
@@ -119,7 +119,7 @@ impl Mechanism for Settings {
         }
     }
 
-    fn labels(&self) -> Labels {
+    fn labels(&self) -> LabelPrivacy {
         self.labels
     }
 
@@ -175,8 +175,8 @@ impl Mechanism for Settings {
         let schedule = StepSchedule {
             steps: self.steps,
             slices: self.slices_per_step,
-            size: step_size(self.step_size, self.diffusion),
-            last: self.final_step,
+            size: step_size(self.learning_rate, self.diffusion),
+            last: self.final_rate,
         };
         Ok(Moved::Stored(particles, targets, schedule))
     }
@@ -191,10 +191,4 @@ pub(super) fn once<Q: Query<Records = [Vec<f32>]>>(
     session.release(flow, RELEASE, query, |run, _| {
         run.groups.latents.measured(query)
     })
-}
-
-/// What each group goes towards.
-pub(super) fn boxed<T: FlowTarget + 'static>(targets: Vec<T>) -> Vec<Target> {
-    let boxed = |target| Box::new(target) as Target;
-    targets.into_iter().map(boxed).collect()
 }

@@ -8,7 +8,7 @@ use super::super::budget::{self, MOMENTS, RELEASE};
 use super::super::groups::apportion;
 use super::super::run::Flow;
 use super::super::shared::{self, Encoder};
-use super::{Generated, Labels, Mechanism, Moved, normalise};
+use super::{Generated, LabelPrivacy, Moved, ReleaseMethod, normalise};
 use crate::records::{SHAPES, synthetic};
 
 lab::settings! {
@@ -17,7 +17,7 @@ lab::settings! {
     flags {
         /// Whether a neighbour may have another label (`private`), or class sizes are known (`public`).
         #[flag(value_enum)]
-        labels: Labels,
+        labels: LabelPrivacy,
         /// Cells of each class, each with moments of its own (default: as many as records and budget bear).
         #[setting(default)]
         cells: usize,
@@ -26,7 +26,7 @@ lab::settings! {
     }
 }
 
-impl Mechanism for Settings {
+impl ReleaseMethod for Settings {
     const NAME: &'static str = "mixture";
     const ABOUT: &'static str =
         "Sample a private Gaussian of each cell of each class, of noisy moments";
@@ -58,7 +58,7 @@ impl Mechanism for Settings {
         within("moments-share", share, 0.0, 1.0, Ends::NEITHER)
     }
 
-    fn labels(&self) -> Labels {
+    fn labels(&self) -> LabelPrivacy {
         self.labels
     }
 

@@ -13,23 +13,23 @@ use std::collections::BTreeMap;
 
 use burn::module::Module;
 use burn::tensor::Device;
-use lab::checkpoint::Checkpoint;
+use lab::checkpoint::RestoredCheckpoint;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Part, Session, bounded, floats_of_bytes, floats_to_bytes};
-use model::generator::Generator;
+use model::generator::MlpGenerator;
 use private_training::adam::ModuleAdam;
 use serde::{Deserialize, Serialize};
 use swd::flow::StepSize;
-use swd::{Particles, Region, Slices};
+use swd::{FlowTarget, Particles, Region, Slices};
 
 use super::budget::RELEASE;
 use super::run::Flow;
 use super::shared;
 use crate::generators::{kept, restored};
-use crate::particles::{StepSchedule, Target, rows_in};
+use crate::particles::{StepSchedule, rows_in};
 
 /// How private data is used: the settings of one mechanism, and what it does by them.
-pub trait Mechanism: Part {
+pub trait ReleaseMethod: Part {
     /// Its name on the command line.
     const NAME: &'static str;
     /// What it does, for `--help`.
@@ -58,8 +58,8 @@ pub trait Mechanism: Part {
     }
 
     /// What a neighbour may differ in.
-    fn labels(&self) -> Labels {
-        Labels::Public
+    fn labels(&self) -> LabelPrivacy {
+        LabelPrivacy::Public
     }
 
     /// Cells of a class.
@@ -93,7 +93,7 @@ pub trait Mechanism: Part {
 /// What a neighbour may differ in, where there is a flow a class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Labels {
+pub enum LabelPrivacy {
     /// In one record and its label: the sizes of the classes are released with the rest.
     Private,
     /// In one record, replaced by another of its class: the sizes of the classes are public.
@@ -144,11 +144,11 @@ pub enum Moved {
     /// Latents that need no step.
     Rows(Generated),
     /// Particles of each group, towards targets that were released once.
-    Stored(Vec<Particles>, Vec<Target>, StepSchedule),
+    Stored(Vec<Particles>, Vec<Box<dyn FlowTarget>>, StepSchedule),
     /// Particles of each group, towards a fresh release in so many slices at each step.
     Resampled(Vec<Particles>, usize, StepSize),
     /// A generator, by a fresh release in so many slices at each step, at a learning rate.
-    Generator(Box<Generator>, ModuleAdam, usize, f64),
+    Generator(Box<MlpGenerator>, ModuleAdam, usize, f64),
 }
 
 /// Latents that may be published, with labels where there is a flow a class.
@@ -189,7 +189,7 @@ impl Moved {
     /// Takes the place of what a checkpoint holds.
     pub(crate) fn restore(
         &mut self,
-        checkpoint: &Checkpoint,
+        checkpoint: &RestoredCheckpoint,
         device: &Device,
     ) -> Result<(), Failure> {
         match self {

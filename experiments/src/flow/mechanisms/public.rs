@@ -6,7 +6,7 @@ use rand::RngExt;
 
 use super::super::run::Flow;
 use super::super::shared;
-use super::{Generated, Mechanism, Moved};
+use super::{Generated, Moved, ReleaseMethod};
 use crate::records::SHAPES;
 
 lab::settings! {
@@ -14,7 +14,7 @@ lab::settings! {
     common {}
 }
 
-impl Mechanism for Settings {
+impl ReleaseMethod for Settings {
     const NAME: &'static str = "public";
     const ABOUT: &'static str = "Decode public records: what no private record was needed for";
     const PRESET: &'static str = include_str!("../../../../assets/flow/public.toml");

@@ -16,7 +16,7 @@ use super::super::budget;
 use super::super::run::Flow;
 use super::super::shared;
 use super::{
-    Mechanism, Moved, check_batches, check_diffusion, check_slices, step_size, steps_or_passes,
+    Moved, ReleaseMethod, check_batches, check_diffusion, check_slices, step_size, steps_or_passes,
 };
 
 lab::settings! {
@@ -25,8 +25,8 @@ lab::settings! {
     flags {
         /// Private records in a batch.
         batch: usize,
-        /// h: the step of the flow.
-        step_size: f64,
+        /// h: the step size of the flow.
+        learning_rate: f64,
         /// Lambda: the diffusion of the flow.
         diffusion: f64,
     }
@@ -37,7 +37,7 @@ lab::settings! {
     }
 }
 
-impl Mechanism for Settings {
+impl ReleaseMethod for Settings {
     const NAME: &'static str = "resampled";
     const ABOUT: &'static str =
         "Move particles towards a fresh release of noisy projections at each step (DPSWflow-r)";
@@ -52,7 +52,7 @@ impl Mechanism for Settings {
     fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
         check_batches(self.batch, self.steps(self.batch))?;
         check_slices(self.slices, shared.latent)?;
-        positive("step-size", self.step_size)?;
+        positive("learning-rate", self.learning_rate)?;
         check_diffusion(self.diffusion)
     }
 
@@ -65,7 +65,7 @@ impl Mechanism for Settings {
     }
 
     fn start(&self, flow: &mut Flow, _: &mut Session) -> Result<Moved, Failure> {
-        let size = step_size(self.step_size, self.diffusion);
+        let size = step_size(self.learning_rate, self.diffusion);
         let particles = flow.first_particles(None)?;
         Ok(Moved::Resampled(particles, self.slices, size))
     }

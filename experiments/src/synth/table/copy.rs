@@ -225,9 +225,9 @@ pub(crate) fn export(
     request: &ExportRequest,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let (formats, none) = (json!(request.formats), request.formats.is_empty());
+    let (formats, none) = (json!(request.format), request.format.is_empty());
     let bound = "left out for a table, which has the form of the private one";
-    bounded("formats", formats, none, bound)?;
+    bounded("format", formats, none, bound)?;
     let model: Model = serde_json::from_slice(&bytes(folder, MODEL)?)
         .map_err(|e| damaged(&folder.file(MODEL), &e))?;
     let kept = Kept::of(folder)?;

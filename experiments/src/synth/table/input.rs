@@ -131,8 +131,8 @@ impl Input {
         if let Some(label) = self.label {
             let name = &self.columns[label].name;
             let bound = "a column beside others, which tell of it";
-            let beside = self.columns.len() > 1 || self.open.is_some();
-            bounded("label", name, beside, bound)?;
+            let holds = self.columns.len() > 1 || self.open.is_some();
+            bounded("label", name, holds, bound)?;
         }
         if let Some(path) = &settings.test {
             let table = self.schema.coded(path);

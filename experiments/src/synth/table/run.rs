@@ -84,7 +84,7 @@ impl TableCopy {
 
     /// Records of the copy.
     pub(super) fn rows(&self) -> usize {
-        self.settings.rows.unwrap_or(self.records())
+        self.settings.count.unwrap_or(self.records())
     }
 
     /// Records of a unit that count, at most.
@@ -344,7 +344,7 @@ impl Experiment for TableCopy {
         let label = self.input.label.map_or("no label".into(), |place| {
             format!("label {}", columns[place].name)
         });
-        let rows = match (self.settings.rows, self.input.units) {
+        let rows = match (self.settings.count, self.input.units) {
             (None, Some(_)) => "as many records as noisy counts say".to_string(),
             _ => format!("{} records", self.rows()),
         };

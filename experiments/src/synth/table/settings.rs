@@ -49,7 +49,7 @@ lab::settings! {
         /// A public table of the same form, which the copy is judged by (default: that of adult).
         test: PathBuf,
         /// Records of the copy (default: as many as there are).
-        rows: usize,
+        count: usize,
     }
     switches {
         /// Score the private records as a copy too: NOT covered by the guarantee.
@@ -87,6 +87,6 @@ impl session::Settings for Settings {
         let most = self.most_per_unit.unwrap_or(1);
         bounded("most-per-unit", most, most > 0, "at least 1")?;
         bounded("records", 0, self.records != Some(0), "at least 1")?;
-        bounded("rows", 0, self.rows != Some(0), "at least 1")
+        bounded("count", 0, self.count != Some(0), "at least 1")
     }
 }

@@ -87,7 +87,7 @@ class Copy:
         among `png`, a folder for each class, `npz` and `idx`; those of the copy if it is None.
         """
         named = formats if formats is None or isinstance(formats, str) else ",".join(formats)
-        asked = {"out": Path(to).absolute(), "count": whole("n", n), "sample_seed": whole("seed", seed), "formats": named}
+        asked = {"out": Path(to).absolute(), "count": whole("n", n), "sample_seed": whole("seed", seed), "format": named}
         _program.call(["export", str(self._fitted), *flags(asked), *["--force"] * force], verbose=False)
 
     @property

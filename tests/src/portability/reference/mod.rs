@@ -4,5 +4,5 @@
 mod network;
 mod step;
 
-pub(super) use network::{Network, Step};
+pub(super) use network::{ReferenceNetwork, Step};
 pub(super) use step::{Problem, cells_of, towards};

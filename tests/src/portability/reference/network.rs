@@ -23,9 +23,9 @@ pub(crate) enum Step {
 
 /// Layers with their weights.
 #[derive(Clone, Default)]
-pub(crate) struct Network(Vec<(Step, Vec<f64>)>);
+pub(crate) struct ReferenceNetwork(Vec<(Step, Vec<f64>)>);
 
-impl Network {
+impl ReferenceNetwork {
     /// The network with one more layer that stands in a larger module, whose weights begin with it.
     pub(crate) fn then_step(mut self, step: Step, weights: &mut &[f64]) -> Self {
         let (here, rest) = weights.split_at(step.parameters());

@@ -9,7 +9,7 @@ use private_training::Clipping;
 use swd::Slices;
 use swd::cells::quantile_cells;
 
-use super::Network;
+use super::ReferenceNetwork;
 
 type Rows = Vec<Vec<f64>>;
 
@@ -19,9 +19,9 @@ type Loss<'a> = &'a dyn Fn(usize, &[f64]) -> Vec<f64>;
 /// What a step is of.
 pub(crate) struct Problem<'a> {
     pub(crate) records: Rows,
-    pub(crate) encoder: Network,
+    pub(crate) encoder: ReferenceNetwork,
     /// Activations, with more behind them (labels), to what the loss looks at.
-    pub(crate) head: Option<(Network, Rows)>,
+    pub(crate) head: Option<(ReferenceNetwork, Rows)>,
     pub(crate) loss: Loss<'a>,
     /// Cotangents of the transport at all activations.
     pub(crate) transport: &'a dyn Fn(&[Vec<f64>]) -> Rows,

@@ -149,16 +149,16 @@ fn front(ours: [&Table; 2], theirs: &Table) -> Result<Chart, Failure> {
     let [accuracy, method, at] = columns;
     let (accuracy, method, at) = (accuracy?, method?, at?);
     let their_gap = theirs.column(&["parity gap"])?;
-    let mut beside: Vec<(String, Vec<Point>)> = Vec::new();
+    let mut published: Vec<(String, Vec<Point>)> = Vec::new();
     for row in theirs.rows.iter().filter(|row| row.get(at) == Some("1")) {
         let name = format!("{}, epsilon 1", row.get(method).unwrap_or_default());
         let points = theirs.pair(row, [their_gap, accuracy])?;
-        match beside.last_mut() {
+        match published.last_mut() {
             Some((last, known)) if *last == name => known.extend(points),
-            _ => beside.push((name, points.into_iter().collect())),
+            _ => published.push((name, points.into_iter().collect())),
         }
     }
-    let methods = lines.into_iter().chain(beside);
+    let methods = lines.into_iter().chain(published);
     let methods = methods.map(|(name, points)| joined(name, points));
     let drawn = TradeOff {
         title: "Adult, delta 9.4e-10; the penalty grows from right to left".into(),

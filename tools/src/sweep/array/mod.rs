@@ -21,8 +21,8 @@ use reporting::checksum::hex;
 use reporting::diagnostic::{Failure, OrFailed};
 use reporting::interrupt::Interrupt;
 
-use super::grid::Cell;
-use super::runner::{Runner, told};
+use super::grid::GridCell;
+use super::runner::{Runner, report_outcome};
 
 /// How many times a run is submitted again.
 const RESUBMISSIONS: u32 = 3;
@@ -83,7 +83,7 @@ impl Array<'_> {
     pub(super) fn run(
         &self,
         runner: &Runner,
-        cells: &[Cell],
+        cells: &[GridCell],
         folder: &Path,
         interrupt: &Interrupt,
     ) -> Result<Vec<String>, Failure> {
@@ -108,7 +108,7 @@ impl Array<'_> {
                 ),
             ));
         }
-        let mut open: Vec<&Cell> = cells.iter().collect();
+        let mut open: Vec<&GridCell> = cells.iter().collect();
         let mut failed = Vec::new();
         for submission in 0..=RESUBMISSIONS {
             if open.is_empty() || interrupt.asked() {
@@ -155,7 +155,7 @@ impl Array<'_> {
                         ),
                     }),
                 };
-                told(cell, &result);
+                report_outcome(cell, &result);
                 if result.is_err() {
                     failed.push(cell.name.clone());
                 }
@@ -191,7 +191,7 @@ impl Array<'_> {
 
 /// What each task does, whose number is the place of its cell. A handler of SIGTERM lets the shell outlive the run, which
 /// writes a checkpoint then.
-fn script_of(variable: &str, runner: &Runner, cells: &[&Cell], folder: &Path) -> String {
+fn script_of(variable: &str, runner: &Runner, cells: &[&GridCell], folder: &Path) -> String {
     let mut text = format!("#!/bin/sh\ntrap : TERM\ncase \"${variable}\" in\n");
     for (task, cell) in cells.iter().enumerate() {
         let place = folder.join(&cell.name);

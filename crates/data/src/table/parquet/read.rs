@@ -12,7 +12,7 @@ use super::super::texts::Texts;
 use super::shared::Shared;
 use super::texts::{self, Kind};
 use crate::DataError;
-use crate::error::{Place, io, open};
+use crate::error::{Position, io, open};
 use crate::table::Schema;
 
 /// Records that are read at once.
@@ -150,7 +150,7 @@ impl ParquetRows {
             read.ok_or_else(|| damaged(file))
         })?;
         self.left -= length;
-        let places = (self.record + 1..).take(length).map(Place::Record);
+        let places = (self.record + 1..).take(length).map(Position::Record);
         block.places.extend(places);
         self.record += length as u64;
         Ok(())
@@ -215,7 +215,7 @@ impl Records for ParquetRows {
         self.next += 1;
         self.record += 1;
         Ok(Some(Line {
-            place: Place::Record(self.record),
+            place: Position::Record(self.record),
             broken_off: false,
             fields: self.block.iter().map(|texts| texts.get(at)).collect(),
         }))

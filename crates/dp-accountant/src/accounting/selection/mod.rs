@@ -94,8 +94,8 @@ impl Selection {
         self.runs
     }
 
-    /// An upper bound on epsilon of the released output at `delta`: the smaller of [`Self::epsilon_by_profile`] and
-    /// [`Self::epsilon_by_renyi`].
+    /// An upper bound on epsilon of the released output at `delta`: the smaller of that by the profile of a run
+    /// and that by Renyi divergences.
     ///
     /// # Errors
     /// A delta out of range, or a mechanism that neither of the two covers.
@@ -132,7 +132,7 @@ impl Selection {
     ///
     /// # Errors
     /// A delta out of range, or a mechanism that [`PldAccountant`] does not cover.
-    pub fn epsilon_by_profile(&self, delta: f64) -> Result<f64> {
+    fn epsilon_by_profile(&self, delta: f64) -> Result<f64> {
         self.as_drawn(delta, |delta| self.law_by_profile(delta))
     }
 
@@ -176,7 +176,7 @@ impl Selection {
     ///
     /// # Errors
     /// A delta out of range, a mechanism that [`super::RdpAccountant`] does not cover, or a sensitivity that may fail.
-    pub fn epsilon_by_renyi(&self, delta: f64) -> Result<f64> {
+    fn epsilon_by_renyi(&self, delta: f64) -> Result<f64> {
         self.as_drawn(delta, |delta| self.law_by_renyi(delta))
     }
 

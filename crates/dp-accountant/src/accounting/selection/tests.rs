@@ -367,6 +367,26 @@ fn several_mechanisms_cost_as_the_worst_and_failures_add() {
 }
 
 #[test]
+fn runs_may_fail_or_be_known_by_their_rho() {
+    let runs = Runs::negative_binomial(1.0, 10.0).unwrap();
+    let best = |event| Selection::new(runs, vec![event], 0.0).unwrap();
+    let gaussian = Event::Gaussian {
+        noise_multiplier: 5.0,
+    };
+    // No Renyi divergence is finite where a run may fail, and the profile has it.
+    let failing = |delta: f64| {
+        let events = vec![gaussian.clone(), Event::Failure { delta }];
+        best(Event::Composed { events })
+    };
+    assert!(failing(1e-7).epsilon_by_renyi(1e-5).unwrap().is_infinite());
+    let [with, without] = [1e-7, 0.0].map(|delta| failing(delta).epsilon_by_profile(1e-5).unwrap());
+    assert!(with > without && with < 1.2 * without, "{with} {without}");
+    let [zcdp, noise] = [Event::Zcdp { rho: 0.02 }, gaussian.clone()]
+        .map(|event| best(event).epsilon_by_renyi(1e-6).unwrap());
+    assert!(zcdp >= noise && zcdp - noise < 1e-9);
+}
+
+#[test]
 fn an_event_of_a_selection_composes_by_adding() {
     let run = Event::Gaussian {
         noise_multiplier: 4.0,

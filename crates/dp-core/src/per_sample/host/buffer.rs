@@ -24,11 +24,11 @@ static SPARES: LazyLock<Mutex<Spares>> = LazyLock::new(Mutex::default);
 
 /// A buffer of groups of eight lanes that goes back to the spare ones when it is dropped.
 #[derive(Debug, Default)]
-pub struct Buffer(Vec<Lanes8>);
+pub(crate) struct Buffer(Vec<Lanes8>);
 
 impl Buffer {
     /// `length` zeros.
-    pub fn zeros(length: usize) -> Self {
+    pub(crate) fn zeros(length: usize) -> Self {
         let mut buffer = Self::take(length);
         buffer.fill(Lanes8::default());
         buffer
@@ -39,7 +39,7 @@ impl Buffer {
     ///
     /// With debug assertions they hold NaN, so that a reader of a group of eight lanes that was not written fails
     /// every test.
-    pub fn scratch(length: usize) -> Self {
+    pub(crate) fn scratch(length: usize) -> Self {
         let mut buffer = Self::take(length);
         if cfg!(debug_assertions) {
             buffer.fill(Lanes8([f32::NAN; LANES]));

@@ -13,12 +13,12 @@ pub const LANES: usize = 8;
 /// One feature of the [`LANES`] records of a block.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(C, align(32))]
-pub struct Lanes8(pub [f32; LANES]);
+pub(crate) struct Lanes8(pub [f32; LANES]);
 
 /// The same in `f64`, for what is weighed before it is rounded.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(C, align(64))]
-pub struct Wide8(pub [f64; LANES]);
+pub(crate) struct Wide8(pub [f64; LANES]);
 
 /// The number of blocks that hold `n` records.
 pub(super) fn blocks(n: usize) -> usize {

@@ -5,7 +5,7 @@ use super::{Lanes8, Wide8};
 
 /// The saved activations of one layer.
 #[derive(Debug, Clone, Copy)]
-pub struct SavedActivations<'a> {
+pub(crate) struct SavedActivations<'a> {
     /// The layer's input, `[blocks, d_in]`.
     pub input: &'a [Lanes8],
     /// The signs that the layer asked to keep, `[blocks, signs]`: a bit for each lane.
@@ -18,7 +18,7 @@ pub struct SavedActivations<'a> {
 ///
 /// The same mathematics as [`Layer`](crate::per_sample::Layer); a buffer holds one [`Lanes8`] for each feature
 /// of the eight records of a block, block after block.
-pub trait HostLayer: Send + Sync {
+pub(crate) trait HostLayer: Send + Sync {
     /// Features of one record at the input.
     fn inputs(&self) -> usize;
 

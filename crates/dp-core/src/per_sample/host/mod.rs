@@ -7,8 +7,9 @@ mod layer;
 pub(super) mod layers;
 mod stack;
 
-pub use buffer::Buffer;
+pub(crate) use buffer::Buffer;
 pub(super) use kernels::Plane;
-pub use lanes::{LANES, Lanes8, Wide8};
-pub use layer::{HostLayer, SavedActivations};
+pub use lanes::LANES;
+pub(crate) use lanes::{Lanes8, Wide8};
+pub(crate) use layer::{HostLayer, SavedActivations};
 pub use stack::{HostActivations, HostPullBack, HostStack};

@@ -76,7 +76,7 @@ enum Part {
 
 impl HostStack {
     /// A stack of `layers`, first to last.
-    pub fn new(layers: Vec<Box<dyn HostLayer>>) -> Self {
+    pub(crate) fn new(layers: Vec<Box<dyn HostLayer>>) -> Self {
         Self { layers }
     }
 

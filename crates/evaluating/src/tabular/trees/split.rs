@@ -42,16 +42,16 @@ pub(super) fn best_split(features: &Features, histogram: &[Sums], total: Sums) -
         let bins = &histogram[column.start..][..column.size];
         for order in orders(bins, column) {
             let least = best.as_ref().map_or(0.0, |split| split.gain);
-            if let Some(cut) = best_cut(bins, &order, total, least) {
+            if let Some(threshold) = best_threshold(bins, &order, total, least) {
                 let mut goes_left = vec![false; column.size];
-                order[..cut.codes]
+                order[..threshold.codes]
                     .iter()
                     .for_each(|&code| goes_left[code] = true);
                 best = Some(Split {
                     column: at,
-                    gain: cut.gain,
+                    gain: threshold.gain,
                     goes_left,
-                    left: cut.left,
+                    left: threshold.left,
                 });
             }
         }
@@ -76,14 +76,14 @@ fn orders(bins: &[Sums], column: &Column) -> Vec<Vec<usize>> {
     vec![ordered.chain(others).collect(), before]
 }
 
-struct Cut {
+struct Threshold {
     codes: usize,
     gain: f64,
     left: Sums,
 }
 
 /// The best number of leading codes of `order` to go left, where the gain is above `least`.
-fn best_cut(bins: &[Sums], order: &[usize], total: Sums, least: f64) -> Option<Cut> {
+fn best_threshold(bins: &[Sums], order: &[usize], total: Sums, least: f64) -> Option<Threshold> {
     let (mut best, mut left) = (None, Sums::default());
     let mut bound = least + score(total);
     for (i, &code) in order.iter().enumerate() {
@@ -101,7 +101,7 @@ fn best_cut(bins: &[Sums], order: &[usize], total: Sums, least: f64) -> Option<C
         let both = score(left) + score(right);
         if both > bound {
             bound = both;
-            best = Some(Cut {
+            best = Some(Threshold {
                 codes: i + 1,
                 gain: both - score(total),
                 left,

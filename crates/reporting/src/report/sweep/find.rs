@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::diagnostic::Failure;
 use crate::report::RunRecord;
 
-/// Marks a folder of runs of which all but one stay secret: which runs a private selection drew.
-pub const DRAWN: &str = "drawn.json";
+/// Marks a folder of runs of which all but one stay secret: which runs a private selection sampled.
+pub const SAMPLED_RUNS: &str = "drawn.json";
 
 /// How deep under a folder runs are looked for.
 const DEPTH: usize = 4;
@@ -44,7 +44,7 @@ fn walk(folder: &Path, depth: usize, runs: &mut Vec<PathBuf>) -> Result<(), Fail
         return Ok(());
     }
     // Of a private selection only the best is told of, and its ledger has what all of them cost.
-    if depth == 0 || folder.join(DRAWN).exists() {
+    if depth == 0 || folder.join(SAMPLED_RUNS).exists() {
         return Ok(());
     }
     for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, &e))? {

@@ -4,7 +4,7 @@ mod find;
 mod page;
 mod table;
 
-pub use find::{DRAWN, find_runs};
+pub use find::{SAMPLED_RUNS, find_runs};
 
 use super::notes::{names, notes};
 use super::privacy::{Standing, Statement};

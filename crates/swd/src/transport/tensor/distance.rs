@@ -46,22 +46,9 @@ pub fn sliced_w2_squared(
 ///
 /// Arguments as there. The answer is `[k]`, in squared units of the points, and differentiable.
 ///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use swd::transport::tensor::w2_squared_by_slice;
-///
-/// let device = Device::flex();
-/// let x = Tensor::<2>::from_data([[0.0, 0.0], [1.0, 0.0]], &device);
-/// let y = x.clone() + Tensor::<2>::from_data([[3.0, 1.0]], &device);
-/// let axes = Tensor::<2>::from_data([[1.0, 0.0], [0.0, 1.0]], &device);
-/// let each = w2_squared_by_slice(x, y, axes)?.into_data();
-/// assert_eq!(each.iter::<f32>().collect::<Vec<_>>(), [9.0, 1.0]);
-/// # Ok::<(), swd::SwdError>(())
-/// ```
-///
 /// # Errors
 /// As [`sliced_w2_squared`].
-pub fn w2_squared_by_slice(
+pub(crate) fn w2_squared_by_slice(
     x: Tensor<2>,
     y: Tensor<2>,
     slices: Tensor<2>,

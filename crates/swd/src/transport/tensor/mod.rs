@@ -26,7 +26,8 @@ mod weighted;
 
 use burn::tensor::Tensor;
 
-pub use distance::{sliced_w2_squared, w2_squared, w2_squared_by_slice};
+pub(crate) use distance::w2_squared_by_slice;
+pub use distance::{sliced_w2_squared, w2_squared};
 pub use max_sliced::max_sliced_w2_squared;
 pub use sphere::{sphere_sliced_w1, sphere_sliced_w2_squared_to_uniform};
 pub use two_samples::two_sample_gradients;

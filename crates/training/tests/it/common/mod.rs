@@ -6,7 +6,7 @@ use burn::module::{Module, ModuleMapper, Param};
 use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
 use burn::nn::{Linear, LinearConfig};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
@@ -60,9 +60,8 @@ fn sampled<M: Module>(module: M, seed: u64) -> M {
 }
 
 /// Class numbers of records.
-pub(super) fn labels(n: usize, classes: usize, device: &Device) -> Tensor<2> {
-    let values: Vec<f32> = (0..n).map(|i| (i % classes) as f32).collect();
-    Tensor::from_data(TensorData::new(values, [n, 1]), device)
+pub(super) fn labels(n: usize, classes: usize, device: &Device) -> Tensor<1, Int> {
+    Tensor::arange(0..n as i64, device).remainder_scalar(classes as i64)
 }
 
 /// A network of burn's own layers, with an inner activation that can be penalised.

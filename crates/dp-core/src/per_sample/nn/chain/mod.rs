@@ -142,7 +142,7 @@ impl<'a> Chain<'a> {
     /// layers share: the norm of its gradient is not made of theirs.
     pub fn build(self) -> Result<Stack<'a>, DpError> {
         let layers = self.checked()?.layers;
-        Ok(Stack::owning(layers))
+        Ok(Stack::new(layers))
     }
 
     /// What stands in front of [`Chain::activation`] as a stack, and what stands behind it, if anything does.
@@ -156,8 +156,8 @@ impl<'a> Chain<'a> {
         let mut chain = self.checked()?;
         let place = chain.activation.unwrap_or(chain.layers.len());
         let behind = chain.layers.split_off(place);
-        let head = (!behind.is_empty()).then(|| Stack::owning(behind));
-        Ok((Stack::owning(chain.layers), head))
+        let head = (!behind.is_empty()).then(|| Stack::new(behind));
+        Ok((Stack::new(chain.layers), head))
     }
 
     fn checked(self) -> Result<Self, DpError> {
@@ -344,7 +344,7 @@ impl<'a> Chain<'a> {
                 )));
             }
             let layer = Residual {
-                inner: Stack::owning(inner.layers),
+                inner: Stack::new(inner.layers),
             };
             Ok(Ok((Box::new(layer) as Box<dyn Layer>, shape.to_vec())))
         })
@@ -369,8 +369,8 @@ impl<'a> Chain<'a> {
             shape[0] += other[0];
             let layer = Concat {
                 width: one.iter().product(),
-                first: Stack::owning(first.layers),
-                second: Stack::owning(second.layers),
+                first: Stack::new(first.layers),
+                second: Stack::new(second.layers),
             };
             Ok(Ok((Box::new(layer) as Box<dyn Layer>, shape)))
         })

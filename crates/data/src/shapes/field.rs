@@ -31,7 +31,7 @@ impl Field {
         hand: &mut Hand<'_>,
     ) -> Self {
         let main = hand.between(0.0, TAU);
-        let mut drawn = Vec::with_capacity(waves);
+        let mut sampled = Vec::with_capacity(waves);
         let mut square = f32::MIN_POSITIVE;
         for _ in 0..waves {
             let frequency = low * (high / low).powf(hand.between(0.0, 1.0));
@@ -43,12 +43,12 @@ impl Field {
             square += amplitude * amplitude;
             let length = TAU * frequency;
             let wave = [length * angle.cos(), length * angle.sin()];
-            drawn.push((amplitude, wave, hand.between(0.0, TAU)));
+            sampled.push((amplitude, wave, hand.between(0.0, TAU)));
         }
         // A sine has variance 1/2.
         let scale = (0.5 / square).sqrt();
-        drawn.iter_mut().for_each(|wave| wave.0 *= scale);
-        Self { waves: drawn }
+        sampled.iter_mut().for_each(|wave| wave.0 *= scale);
+        Self { waves: sampled }
     }
 
     pub(super) fn at(&self, x: f32, y: f32) -> f32 {

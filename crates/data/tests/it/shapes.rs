@@ -1,7 +1,7 @@
 //! Shapes: reproducible, of every process, with ink, and as different as drawings of nothing are.
 
 use data::Shapes;
-use data::drawn::Process;
+use data::shapes::Process;
 
 #[test]
 fn an_image_depends_on_its_seed_and_number_alone() {

@@ -1,30 +1,30 @@
-//! Cells of a distribution that is known roughly: where each of them lies, and what one more release tells of it.
+//! Components of a distribution that is known roughly: where each of them lies, and what one more release tells of it.
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
 use super::shrinkage::shrunk_towards;
 
-/// The radius of a cell, in root mean square distances from its centre: about four rows out of five lie within.
+/// The radius of a component, in root mean square distances from its centre: about four rows out of five lie within.
 const RADIUS: f64 = 1.25;
 /// The radius of local rows. Second moments are what noise spoils: in a ball of radius 2 they have a quarter less of it than
 /// in one of radius 1, in units of their own, and first moments half as much again.
 const BALL: f64 = 2.0;
-/// The least radius: of a cell with hardly a row.
+/// The least radius: of a component with hardly a row.
 const LEAST: f64 = 0.01;
 
-/// A cell as it is known before private records in it are looked at.
+/// A component as it is known before private records in it are looked at.
 #[derive(Debug, Clone)]
-pub(super) struct Cell {
+pub(super) struct Component {
     centre: DVector<f64>,
     covariance: DMatrix<f64>,
     radius: f64,
 }
 
-impl Cell {
+impl Component {
     /// The radius of the ball that local rows are put into before their moments are taken.
     pub(super) const BALL: f64 = BALL;
 
-    /// The cell in which `rows` lie, `[n, d]`, of a distribution that may be seen.
+    /// The component in which `rows` lie, `[n, d]`, of a distribution that may be seen.
     pub(super) fn of(rows: &[f32], latent: usize) -> Self {
         let count = rows.len() / latent;
         let n = count.max(1) as f64;
@@ -54,14 +54,14 @@ impl Cell {
         self.centre.as_slice()
     }
 
-    /// A row as the cell sees it, `2 (u - c) / r`: `c` its centre, `r` 1.25 times the root mean square distance from it. Its
-    /// moments then need the noise of a ball of radius [`Cell::BALL`], whatever the size of the cell.
+    /// A row as the component sees it, `2 (u - c) / r`: `c` its centre, `r` 1.25 times the root mean square distance from it. Its
+    /// moments then need the noise of a ball of radius [`Component::BALL`], whatever the size of the component.
     pub(super) fn local<'a>(&'a self, row: &'a [f32]) -> impl Iterator<Item = f32> + 'a {
         let pairs = row.iter().zip(self.centre.iter());
         pairs.map(|(&u, &c)| ((f64::from(u) - c) / self.radius) as f32)
     }
 
-    /// Mean, and a factor `A` with `A A^T` the covariance, of the rows in the cell.
+    /// Mean, and a factor `A` with `A A^T` the covariance, of the rows in the component.
     ///
     /// - `mean`, `covariance`: those of `size` local rows, from sums with noise of `deviation`.
     pub(super) fn signal(
@@ -76,8 +76,8 @@ impl Cell {
         let spread = self.covariance.trace() / (r * r);
         let by_noise = d * (deviation / size).powi(2) + spread / size;
         let heard = (1.0 - by_noise / mean.norm_squared().max(f64::MIN_POSITIVE)).max(0.0);
-        let beside = deviation / size / std::f64::consts::SQRT_2 * r * r;
-        let covariance = shrunk_towards(&self.covariance, &(covariance * (r * r)), beside, size);
+        let noise = deviation / size / std::f64::consts::SQRT_2 * r * r;
+        let covariance = shrunk_towards(&self.covariance, &(covariance * (r * r)), noise, size);
         let eigen = SymmetricEigen::new(covariance);
         let roots = eigen.eigenvalues.map(|value| value.max(0.0).sqrt());
         let factor = eigen.eigenvectors * DMatrix::from_diagonal(&roots);

@@ -33,7 +33,7 @@ impl Blocks {
 }
 
 /// What noisy counts say, as shares of all records, with how much each counts.
-pub(super) struct Target {
+pub(super) struct NoisyShares {
     /// Of every value of a column alone, and of every class: the share, and `n^2 / s^2`; 0 where it was not measured.
     pub(super) single: Vec<[f32; 2]>,
     pub(super) classes: Vec<[f32; 2]>,
@@ -45,7 +45,7 @@ pub(super) struct Target {
     pub(super) labelled_pairs: Vec<Vec<[f32; 2]>>,
 }
 
-impl Target {
+impl NoisyShares {
     pub(super) fn new(
         tables: &[NoisyCounts],
         own: &[usize],

@@ -1,15 +1,15 @@
 //! Images of random processes: any number, from a seed, of nothing in particular. Networks learn from them what images
 //! are made of (lines, edges, outlines, textures), and nothing of any class.
 //!
-//! | process | share | what is drawn |
+//! | process | share | what it shows |
 //! |---|---|---|
 //! | [`Process::Strokes`] | 3/8 | a pen on a random walk that turns smoothly |
 //! | [`Process::Silhouettes`] | 3/8 | a few rounded and tapered parts, often symmetric, with texture, folds and shade |
 //! | [`Process::Leaves`] | 1/8 | dead leaves: discs and boxes that hide each other, their sizes by a power law |
 //! | [`Process::Spectra`] | 1/8 | noise whose spectrum falls by a random power, in a random direction |
 //!
-//! The first two stand before a dark ground in most grey images. Image i is drawn from a generator of its own, keyed by
-//! (seed, i), so it does not depend on how many are drawn or by how many threads.
+//! The first two stand before a dark ground in most grey images. Image i is sampled from a generator of its own, keyed by
+//! (seed, i), so it does not depend on how many are made or by how many threads.
 //!
 //! Source: random processes as in Baradad, Wulff, Wang, Isola and Torralba (2021, arXiv 2106.05963); as priors of
 //! private learning in Tang, Panda, Sehwag and Mittal (2023, arXiv 2306.06076).
@@ -29,7 +29,7 @@ use crate::glyphs::hand::Hand;
 use canvas::Canvas;
 use field::Field;
 
-/// What an image is drawn by.
+/// The process of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Process {
     /// A pen's lines.
@@ -60,7 +60,7 @@ pub struct Shapes {
 }
 
 impl Shapes {
-    /// Grows whenever other images are drawn from the same seed.
+    /// Grows whenever other images are made from the same seed.
     pub const VERSION: u32 = 1;
 
     /// Grey images of `side` x `side` pixels.
@@ -90,7 +90,7 @@ impl Shapes {
         self.channels
     }
 
-    /// What image `index` is drawn by.
+    /// The process of image `index`.
     pub fn process(index: u64) -> Process {
         match index % 8 {
             0 | 2 | 5 => Process::Strokes,
