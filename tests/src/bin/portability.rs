@@ -187,7 +187,7 @@ fn page(
          backend of the build that the machine has, beside the largest that the suite accepts (the policy is\n\
          in `tests/src/portability/mod.rs`; on CUDA, ROCm and unknown backends, whose products may have factors\n\
          of 11 bits, 1e-2 instead, and private steps are left out: on the same cards they run through Vulkan or\n\
-         WebGPU; one training is left out on a software GPU, which compiles its kernels for two minutes).\n\
+         WebGPU; training of public autoencoders is left out on a software GPU, which compiles for minutes).\n\
          References are formulas of the suite's own in `f64` (`tests/src/portability/reference`), but for runs\n\
          of ten steps and public autoencoders, which are compared with the host, and burn's own layers, which are\n\
          compared with burn's autodiff on the host, one record at a time.\n\n",

@@ -135,12 +135,8 @@ pub(super) fn cases() -> Vec<Case> {
     vec![
         case("ten steps", "flow", particles),
         case("ten steps", "generator", generator),
-        // Two minutes on a software GPU, for gradients of convolutions that the other one has too: there it is not checked.
-        case("public autoencoder", "images", small).only(TestDevice::hardware),
-        case(
-            "public autoencoder of photographs",
-            "photographs",
-            photographs,
-        ),
+        // Minutes on a software GPU, for gradients of burn's own convolutions: there they are not checked.
+        case("public autoencoders", "images", small).only(TestDevice::hardware),
+        case("public autoencoders", "photographs", photographs).only(TestDevice::hardware),
     ]
 }

@@ -21,7 +21,7 @@ fn every_backend_gives_the_same_numbers() {
     }
     for test_device in available_devices().iter().filter(|on| !on.hardware()) {
         let why = format!("{}: minutes of compiling", test_device.name);
-        skipped("public-autoencoder-on-hardware", &why);
+        skipped("public-autoencoders-on-hardware", &why);
     }
     let mut program = Command::new(env!("CARGO_BIN_EXE_portability"));
     let output = program.output().expect("it starts");
