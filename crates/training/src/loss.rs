@@ -333,9 +333,11 @@ impl Loss {
         n: usize,
     ) -> (Vec<f32>, Vec<f64>) {
         let width = outputs.len() / n.max(1);
-        let numbers: Cow<'_, [f32]> = match targets {
-            HostTargets::Classes(classes) => classes.iter().map(|&class| class as f32).collect(),
-            HostTargets::Values(values) => values.into(),
+        let numbers: Cow<'_, [f32]> = match (&self.kind, targets) {
+            // By tensors.
+            (Kind::CrossEntropy | Kind::Own(..), _) => Cow::default(),
+            (_, HostTargets::Classes(classes)) => classes.iter().map(|&y| y as f32).collect(),
+            (_, HostTargets::Values(values)) => values.into(),
         };
         let t = numbers.len() / n.max(1);
         let rows = || outputs.chunks_exact(width).zip(numbers.chunks_exact(t));

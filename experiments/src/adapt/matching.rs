@@ -10,8 +10,8 @@ use burn::optim::GradientsParams;
 use dp_core::ledger::Ledger;
 use dp_core::sampling::{BatchSampler, GroupSampler};
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{batch, bounded, next_step, positive};
-use private_training::{Clipping, HostTargets, Objective, Penalty};
+use lab::session::{batch_without_targets, bounded, next_step, positive};
+use private_training::{Clipping, Objective, Penalty};
 
 use super::public::add;
 use super::settings::{Method, Private, Shared, Steps, at_least_1};
@@ -76,12 +76,7 @@ impl Method for Sliced {
         ]
         .concat();
         let sizes = [target.len(), source.len()];
-        let both = batch(
-            rows,
-            HostTargets::Values(&vec![0.0; sizes.iter().sum()]),
-            &sizes,
-            &device,
-        )?;
+        let both = batch_without_targets(rows, &sizes, &device)?;
         Ok(step.gradient(&extractor, &both, ledger).or_failed()?.0)
     }
 

@@ -12,7 +12,7 @@ use lab::session::{Arguments, Experiment, Settings as _};
 use private_queries::marginals::SlicedMarginals;
 use private_queries::{GroupMarginals, MarginalQuery, Query};
 use private_training::weights::to_host;
-use private_training::{GroupSizes, HostTargets, Network};
+use private_training::{GroupSizes, Network};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -109,12 +109,7 @@ fn attacked<M: Method, N: Network<2>>(
         let slices = run.training.gradients().public_rng().clone();
         let mut clipped = |rows: &[f32]| {
             *run.training.gradients().public_rng() = slices.clone();
-            let batch = lab::session::batch(
-                rows.to_vec(),
-                HostTargets::Values(&vec![0.0; rows.len() / WIDTH]),
-                sizes,
-                &device,
-            );
+            let batch = lab::session::batch_without_targets(rows.to_vec(), sizes, &device);
             let (clipped, _) = run
                 .training
                 .gradients()

@@ -10,9 +10,9 @@ use lab::evaluate::transport::sliced_w2_squared;
 use lab::report::{Better, Metric};
 use lab::session::{
     Arguments, DataSummary, Evaluation, Predictions, Report, RunRecords, Scores, Session, Start,
-    TrainingRun, Wording, batch, floats_to_bytes,
+    TrainingRun, Wording, batch_without_targets, floats_to_bytes,
 };
-use private_training::{Batch, HostTargets, Objective, Schedule, Training, TrainingConfig};
+use private_training::{Batch, Objective, Schedule, Training, TrainingConfig};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -98,14 +98,9 @@ impl RunRecords<Map> for Points {
             let rows = indices.iter().flat_map(|&i| [all[2 * i], all[2 * i + 1]]);
             rows.collect::<Vec<f32>>()
         };
-        batch(
-            rows(fed),
-            HostTargets::Values(&vec![0.0; fed.len()]),
-            &[fed.len()],
-            device,
-        )?
-        .with_private_sample(rows(circle), circle.len())
-        .or_failed()
+        batch_without_targets(rows(fed), &[fed.len()], device)?
+            .with_private_sample(rows(circle), circle.len())
+            .or_failed()
     }
 }
 

@@ -37,7 +37,10 @@ pub use flags::{
     within,
 };
 pub use promise::{Promise, Wording, refused_plan, spent};
-pub use rows::{Predictions, Tables, batch, host, table_batch, table_bytes, table_targets, tensor};
+pub use rows::{
+    Predictions, Tables, batch, batch_without_targets, host, table_batch, table_bytes,
+    table_targets, tensor,
+};
 pub use scores::{Scores, curve};
 pub use stored::{Releases, SampledBatch, read as read_release, released};
 pub use training::{

@@ -40,6 +40,20 @@ pub fn batch(
     Batch::new(rows, targets.on(records, device), sizes).map_err(Failure::failed)
 }
 
+/// The same without targets, for penalties alone.
+///
+/// # Errors
+///
+/// As [`batch`].
+pub fn batch_without_targets(
+    rows: Vec<f32>,
+    sizes: &[usize],
+    device: &Device,
+) -> Result<Batch<2>, Failure> {
+    let zeros = vec![0.0; sizes.iter().sum()];
+    batch(rows, HostTargets::Values(&zeros), sizes, device)
+}
+
 /// Tables of private and public records, with labels or values as targets.
 pub struct Tables {
     /// What they are, in words.

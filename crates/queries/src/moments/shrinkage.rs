@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
-/// The smallest eigenvalue that is told apart from zero, as a share of the largest.
+/// The smallest eigenvalue that is distinguished from zero, as a share of the largest.
 const NARROW: f64 = 1e-4;
 /// What the largest eigenvalue is taken for where nothing is known.
 const SMALLEST: f64 = 1e-9;

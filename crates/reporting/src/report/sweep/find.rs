@@ -43,7 +43,7 @@ fn walk(folder: &Path, depth: usize, runs: &mut Vec<PathBuf>) -> Result<(), Fail
         runs.push(folder.to_path_buf());
         return Ok(());
     }
-    // Of a private selection only the best is told of, and its ledger has what all of them cost.
+    // A private selection releases the best run alone, and its ledger has what all of them cost.
     if depth == 0 || folder.join(SAMPLED_RUNS).exists() {
         return Ok(());
     }
