@@ -3,6 +3,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use files::foreign::{DAMAGED, quietly};
+
 /// What can be wrong with a data file, a download, or a request for data.
 ///
 /// Each message names the value, the bound and what to do; none says what a record holds.
@@ -29,6 +31,18 @@ pub enum DataError {
     Split(String),
     /// A published file is nowhere, or what is there is another one.
     Fetch(String),
+}
+
+/// What a decoder of another package makes of a file of this name; one that panics gives an error without its words.
+pub(crate) fn decoded<T>(
+    file: &str,
+    decoder: impl FnOnce() -> Result<T, DataError>,
+) -> Result<T, DataError> {
+    quietly(decoder).unwrap_or_else(|| {
+        Err(DataError::File(format!(
+            "{file}: {DAMAGED}; replace the file"
+        )))
+    })
 }
 
 /// What the operating system says of a file or folder.

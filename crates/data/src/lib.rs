@@ -31,7 +31,6 @@
 
 pub mod adult;
 mod apportion;
-mod atomic;
 pub mod biased;
 mod catalogue;
 mod dataset;

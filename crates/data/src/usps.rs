@@ -10,6 +10,7 @@
 
 use std::io::Read;
 
+use files::foreign::Decoder;
 use flate2::bufread::MultiGzDecoder;
 
 use crate::error::{check_side, corrupt, empty, field, fields, not_gzip, not_text, oversized};
@@ -78,7 +79,7 @@ fn unpack(file: &str, bytes: &[u8]) -> Result<Vec<u8>, DataError> {
         return Err(not_gzip(file, &bytes[..bytes.len().min(2)]));
     }
     let mut text = Vec::new();
-    let mut unpacked = MultiGzDecoder::new(bytes).take(MAX_BYTES + 1);
+    let mut unpacked = Decoder(MultiGzDecoder::new(bytes)).take(MAX_BYTES + 1);
     unpacked
         .read_to_end(&mut text)
         .map_err(|error| corrupt(file, &error))?;

@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use files::atomic::{NewFile, UNNAMED, folder};
 use serde::Serialize;
 
 use crate::diagnostic::Failure;
@@ -143,7 +144,7 @@ impl RunFolder {
         self.path.join(name)
     }
 
-    /// Writes a file whole or not at all: temporary file, flush to the device, rename.
+    /// Writes a file whole or not at all ([`files::atomic`]).
     ///
     /// # Errors
     ///
@@ -258,22 +259,13 @@ pub fn write_file(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
 /// As [`write_file`].
 pub fn write_file_with(
     target: &Path,
-    write: impl FnOnce(&mut BufWriter<&fs::File>) -> std::io::Result<()>,
+    write: impl FnOnce(&mut BufWriter<NewFile>) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
-    let folder = match target.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
     let attempt = move || -> std::io::Result<()> {
-        fs::create_dir_all(folder)?;
-        let file = readable().tempfile_in(folder)?;
-        let mut buffered = BufWriter::new(file.as_file());
+        fs::create_dir_all(folder(target))?;
+        let mut buffered = BufWriter::new(NewFile::of(target)?);
         write(&mut buffered)?;
-        buffered.flush()?;
-        drop(buffered);
-        file.as_file().sync_all()?;
-        file.persist(target)?;
-        Ok(())
+        buffered.into_inner()?.finish()
     };
     attempt().map_err(|e| Failure::Failed {
         message: format!("{} could not be written: {e}", target.display()),
@@ -288,24 +280,12 @@ fn holds_nothing(path: &Path) -> bool {
             entry.is_ok_and(|entry| {
                 let name = entry.file_name();
                 let empty = entry.metadata().is_ok_and(|m| m.len() == 0);
-                name.to_string_lossy().starts_with(".tmp")
+                name.to_string_lossy().starts_with(UNNAMED)
                     || name == COMMAND
                     || (empty && (name == ".lock" || name == "ledger.jsonl"))
             })
         })
     })
-}
-
-/// Temporary files are for their owner alone unless told otherwise; a run's files are as readable as
-/// any other file that the user writes.
-fn readable() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::path::Path;
 use dp_accountant::accounting::{AccountingError, Event, Neighbours, Runs, Selection};
 use dp_accountant::decimal::upper;
 use dp_accountant::ledger::{Entries, Ledger, LedgerEntry};
+use files::atomic::{NewFile, rename, sync_folder};
 use rand::RngExt;
 use rand::rand_core::UnwrapErr;
 use rand::rngs::SysRng;
@@ -371,12 +372,9 @@ fn draw(
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
         folder.create(secret)?;
-        // A file of its own is read by its owner alone.
-        let mut file = tempfile::NamedTempFile::new_in(secret)?;
+        let mut file = NewFile::private(&secret.join(SAMPLED_RUNS))?;
         serde_json::to_writer(&mut file, &sampled)?;
-        file.as_file().sync_all()?;
-        file.persist_noclobber(secret.join(SAMPLED_RUNS))?;
-        Ok(())
+        file.finish_new()
     };
     attempt().map_err(|e| {
         Failure::input(format!("{}: {e}", secret.display()), "choose another --out")
@@ -467,7 +465,9 @@ fn release(
             let entry = entry?;
             let stays = STAYS.iter().any(|name| entry.file_name() == *name);
             if entry.file_type()?.is_file() && !stays {
-                fs::copy(entry.path(), part.path().join(entry.file_name()))?;
+                let copy = part.path().join(entry.file_name());
+                fs::copy(entry.path(), &copy)?;
+                fs::File::open(copy)?.sync_all()?;
             }
         }
         Ok(part)
@@ -479,13 +479,14 @@ fn release(
     write_file(&part.path().join("run.json"), &bytes)?;
     reporting::report::write(part.path())?;
     fs::remove_file(part.path().join(".lock")).or_failed()?;
+    sync_folder(part.path()).or_failed()?;
     let made = part.keep();
     #[cfg(unix)]
     {
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(&made, open).or_failed()?;
     }
-    fs::rename(&made, best).or_failed()
+    rename(&made, best).or_failed()
 }
 
 /// One line with what the selection costs, and one for the releases of the run, which it covers.

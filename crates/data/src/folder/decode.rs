@@ -8,6 +8,7 @@ use image::{
 };
 
 use crate::DataError;
+use crate::error::decoded;
 
 /// The bytes of a file of the name that errors use.
 pub(crate) fn read(path: &Path, name: &str) -> Result<Vec<u8>, DataError> {
@@ -17,24 +18,26 @@ pub(crate) fn read(path: &Path, name: &str) -> Result<Vec<u8>, DataError> {
 /// Decodes an image, turned as its EXIF data has it; `name` is for errors.
 pub(crate) fn image(name: &str, bytes: &[u8]) -> Result<DynamicImage, DataError> {
     let unreadable = |reason: &str| unreadable(name, reason);
-    // By its first bytes, not by its name.
-    let mut reader = ImageReader::new(Cursor::new(bytes))
-        .with_guessed_format()
-        .map_err(|error| unreadable(&error.to_string()))?;
-    // Memory for what the file can hold, never for what its header claims.
-    let mut limits = Limits::default();
-    limits.max_alloc = Some(most(bytes.len()));
-    reader.limits(limits);
-    if reader.format() == Some(ImageFormat::Jpeg) && !has_end(bytes) {
-        return Err(unreadable("the jpg file is cut off"));
-    }
-    let decoded = reader.into_decoder().and_then(|mut decoder| {
-        let orientation = decoder.orientation()?;
-        let mut image = DynamicImage::from_decoder(decoder)?;
-        image.apply_orientation(orientation);
-        Ok(image)
-    });
-    decoded.map_err(|error| unreadable(reason(&error)))
+    decoded(name, || {
+        // By its first bytes, not by its name.
+        let mut reader = ImageReader::new(Cursor::new(bytes))
+            .with_guessed_format()
+            .map_err(|error| unreadable(&error.to_string()))?;
+        // Memory for what the file can hold, never for what its header claims.
+        let mut limits = Limits::default();
+        limits.max_alloc = Some(most(bytes.len()));
+        reader.limits(limits);
+        if reader.format() == Some(ImageFormat::Jpeg) && !has_end(bytes) {
+            return Err(unreadable("the jpg file is cut off"));
+        }
+        let image = reader.into_decoder().and_then(|mut decoder| {
+            let orientation = decoder.orientation()?;
+            let mut image = DynamicImage::from_decoder(decoder)?;
+            image.apply_orientation(orientation);
+            Ok(image)
+        });
+        image.map_err(|error| unreadable(reason(&error)))
+    })
 }
 
 fn unreadable(name: &str, reason: &str) -> DataError {

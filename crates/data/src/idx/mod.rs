@@ -16,6 +16,7 @@ pub use write::{write_images, write_labels};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
+use files::foreign::Decoder;
 use flate2::bufread::MultiGzDecoder;
 
 use crate::error::{check_pair, corrupt, io, not_gzip, open, oversized};
@@ -193,7 +194,7 @@ impl<'a> Stream<'a> {
             file: file.into(),
             reader: match gzip {
                 // Multi-member decoding, so that bytes after the first gzip member are seen and refused.
-                true => Box::new(MultiGzDecoder::new(whole)),
+                true => Box::new(Decoder(MultiGzDecoder::new(whole))),
                 false => Box::new(whole),
             },
             given: 0,

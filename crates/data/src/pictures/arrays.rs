@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use files::foreign::Decoder;
 use image::{DynamicImage, GrayImage, RgbImage};
 use rayon::prelude::*;
 use zip::ZipArchive;
 
 use super::{Classes, Form, Pictures, Public};
-use crate::error::{check_pair, open, unfit};
+use crate::error::{check_pair, decoded, open, unfit};
 use crate::features::{ADVICE, class, class_bound, row};
 use crate::folder::decode;
 use crate::npy::NpyStream;
@@ -30,14 +31,16 @@ pub(super) fn npz(
             "{file}: {why}; save it by numpy.savez(FILE, images=bytes, labels=numbers)"
         ))
     };
-    let mut archive = ZipArchive::new(open(path)?).map_err(|e| refuse(&e))?;
+    let zip = open(path)?;
+    let mut archive = decoded(&file, || ZipArchive::new(zip).map_err(|e| refuse(&e)))?;
     let classes = listed(&file, &public.classes)?;
     let labels = {
         let name = format!("{file}: labels.npy");
-        let entry = archive
-            .by_name("labels.npy")
-            .map_err(|e| refuse(&format!("labels: {e}")))?;
-        let mut labels = NpyStream::of(&name, entry, 1)?;
+        let entry = decoded(&file, || {
+            let entry = archive.by_name("labels.npy");
+            entry.map_err(|e| refuse(&format!("labels: {e}")))
+        })?;
+        let mut labels = NpyStream::of(&name, Decoder(entry), 1)?;
         let all = labels.shape()[0];
         let found = labels.next(all)?.values;
         let label = |(place, &value): (usize, &f32)| {
@@ -54,10 +57,11 @@ pub(super) fn npz(
             .collect::<Result<Vec<u8>, DataError>>()?
     };
     let name = format!("{file}: images.npy");
-    let entry = archive
-        .by_name("images.npy")
-        .map_err(|e| refuse(&format!("images: {e}")))?;
-    let mut images = NpyStream::of(&name, entry, 4)?;
+    let entry = decoded(&file, || {
+        let entry = archive.by_name("images.npy");
+        entry.map_err(|e| refuse(&format!("images: {e}")))
+    })?;
+    let mut images = NpyStream::of(&name, Decoder(entry), 4)?;
     let (count, height, width, channels) = match *images.shape() {
         [n, h, w] => (n, h, w, 1),
         [n, h, w, c @ (1 | 3)] => (n, h, w, c),

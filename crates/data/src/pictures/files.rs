@@ -7,11 +7,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use files::foreign::Decoder;
 use flate2::read::MultiGzDecoder;
 use rayon::prelude::*;
 
 use super::{Classes, Form, Pictures, Public, check_classes};
-use crate::error::{check_side, empty, io, unfit};
+use crate::error::{check_side, decoded, empty, io, unfit};
 use crate::folder::{decode, scan};
 use crate::{DataError, Stored, StoredImages};
 
@@ -159,43 +160,51 @@ fn unpack(
     reader: &mut dyn Read,
     contents: &mut Stored<u8>,
 ) -> Result<Vec<Held>, DataError> {
-    let failed = io(path, "read the archive");
+    let (shown, failed) = (path.display().to_string(), io(path, "read the archive"));
     let mut reader = BufReader::new(reader);
     let gzip = reader
         .fill_buf()
         .map_err(&failed)?
         .starts_with(&[0x1f, 0x8b]);
     let reader: Box<dyn Read> = match gzip {
-        true => Box::new(MultiGzDecoder::new(reader)),
+        true => Box::new(Decoder(MultiGzDecoder::new(reader))),
         false => Box::new(reader),
     };
     let (mut files, mut total): (Vec<Held>, u64) = (Vec::new(), 0);
     let mut archive = tar::Archive::new(reader);
-    for entry in archive.entries().map_err(&failed)? {
-        let entry = entry.map_err(&failed)?;
-        let name = entry.path().map_err(&failed)?.into_owned();
+    let mut entries = decoded(&shown, || archive.entries().map_err(&failed))?;
+    loop {
+        let next = decoded(&shown, || {
+            let Some(entry) = entries.next().transpose().map_err(&failed)? else {
+                return Ok(None);
+            };
+            let name = entry.path().map_err(&failed)?.into_owned();
+            Ok(Some((name, entry.header().entry_type(), entry)))
+        });
+        let Some((name, kind, entry)) = next? else {
+            break;
+        };
         let hidden = name
             .iter()
             .any(|part| part.as_encoded_bytes().starts_with(b".") && part != ".");
-        let kind = entry.header().entry_type();
         if kind.is_dir() || hidden || !scan::is_image(&name) {
             continue;
         }
         if !kind.is_file() {
-            let (path, name) = (path.display(), name.display());
+            let name = name.display();
             return Err(DataError::File(format!(
-                "{path}: {name} is a link; pack the images themselves"
+                "{shown}: {name} is a link; pack the images themselves"
             )));
         }
         let mut bytes = Vec::new();
-        entry
+        Decoder(entry)
             .take(MAX_BYTES - total + 1)
             .read_to_end(&mut bytes)
             .map_err(&failed)?;
         total += bytes.len() as u64;
         if total > MAX_BYTES {
             return Err(unfit(
-                &format!("{}: bytes of images", path.display()),
+                &format!("{shown}: bytes of images"),
                 format!("at most {MAX_BYTES}"),
                 "more",
             ));
@@ -221,8 +230,7 @@ fn unpack(
     if let Some(twice) = files.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         let name = twice[0].0.display();
         return Err(DataError::File(format!(
-            "{}: {name} is there twice; pack each image once",
-            path.display()
+            "{shown}: {name} is there twice; pack each image once"
         )));
     }
     Ok(files)

@@ -1,10 +1,12 @@
 //! Whose images are whose.
 
 use std::collections::BTreeMap;
+use std::io::BufReader;
 use std::path::Path;
 
 use super::Pictures;
-use crate::error::io;
+use crate::error::{fields, open};
+use crate::table::lines::Lines;
 use crate::units::Units;
 use crate::{DataError, StoredImages};
 
@@ -39,16 +41,13 @@ impl Units {
         path: &Path,
         column: Option<&str>,
     ) -> Result<Self, DataError> {
-        let shown = path.display();
-        let refuse = |why: String| DataError::File(format!("{shown}: {why}; repair the file"));
-        let file = std::fs::File::open(path).map_err(io(path, "open the file"))?;
-        let mut reader = csv::ReaderBuilder::new()
-            .trim(csv::Trim::All)
-            .from_reader(file);
-        let header = reader.headers().map_err(|e| refuse(e.to_string()))?;
+        let file = path.display().to_string();
+        let refuse = |why: String| DataError::File(format!("{file}: {why}; repair the file"));
+        let mut lines = Lines::new(&file, b',', None, BufReader::new(open(path)?));
+        let header = lines.next()?.map_or_else(Vec::new, |line| line.fields);
         let place = match column {
             None => (header.len() > 1).then_some(1),
-            Some(column) => header.iter().position(|name| name == column),
+            Some(column) => header.iter().position(|&name| name == column),
         };
         let place = place.ok_or_else(|| {
             let column = column.unwrap_or("the second");
@@ -57,17 +56,15 @@ impl Units {
                 header.len()
             ))
         })?;
-        let mut units = BTreeMap::new();
-        for (line, row) in (2..).zip(reader.records()) {
-            let row = row.map_err(|e| refuse(e.to_string()))?;
-            let (name, unit) = (
-                row.get(0).unwrap_or_default(),
-                row.get(place).unwrap_or_default(),
-            );
+        let (width, mut units) = (header.len(), BTreeMap::new());
+        while let Some(line) = lines.next()? {
+            if line.fields.len() != width {
+                return Err(fields(&file, line.place, width, line.fields.len()));
+            }
+            let (name, unit) = (line.fields[0], line.fields[place]);
             if units.insert(name.to_string(), unit.to_string()).is_some() {
-                return Err(refuse(format!(
-                    "line {line}: an image that is there before"
-                )));
+                let place = line.place;
+                return Err(refuse(format!("{place}: an image that is there before")));
             }
         }
         Self::of_names(pictures, |name| units.get(name).cloned()).map_err(|e| refuse(e.to_string()))

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::text::{Texts, is_ours};
 use super::{Header, MAX_HEADER, TENSOR, header_path, is_npy, refuse};
 use crate::DataError;
-use crate::error::{self, io};
+use crate::error::{self, decoded, io};
 use crate::npy::NpyStream;
 use crate::stream::RecordStream;
 
@@ -81,7 +81,7 @@ impl Header {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             text => text.map_err(io(&header_file, "read the file"))?,
         };
-        let texts: Texts = match serde_json::from_str(&text) {
+        let texts: Texts = match decoded(&name, || Ok(serde_json::from_str(&text)))? {
             Ok(texts) if is_ours(&texts) => texts,
             // Anybody's JSON.
             _ => return Ok(None),
@@ -127,8 +127,10 @@ fn open(name: &str, path: &Path) -> Result<Option<(Header, BufReader<File>)>, Da
     // At most the size of the file.
     let mut text = vec![0; length as usize];
     file.read_exact(&mut text).map_err(&unread)?;
-    let mut entries: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&text)
-        .map_err(|error| other_kind(name, &format!("its header is no JSON ({error})")))?;
+    let mut entries: BTreeMap<String, serde_json::Value> = decoded(name, || {
+        serde_json::from_slice(&text)
+            .map_err(|error| other_kind(name, &format!("its header is no JSON ({error})")))
+    })?;
     let texts = entries.remove("__metadata__").unwrap_or_default();
     let texts: Texts = match serde_json::from_value(texts) {
         Ok(texts) if is_ours(&texts) => texts,

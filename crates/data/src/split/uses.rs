@@ -8,12 +8,13 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use files::atomic;
 use serde::{Deserialize, Serialize};
 
 use super::file::Content;
 use super::{ENDING, NOTE, check_name, damaged};
 use crate::error::io;
-use crate::{DataError, atomic, error};
+use crate::{DataError, error};
 
 const FORMAT: &str = "sliver use 1";
 
@@ -87,7 +88,7 @@ fn write(folder: &Path, name: &str, text: &[u8]) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut file = format!("{name}{NOTE}");
     let mut number = 1;
-    while !atomic::create_new(folder, &file, text)? {
+    while !atomic::create_new(&folder.join(&file), text)? {
         number += 1;
         file = format!("{name}-{number}{NOTE}");
     }

@@ -475,7 +475,9 @@ impl Guess {
         let (up, down) = (10_f64.powi(power.max(0)), 10_f64.powi((-power).max(0)));
         let step = |steps: f64| steps * up / down;
         let (first, last) = ((low * down / up).floor(), (high * down / up).ceil());
-        let last = if first == last { last + 1.0 } else { last };
+        // Large powers of ten are none of them either.
+        let first = first - f64::from(u8::from(step(first) > low));
+        let last = last + f64::from(u8::from(first == last || step(last) < high));
         let bounds = [step(first), step(last)];
         (bounds, bounds[1] - bounds[0], (-power).max(0) as usize)
     }

@@ -8,6 +8,7 @@ use toml::Value;
 use super::Schema;
 use super::column::Role;
 use super::number::Number;
+use super::raw::parsed;
 use crate::DataError;
 
 /// Digits of the bounds between which the range of a number is sought first.
@@ -56,7 +57,7 @@ impl OpenSchema {
     /// As [`Schema::parse`]; [`DataError::File`] where nothing is open, and for what is open of a column but that.
     pub fn parse(name: &str, text: &str) -> Result<Self, DataError> {
         let refuse = |problem: String| DataError::File(format!("{name}: {problem}"));
-        let table: toml::Table = toml::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        let table: toml::Table = parsed(name, text)?;
         let mut open = Self {
             name: name.into(),
             table,

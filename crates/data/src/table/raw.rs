@@ -1,6 +1,16 @@
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::{Missing, Outside};
+use crate::DataError;
+use crate::error::decoded;
+
+/// What the text of a schema says; `name` is for errors.
+pub(super) fn parsed<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, DataError> {
+    decoded(name, || {
+        toml::from_str(text).map_err(|error| DataError::File(format!("{name}: {error}")))
+    })
+}
 
 /// A schema as it is written.
 #[derive(Deserialize)]

@@ -3,7 +3,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::column::{Column, Role, check};
-use super::raw::RawSchema;
+use super::raw::{RawSchema, parsed};
 use super::{GroupedTable, Rules, encode};
 use crate::DataError;
 use crate::error::{io, read};
@@ -181,7 +181,7 @@ impl Schema {
     /// [`DataError::File`] with the column and the field that is wrong.
     pub fn parse(name: &str, text: &str) -> Result<Self, DataError> {
         let refuse = |problem: String| DataError::File(format!("{name}: {problem}"));
-        let raw: RawSchema = toml::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        let raw: RawSchema = parsed(name, text)?;
         check(name, raw).map_err(refuse)
     }
 

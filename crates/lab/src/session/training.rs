@@ -7,6 +7,8 @@ use dp_core::decimal::upper;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, Releaser};
 use dp_core::plan::TrainingPlan;
+use files::atomic;
+use files::foreign::{DAMAGED, quietly};
 use private_training::{Batch, Checkpoint, GroupSizes, Network, Step, StepLosses, Training};
 use rand_chacha::ChaCha20Rng;
 
@@ -112,7 +114,7 @@ pub fn save_weights<M: Module>(training: &Training<M>, folder: &RunFolder) -> Re
         .map_err(|e| Failure::failed(format!("{}: {e}", half.display())))?;
     std::fs::File::open(&half)
         .and_then(|file| file.sync_all())
-        .and_then(|()| std::fs::rename(&half, &whole))
+        .and_then(|()| atomic::rename(&half, &whole))
         .map_err(|e| Failure::failed(format!("{}: {e}", whole.display())))
 }
 
@@ -123,7 +125,8 @@ pub fn save_weights<M: Module>(training: &Training<M>, folder: &RunFolder) -> Re
 /// [`Failure::BadInput`] names a file that cannot be read.
 pub fn load_weights<M: Module>(network: M, folder: &RunFolder) -> Result<M, Failure> {
     let path = folder.file("model.bpk");
-    network.try_load_file(&path).map_err(|e| {
+    let loaded = quietly(|| network.try_load_file(&path).map_err(|e| e.to_string()));
+    loaded.unwrap_or_else(|| Err(DAMAGED.into())).map_err(|e| {
         Failure::input(
             format!("{}: {e}", path.display()),
             "put the weights of this run back and try again",
