@@ -36,7 +36,7 @@ fn pld() -> PldAccountant {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn the_two_sides_bracket_the_truth(
@@ -235,7 +235,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(4))]
 
     #[test]
     fn trade_off_functions_are_convex_decreasing_and_below_the_diagonal(
