@@ -204,7 +204,10 @@ fn elsewhere_records_change_one_by_one() {
     let responses = Event::Pure { epsilon: 0.1 }.repeated(2);
     let pure = pld().epsilon(&responses, 0.0).unwrap();
     assert!(group_epsilon(&pld(), &responses, 3, 1e-9).unwrap() <= 3.0 * pure * (1.0 + 1e-9));
-    assert_eq!(group_epsilon(&pld(), &responses, 3, 0.0).unwrap(), 3.0 * pure);
+    assert_eq!(
+        group_epsilon(&pld(), &responses, 3, 0.0).unwrap(),
+        3.0 * pure
+    );
     let open = Event::Parallel {
         partition: "one".into(),
         events: vec![Event::NonPrivate],
