@@ -85,11 +85,11 @@ fn main() -> ExitCode {
         eprintln!("beyond its tolerance:\n{}", found.wrong.join("\n"));
         return ExitCode::FAILURE;
     }
-    if let Some(file) = file {
-        if let Err(error) = write_file(&file, page.as_bytes()) {
-            eprintln!("{error}");
-            return ExitCode::FAILURE;
-        }
+    if let Some(file) = file
+        && let Err(error) = write_file(&file, page.as_bytes())
+    {
+        eprintln!("{error}");
+        return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
 }
