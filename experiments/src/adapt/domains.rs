@@ -14,7 +14,7 @@ use super::settings::{Images, Shared, is_file};
 use crate::records::load_private;
 
 /// Records of one domain.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Domain {
     /// `[n, width]` in rows.
     pub rows: Vec<f32>,

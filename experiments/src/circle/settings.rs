@@ -6,8 +6,7 @@ use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{
-    self, Arguments, Basics, Ends, Part, bounded, budget_name, by_name, positive, refused_plan,
-    within,
+    self, Arguments, Basics, Ends, Part, bounded, budget_name, by_name, norm, refused_plan, within,
 };
 use private_training::penalty::ToSample;
 use private_training::{Clipping, Objective, Penalty};
@@ -249,7 +248,7 @@ impl<M: Method> session::Settings for Settings<M> {
         lab::basics!(shared).check()?;
         Basics::check_batch(shared.batch, shared.records)?;
         within("final-rate", shared.final_rate, 0.0, 1.0, Ends::BOTH)?;
-        positive("clip-activation", shared.clip_activation)?;
+        norm("clip-activation", shared.clip_activation)?;
         let slices = shared.slices;
         bounded("slices", slices, slices > 1, "at least 2, the dimension")?;
         let objective = self.gradients().map(|own| own.objective(shared, 1.0));

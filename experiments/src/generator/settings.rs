@@ -2,7 +2,7 @@
 
 use data::ImageFolder;
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, budget_name, positive, within};
+use lab::session::{self, Arguments, Ends, bounded, budget_name, norm, positive, within};
 use model::generator::Dcgan;
 use serde::{Deserialize, Serialize};
 
@@ -143,7 +143,7 @@ impl<R: Release> session::Settings for Settings<R> {
         within("delta", shared.delta, 0.0, 1.0, Ends::NEITHER)?;
         bounded("steps", shared.steps, shared.steps > 0, "at least 1")?;
         positive("learning-rate", shared.learning_rate)?;
-        positive("radius", shared.radius)?;
+        norm("radius", shared.radius)?;
         bounded("latent", shared.latent, shared.latent > 0, "at least 1")?;
         let bound = "at least 20: two of each of ten classes";
         bounded("points", shared.points, shared.points >= 20, bound)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use data::privatised::{Calibration, Header, NoiseKind, Wanted};
 use lab::diagnostic::Failure;
 use lab::session::{
-    self, Arguments, Ends, Part, bounded, budget_name, by_name, name_of, positive, within,
+    self, Arguments, Ends, Part, bounded, budget_name, by_name, name_of, norm, positive, within,
 };
 use serde::{Deserialize, Serialize};
 
@@ -198,7 +198,7 @@ impl<K: Kind> session::Settings for Settings<K> {
         within("delta", shared.delta, 0.0, 0.5, Ends::NEITHER)?;
         bounded("steps", shared.steps, shared.steps > 0, "at least 1")?;
         positive("learning-rate", shared.learning_rate)?;
-        positive("radius", shared.radius)?;
+        norm("radius", shared.radius)?;
         if (shared.mechanism, shared.calibration) == (NoiseKind::Laplace, Calibration::Paper) {
             return Err(Failure::input(
                 "--mechanism laplace: its calibration is exact, and --calibration paper was asked for",

@@ -119,7 +119,7 @@ macro_rules! training_settings {
 
             fn check(&self) -> Result<(), $crate::diagnostic::Failure> {
                 $crate::basics!(self).check()?;
-                $crate::session::positive("max-grad-norm", self.max_grad_norm)?;
+                $crate::session::norm("max-grad-norm", self.max_grad_norm)?;
                 $crate::session::Basics::check_batch(self.batch, self.records)
             }
 

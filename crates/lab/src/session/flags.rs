@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
+use dp_core::per_sample::NORMS;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -154,6 +155,17 @@ pub fn bounded(
 pub fn positive(flag: &str, value: f64) -> Result<(), Failure> {
     let holds = value.is_finite() && value > 0.0;
     bounded(flag, value, holds, "positive and finite")
+}
+
+/// As [`bounded`], for norms that something private is clipped to.
+///
+/// # Errors
+///
+/// As [`bounded`].
+pub fn norm(flag: &str, value: f64) -> Result<(), Failure> {
+    let (least, most) = (NORMS.start(), NORMS.end());
+    let bound = format!("from {least:e} to {most:e}: other squares are lost in 32 bits");
+    bounded(flag, value, NORMS.contains(&value), &bound)
 }
 
 /// A budget in the name of a run's folder.

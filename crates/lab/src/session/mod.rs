@@ -33,8 +33,8 @@ pub use experiment::{
     DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Picture, Report, RunState, Settings,
 };
 pub use flags::{
-    Arguments, Ends, Part, Running, bounded, budget_name, by_name, name_of, positive, text_in,
-    within,
+    Arguments, Ends, Part, Running, bounded, budget_name, by_name, name_of, norm, positive,
+    text_in, within,
 };
 pub use promise::{Promise, Wording, refused_plan, spent};
 pub use rows::{

@@ -161,7 +161,7 @@ pub struct Generated {
 }
 
 /// Some particles at one step.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Snapshot {
     /// Steps done.
     pub step: u64,
