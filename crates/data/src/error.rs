@@ -153,15 +153,15 @@ pub(crate) fn not_text(file: &str, place: impl Into<Position>) -> DataError {
     ))
 }
 
-/// A file whose first bytes are not those of a gzip stream.
+/// A file whose first bytes, which may be a record's, are not those of a gzip stream.
 pub(crate) fn not_gzip(file: &str, start: &[u8]) -> DataError {
     let found = match start {
-        [] => "an empty file".to_string(),
-        bytes => bytes.iter().map(|b| format!(" {b:02x}")).collect(),
+        [] => "an empty file",
+        _ => "others",
     };
     DataError::File(format!(
-        "{file}: not a gzip file: expected the first bytes 1f 8b, found {}; give the file as published, still compressed",
-        found.trim_start()
+        "{file}: not a gzip file: expected the first bytes 1f 8b, found {found}; give the file as published, still \
+         compressed"
     ))
 }
 

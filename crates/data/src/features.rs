@@ -27,13 +27,15 @@ pub(crate) const ADVICE: &str = "repair or remove the row";
 /// assert!(refused.unwrap_err().to_string().contains("line 2, column 3"));
 /// # Ok::<(), data::DataError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct LabelledFeatures {
     width: usize,
     classes: usize,
     values: Vec<f32>,
     labels: Vec<usize>,
 }
+
+debug_shows!(LabelledFeatures { width, classes });
 
 impl LabelledFeatures {
     /// Reads a file: NPY where its name ends in `.npy`, CSV otherwise.

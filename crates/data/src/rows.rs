@@ -19,12 +19,14 @@ use crate::{DataError, ImageFolder, idx, npy};
 /// assert!(refused.unwrap_err().to_string().contains("line 2, column 2"));
 /// # Ok::<(), data::DataError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Rows {
     width: usize,
     values: Vec<f32>,
     norm_upper: Option<f64>,
 }
+
+debug_shows!(Rows { width });
 
 impl Rows {
     /// Rows of `width` values each.

@@ -12,13 +12,14 @@ use crate::{DataError, LabelledImages};
 const BLOCK: usize = 500;
 
 /// Labelled images of which more than 128 MiB of pixels lie in a file ([`Stored`]).
-#[derive(Debug)]
 pub struct StoredImages {
     pixels: Stored<u8>,
     labels: Vec<u8>,
     shape: [usize; 3],
     classes: usize,
 }
+
+debug_shows!(StoredImages { shape, classes });
 
 impl From<LabelledImages> for StoredImages {
     fn from(images: LabelledImages) -> Self {

@@ -75,7 +75,7 @@ fn image(file: &str, line: u64, texts: &[&str]) -> Result<(u8, Vec<f64>), DataEr
 
 fn unpack(file: &str, bytes: &[u8]) -> Result<Vec<u8>, DataError> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
-        return Err(not_gzip(file, &bytes[..bytes.len().min(2)]));
+        return Err(not_gzip(file, bytes));
     }
     let mut text = Vec::new();
     let mut unpacked = MultiGzDecoder::new(bytes).take(MAX_BYTES + 1);

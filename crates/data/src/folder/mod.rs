@@ -21,12 +21,13 @@ use crate::split::{Records, digest, file_digest};
 use crate::{DataError, idx};
 
 /// The images of a folder, which stay on disk until a batch asks for them.
-#[derive(Debug)]
 pub struct ImageFolder {
     root: PathBuf,
     files: Vec<PathBuf>,
     side: usize,
 }
+
+debug_shows!(ImageFolder { root, side });
 
 impl ImageFolder {
     /// The name of this kind of data on the command line.

@@ -34,7 +34,7 @@ pub(crate) const IMAGES: u32 = 0x0000_0803;
 pub(crate) const LABELS: u32 = 0x0000_0801;
 
 /// The content of an idx3 file of bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct IdxImages {
     /// Number of images.
     pub count: usize,
@@ -45,6 +45,12 @@ pub struct IdxImages {
     /// `count * height * width` bytes, image by image, row by row.
     pub pixels: Vec<u8>,
 }
+
+debug_shows!(IdxImages {
+    count,
+    height,
+    width
+});
 
 impl LabelledImages {
     /// Reads a gzip idx3 file of images and the gzip idx1 file of their labels 0 to 9.
@@ -205,9 +211,14 @@ impl<'a> Stream<'a> {
         if found == expected {
             return Ok(());
         }
+        // Other files may begin with a record.
+        let found = match found {
+            IMAGES | LABELS => format!("{found:#010x}"),
+            _ => "another".into(),
+        };
         Err(DataError::File(format!(
-            "{}: wrong idx magic number: expected {expected:#010x} ({meaning}), found {found:#010x}; check that images \
-             and labels are not exchanged",
+            "{}: wrong idx magic number: expected {expected:#010x} ({meaning}), found {found}; check that images and \
+             labels are not exchanged",
             self.file
         )))
     }

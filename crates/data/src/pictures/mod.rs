@@ -62,7 +62,6 @@ pub enum Form {
 }
 
 /// Images with what is known of them.
-#[derive(Debug)]
 pub struct Pictures {
     /// The images; all of class 0 where they have no classes.
     pub images: StoredImages,
@@ -73,6 +72,8 @@ pub struct Pictures {
     /// The form that they came in.
     pub form: Form,
 }
+
+debug_shows!(Pictures { images, form });
 
 fn named(path: &Path, endings: &[&str]) -> bool {
     let name = path.to_string_lossy().to_lowercase();

@@ -13,13 +13,15 @@ use crate::npy::NpyStream;
 use crate::stream::RecordStream;
 
 /// Records that were privatised, with what was promised of them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Privatised {
     /// How, and with which promise.
     pub header: Header,
     /// Values, shape `[header.records, header.width]`, all finite.
     pub values: Vec<f32>,
 }
+
+debug_shows!(Privatised { header });
 
 /// Values that are read at once.
 const BLOCK: usize = 1 << 16;

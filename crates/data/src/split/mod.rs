@@ -74,13 +74,15 @@ impl Default for SplitPlan {
 }
 
 /// A data set's public and private records: disjoint, and all of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Split {
     path: PathBuf,
     sha256: String,
     public: Vec<usize>,
     private: Vec<usize>,
 }
+
+debug_shows!(Split { path });
 
 impl Split {
     /// The split of the data set `name` in `folder`: read if it was made before, by whatever process,

@@ -30,13 +30,15 @@ pub struct Form {
 }
 
 /// Some records, in order.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Chunk {
     /// Values, shape `[records, width]`; they may be NaN or infinite where a file may hold that.
     pub values: Vec<f32>,
     /// A class for each record, or nothing where records have no labels.
     pub labels: Vec<usize>,
 }
+
+debug_shows!(Chunk {});
 
 /// Records that are read when they are asked for.
 pub trait RecordStream {

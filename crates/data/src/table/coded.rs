@@ -31,7 +31,7 @@ pub struct CodeColumn {
 }
 
 /// Records as codes, read from a file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct CodedTable {
     /// The codes of the records, shape `[rows, columns]` in row-major order.
     pub codes: Vec<u16>,
@@ -44,6 +44,8 @@ pub struct CodedTable {
     /// The SHA-256 of the file, as 64 lower-case hexadecimal digits. As secret as its records.
     pub sha256: String,
 }
+
+debug_shows!(CodedTable { columns, rows });
 
 /// Which records of a table one of several processes takes, that share them: all where there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +73,7 @@ impl Default for Part {
 }
 
 /// What is known of a table beside its codes.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub(super) struct Read {
     pub columns: usize,
     /// The records of all parts.
@@ -79,6 +81,8 @@ pub(super) struct Read {
     pub clamped: u64,
     pub sha256: String,
 }
+
+debug_shows!(Read { columns, rows });
 
 impl Read {
     /// Behind the last record: files have these sums.

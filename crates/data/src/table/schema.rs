@@ -141,7 +141,7 @@ pub struct Schema {
 }
 
 /// A table that was read from a file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct CsvTable {
     /// Its records, in the order of the lines.
     pub table: GroupedTable,
@@ -153,6 +153,8 @@ pub struct CsvTable {
     /// The SHA-256 of the file, as 64 lower-case hexadecimal digits. As secret as its records.
     pub sha256: String,
 }
+
+debug_shows!(CsvTable { table });
 
 impl CsvTable {
     /// The private and the public records: one row in five of the file is public, by its number alone

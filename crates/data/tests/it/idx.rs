@@ -126,9 +126,9 @@ fn an_absurd_header_is_refused_before_anything_is_allocated() {
 fn what_is_not_gzip_is_refused() {
     let error = image_error(&header(&[0x803, 1, 1, 1]));
     assert!(matches!(error, DataError::File(_)));
-    says(&error, &["pictures.gz", "1f 8b", "found 00 00"]);
+    says(&error, &["pictures.gz", "1f 8b", "found others"]);
     says(&image_error(b""), &["an empty file"]);
-    says(&image_error(b"\x1f"), &["found 1f"]);
+    says(&image_error(b"\x1f"), &["found others"]);
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn what_is_wrong_is_named_with_its_place_and_bound() {
         (vec![], vec!["expected 6 bytes", "found 0"]),
         (
             b"PK\x03\x04 some".to_vec(),
-            vec!["byte 0", "93 4e", "50 4b"],
+            vec!["byte 0", "93 4e", "found others"],
         ),
         (b"\x93NUMPY\x04\x00".to_vec(), vec!["byte 6", "version 4.0"]),
         (good[..70].to_vec(), vec!["expected 128 bytes", "found 70"]),

@@ -29,11 +29,21 @@ pub(super) enum Norm {
 /// let sums = SensitiveVector::l2(vec![0.3, -0.1], 2.0);
 /// assert_eq!(sums.sensitivity_upper(), 2.0);
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct SensitiveVector {
     values: Vec<f64>,
     bound: f64,
     norm: Norm,
+}
+
+impl std::fmt::Debug for SensitiveVector {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("SensitiveVector");
+        shown.field("values", &self.values.len());
+        shown.field("bound", &self.bound);
+        shown.field("norm", &self.norm);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl SensitiveVector {
@@ -135,13 +145,22 @@ impl SensitiveVector {
 }
 
 /// Values with noise in them: what is done with them is post-processing.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Noisy {
     /// The values.
     pub values: Vec<f64>,
     /// The standard deviation of the noise on each, 0 without privacy; where noise is correlated over steps, of each of the
     /// independent parts that it is made of: the noise has up to `sqrt(4 / pi)` times that.
     pub deviation: f64,
+}
+
+impl std::fmt::Debug for Noisy {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Noisy");
+        shown.field("values", &self.values.len());
+        shown.field("deviation", &self.deviation);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Noisy {

@@ -38,7 +38,7 @@ const NOISE: &str = "noise.json";
 /// A checkpoint that is being written.
 const HALF: &str = ".part-";
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Manifest {
     format: u32,
     step: u64,

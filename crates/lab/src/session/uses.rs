@@ -10,7 +10,7 @@ use crate::diagnostic::Failure;
 use crate::run_folder::RunFolder;
 
 /// How a run uses a data set.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Used {
     /// The data set, in words.
     pub what: String,
@@ -20,6 +20,16 @@ pub struct Used {
     pub sha256: String,
     /// Which of them are public.
     pub used: Use,
+}
+
+impl std::fmt::Debug for Used {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Used");
+        shown.field("what", &self.what);
+        shown.field("name", &self.name);
+        shown.field("used", &self.used);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Used {
