@@ -19,7 +19,8 @@ pub struct Arguments {
     /// The column that is to be predicted from the others.
     #[arg(long)]
     label: Option<String>,
-    /// Draft names and kinds alone: `sliver synth --private-schema` finds ranges and categories with noise.
+    /// Draft names and kinds alone, and the classes or the range of --label: `sliver synth --private-schema` finds all other
+    /// ranges and categories with noise.
     #[arg(long)]
     open: bool,
     /// The file to write; by default that of the table, with the ending .toml.
@@ -38,14 +39,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let out = out.clone().unwrap_or_else(|| draft_path(input));
     let name = input.display().to_string();
     let refuse = |error: DataError| Failure::input(error.to_string(), "nothing was written");
-    let draft = Schema::draft_of(input, label.as_deref()).map_err(refuse)?;
-    let schema = Schema::parse(&name, &draft).map_err(refuse)?;
-    let (draft, found) = match open {
-        true => (OpenSchema::of_draft(&draft), " --private-schema 0.1"),
-        false => (draft, ""),
+    let label = label.as_deref();
+    let (draft, unconfirmed, found) = if *open {
+        let draft = OpenSchema::draft_of(input, label).map_err(refuse)?;
+        let schema = OpenSchema::parse(&name, &draft).map_err(refuse)?;
+        (draft, schema.unconfirmed(), " --private-schema 0.1")
+    } else {
+        let draft = Schema::draft_of(input, label).map_err(refuse)?;
+        let schema = Schema::parse(&name, &draft).map_err(refuse)?;
+        (draft, schema.unconfirmed(), "")
     };
     write(&out, &draft)?;
-    let columns = schema.unconfirmed().len();
+    let columns = unconfirmed.len();
     println!("data      {name}");
     println!(
         "written   {}: a draft that HAS SEEN THE RECORDS",

@@ -141,21 +141,6 @@ impl OpenSchema {
         [&self.numbers, &self.categories].map(|places| places.iter().map(name).collect())
     }
 
-    /// The text of a draft without the ranges and categories that it took from records; a label keeps its own.
-    pub fn of_draft(text: &str) -> String {
-        const SEEN: [&str; 5] = ["min = ", "max = ", "levels = ", "special = ", "decimals = "];
-        let without = |column: &str| {
-            let lines = column.lines();
-            let kept = lines.filter(|line| !SEEN.iter().any(|seen| line.starts_with(seen)));
-            kept.map(|line| format!("{line}\n")).collect()
-        };
-        let columns = text.split("\n[[column]]\n").map(|column| match column {
-            label if label.contains("kind = \"label\"") => label.to_string(),
-            column => without(column),
-        });
-        columns.collect::<Vec<_>>().join("\n[[column]]\n")
-    }
-
     /// The names of the columns of a copy of which nobody has said `public = true`.
     pub fn unconfirmed(&self) -> Vec<String> {
         let open = columns(&self.table).filter(|column| {
@@ -463,18 +448,6 @@ one = ["yes"]
             text.contains("scale = \"log\"") && text.contains("min = \"1984-02-02\""),
             "{text}"
         );
-    }
-
-    #[test]
-    fn a_draft_without_what_was_seen_is_open() {
-        let csv = "age,town,ill\n17,Bern,no\n400,Zug,yes\n33,Ulm,no\n";
-        let draft = Schema::draft("table", csv.as_bytes(), Some("ill")).expect("a draft");
-        assert!(draft.contains("Ulm") && draft.contains("max"), "{draft}");
-        let text = OpenSchema::of_draft(&draft);
-        assert!(!text.contains("Ulm") && !text.contains("max"), "{text}");
-        let open = OpenSchema::parse("open", &text).expect("open");
-        assert_eq!(open.open(), [["age"], ["town"]]);
-        assert_eq!(open.unconfirmed(), ["age", "town", "ill"]);
     }
 
     #[test]
