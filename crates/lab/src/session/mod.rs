@@ -258,6 +258,7 @@ fn planned<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<Value, Fa
     let plan = experiment.plan();
     Ok(json!({
         "experiment": E::NAME,
+        "settings": finish::resolved(&settings)?,
         "records": experiment.data().private,
         "private": plan.is_some() && settings.insecure_noise_seed().is_none(),
         "event": plan.map(|plan| plan.event()),
