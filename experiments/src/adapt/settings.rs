@@ -74,7 +74,7 @@ lab::settings! {
     /// What a method has that reads private records.
     struct Private, PrivateFlags;
     common {
-        epsilon: Option<f64>, delta: f64, records: Option<usize>, insecure_noise_seed: Option<u64>,
+        epsilon: Option<f64>, delta: Option<f64>, records: Option<usize>, insecure_noise_seed: Option<u64>,
     }
 }
 
@@ -194,7 +194,7 @@ impl<M: Method> Settings<M> {
         let (shared, private, steps) = (&self.shared, self.private(), self.stepwise());
         Basics {
             epsilon: private.and_then(|p| p.epsilon),
-            delta: private.map(|p| p.delta),
+            delta: private.and_then(|p| p.delta),
             steps: steps.map_or(0, |s| s.steps),
             learning_rate: shared.learning_rate,
             ema: steps.and_then(|s| s.ema),

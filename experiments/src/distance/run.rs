@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use data::Rows;
 use data::split::{Records, Use};
 use dp_core::mechanism::Releaser;
+use dp_core::delta::default_delta;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
 use lab::diagnostic::{Failure, OrFailed};
@@ -132,7 +133,7 @@ impl Experiment for Distance {
         }
         let private = settings.protect.sides();
         let rows: Vec<usize> = private.iter().map(|&side| files[side].count()).collect();
-        let few = 0.1 / rows.iter().sum::<usize>() as f64;
+        let few = default_delta(rows.iter().sum::<usize>() as f64);
         let delta = settings.delta.unwrap_or(few);
         let plan = settings.epsilon;
         let plan = plan.map(|epsilon| Sides::plan(&rows, epsilon, delta));

@@ -28,7 +28,7 @@ lab::settings! {
     /// What every release has.
     struct Shared, SharedFlags;
     common {
-        records: Option<usize>, epsilon: Option<f64>, delta: f64, steps: u64, learning_rate: f64, slices: usize,
+        records: Option<usize>, epsilon: Option<f64>, delta: Option<f64>, steps: u64, learning_rate: f64, slices: usize,
         seed: u64, insecure_noise_seed: Option<u64>,
     }
     preset {
@@ -140,7 +140,13 @@ impl<R: Release> session::Settings for Settings<R> {
         bounded("public", "", holds, bound)?;
         shared.variation().check()?;
         positive("epsilon", shared.epsilon.unwrap_or(1.0))?;
-        within("delta", shared.delta, 0.0, 1.0, Ends::NEITHER)?;
+        within(
+            "delta",
+            shared.delta.unwrap_or(0.5),
+            0.0,
+            1.0,
+            Ends::NEITHER,
+        )?;
         bounded("steps", shared.steps, shared.steps > 0, "at least 1")?;
         positive("learning-rate", shared.learning_rate)?;
         positive("radius", shared.radius)?;

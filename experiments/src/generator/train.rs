@@ -7,6 +7,7 @@ use std::sync::Arc;
 use burn::tensor::Device;
 use data::LabelledImages;
 use dp_core::ledger::Ledger;
+use dp_core::delta::default_delta;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler};
@@ -247,7 +248,8 @@ impl<R: Release> Experiment for Generate<R> {
         let sampler: BatchSampler = FixedSizeSampler::new(records, batch)
             .map_err(refuse)?
             .into();
-        let (delta, steps) = (shared.delta, shared.steps);
+        let few = default_delta(records as f64);
+        let (delta, steps) = (shared.delta.unwrap_or(few), shared.steps);
         let plan = shared.epsilon.map(|epsilon| match own.batch() {
             Some(_) => TrainingPlan::within(epsilon, delta, steps, sampler.clone()),
             None => TrainingPlan::within(epsilon, delta, 0, sampler.clone())

@@ -80,7 +80,7 @@ lab::settings! {
     /// What images and points have.
     struct Shared, SharedFlags;
     common {
-        records: Option<usize>, epsilon: Option<f64>, delta: f64, steps: u64, learning_rate: f64, slices: usize,
+        records: Option<usize>, epsilon: Option<f64>, delta: Option<f64>, steps: u64, learning_rate: f64, slices: usize,
         seed: u64, insecure_noise_seed: Option<u64>,
     }
     preset {
@@ -129,7 +129,7 @@ impl Shared {
         self.records = None;
         self.epsilon = Some(header.epsilon);
         if header.delta > 0.0 {
-            self.delta = header.delta;
+            self.delta = Some(header.delta);
         }
         self.radius = header.radius;
         (self.mechanism, self.calibration) = (header.mechanism, header.calibration);
@@ -195,7 +195,13 @@ impl<K: Kind> session::Settings for Settings<K> {
     fn check(&self) -> Result<(), Failure> {
         let shared = &self.shared;
         positive("epsilon", shared.epsilon.unwrap_or(1.0))?;
-        within("delta", shared.delta, 0.0, 0.5, Ends::NEITHER)?;
+        within(
+            "delta",
+            shared.delta.unwrap_or(0.25),
+            0.0,
+            0.5,
+            Ends::NEITHER,
+        )?;
         bounded("steps", shared.steps, shared.steps > 0, "at least 1")?;
         positive("learning-rate", shared.learning_rate)?;
         positive("radius", shared.radius)?;

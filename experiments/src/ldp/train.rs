@@ -5,6 +5,7 @@ use std::path::Path;
 
 use data::privatised::NoiseSeed;
 use dp_core::ledger::Ledger;
+use dp_core::delta::default_delta;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
@@ -132,7 +133,9 @@ impl<K: Kind> Experiment for Ldp<K> {
         let images = own.images();
         let input = shared.input.as_deref();
         let score = K::score(&arguments.own.own);
-        let mechanism = mechanism(shared)?;
+        let records = clean.private.as_ref().map_or(1, Rows::len);
+        let delta = shared.delta.unwrap_or(default_delta(records as f64));
+        let mechanism = mechanism(shared, delta)?;
         let form = clean.test.form();
         let preprocessing = preprocessing((shared, images), &form, mechanism)?;
         if let (Some(_), Some(flag)) = (input, score.and_then(ScoreFlags::reads_private)) {
@@ -145,7 +148,7 @@ impl<K: Kind> Experiment for Ldp<K> {
             Some(input) => (header_of(input)?, None),
             None => {
                 let noisy = shared.epsilon.is_some();
-                let plan = noisy.then(|| plan(shared, &mechanism)).transpose()?;
+                let plan = noisy.then(|| plan(shared, &mechanism, delta)).transpose()?;
                 let mut releaser = releaser(plan, shared.insecure_noise_seed)?;
                 let secret = releaser.as_mut().is_some_and(|r| r.noise().is_secret());
                 (preprocessing.header(&form, secret)?, releaser)

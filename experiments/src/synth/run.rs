@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Id;
+use dp_core::delta::default_delta;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
@@ -150,7 +152,7 @@ impl Synth {
             return Ok(None);
         };
         let all = FixedSizeSampler::new(records, records).or_failed()?;
-        let delta = settings.delta.unwrap_or(0.1 / records as f64);
+        let delta = settings.delta.unwrap_or(default_delta(records as f64));
         let plan = TrainingPlan::of(Noise::TargetEpsilon(epsilon), delta, 0, all);
         let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score));
         let plan = match (settings.method, cells) {

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use dp_core::delta::loose_delta;
+
 use crate::program::{Ran, refusal, text};
 use experiments::program::{command, parse};
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use data::{CodedTable, Part};
 use dp_core::mechanism::Releaser;
+use dp_core::delta::default_delta;
 use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
 use lab::backend::Chosen;
@@ -102,7 +103,7 @@ impl TableCopy {
         };
         let neighbours = input.neighbours();
         let all = FixedSizeSampler::new(neighbours, neighbours).or_failed()?;
-        let delta = settings.delta.unwrap_or(0.1 / neighbours as f64);
+        let delta = settings.delta.unwrap_or(default_delta(neighbours as f64));
         let found = settings.private_schema.unwrap_or(0.0);
         let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score - found));
         let plan = TrainingPlan::of(Noise::TargetEpsilon(epsilon), delta, 0, all);
