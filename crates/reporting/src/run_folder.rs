@@ -11,6 +11,8 @@ use crate::diagnostic::Failure;
 
 /// The command that started the run.
 const COMMAND: &str = "command.txt";
+/// What the run was asked for beside its settings.
+const ASKED: &str = "asked.json";
 /// How often, and how many times, a lock that is taken is tried again.
 const RETRY: Duration = Duration::from_millis(100);
 const RETRIES: u32 = 30;
@@ -172,6 +174,35 @@ impl RunFolder {
         )
     }
 
+    /// Notes what the run is asked for beside its settings, word by word.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunFolder::write`].
+    pub fn note_asked(&self, words: &[String]) -> Result<(), Failure> {
+        self.write_json(ASKED, &words).map(|_| ())
+    }
+
+    /// What the run in a folder was asked for beside its settings; none where an earlier version started it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for a file that cannot be read.
+    pub fn asked(run: &Path) -> Result<Option<Vec<String>>, Failure> {
+        let path = run.join(ASKED);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let refuse = |e: &dyn std::fmt::Display| {
+            Failure::input(
+                format!("{}: {e}", path.display()),
+                "remove it, and give the flags again that the run was started with",
+            )
+        };
+        let bytes = fs::read(&path).map_err(|e| refuse(&e))?;
+        serde_json::from_slice(&bytes).map_err(|e| refuse(&e))
+    }
+
     /// Reads a TOML file of the run.
     ///
     /// # Errors
@@ -290,6 +321,7 @@ fn holds_nothing(path: &Path) -> bool {
                 let empty = entry.metadata().is_ok_and(|m| m.len() == 0);
                 name.to_string_lossy().starts_with(".tmp")
                     || name == COMMAND
+                    || name == ASKED
                     || (empty && (name == ".lock" || name == "ledger.jsonl"))
             })
         })

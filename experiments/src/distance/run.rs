@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Id;
 use data::Rows;
 use data::split::{Records, Use};
-use dp_core::mechanism::Releaser;
 use dp_core::delta::default_delta;
+use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
 use lab::diagnostic::{Failure, OrFailed};
@@ -14,7 +15,7 @@ use lab::report::RunRecord;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Used, Wording,
-    name_of_path, releaser,
+    flags_of, name_of_path, releaser,
 };
 use private_queries::Query;
 use private_queries::distance::{Directions, LEAST_ROWS, RELEASE, Side, Sides};
@@ -23,7 +24,7 @@ use rand_chacha::ChaCha20Rng;
 use swd::Region;
 
 use super::report;
-use super::settings::{Flags, Settings};
+use super::settings::{Flags, Settings, Told};
 
 /// A radius that holds nothing back, where nothing is private.
 const EVERYWHERE: f64 = 1e30;
@@ -114,6 +115,8 @@ impl Experiment for Distance {
     const KIND: Option<(&'static str, &'static str)> = Some(("action", "measure"));
     const ABOUT: &'static str = "The private smoothed sliced distance between the rows of two files, with its error, \
                                  and a two-sample test on it.";
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = &[flags_of::<Told>];
+    const FLAGS_AFTERWARDS: &'static [fn() -> Vec<Id>] = &[flags_of::<Told>];
     const STORED: &'static [&'static str] = &[RELEASE];
     type Settings = Settings;
 
@@ -232,7 +235,7 @@ impl Experiment for Distance {
         _: &Interrupt,
     ) -> Result<(), Failure> {
         // For a program that reads what this one found.
-        if let (true, Some(run)) = (arguments.own.json, RunRecord::read(folder.path())?.run) {
+        if let (true, Some(run)) = (arguments.own.told.json, RunRecord::read(folder.path())?.run) {
             let line = serde_json::to_string(&run.test).or_failed()?;
             println!("{line}");
         }

@@ -70,10 +70,18 @@ lab::settings! {
         radius: f64,
     }
     switches {
-        /// Print what was found as JSON, on the last line.
-        #[arg(long)]
-        json: bool,
+        /// How it is told.
+        #[command(flatten)]
+        told: Told,
     }
+}
+
+/// How what was found is told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Told {
+    /// Print what was found as JSON, on the last line.
+    #[arg(long)]
+    pub json: bool,
 }
 
 impl session::Settings for Settings {

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use burn::tensor::Device;
+use clap::Id;
 use data::LabelledImages;
-use dp_core::ledger::Ledger;
 use dp_core::delta::default_delta;
+use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler};
@@ -18,7 +19,7 @@ use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Releases, Report,
-    RunState, Session, Used, Wording, bounded, releaser,
+    RunState, Session, Used, Wording, bounded, flags_of, releaser,
 };
 use model::latent::ImageShape;
 use private_training::{RngState, cosine};
@@ -31,6 +32,7 @@ use swd::{FlowTarget, Particles, Region};
 use super::release::Release;
 use super::report;
 use super::settings::{Settings, Shared};
+use crate::export::ExportFlags;
 use crate::flow::load_photographs;
 use crate::generators::{Architecture, Code, Generator, Size};
 use crate::random::stream;
@@ -212,8 +214,9 @@ impl<R: Release> Experiment for Generate<R> {
     const NAME: &'static str = "generator";
     const KIND: Option<(&'static str, &'static str)> = Some(("release", R::NAME));
     const ABOUT: &'static str = R::ABOUT;
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] =
-        &["ScoreFlags", "ExportFlags", "ExportRequest"];
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] =
+        &[flags_of::<ScoreFlags>, flags_of::<ExportFlags>];
+    const FLAGS_AFTERWARDS: &'static [fn() -> Vec<Id>] = &[flags_of::<ExportFlags>];
     const STORED: &'static [&'static str] = &[RELEASE];
     type Settings = Settings<R>;
 

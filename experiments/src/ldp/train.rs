@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use clap::Id;
 use data::privatised::NoiseSeed;
-use dp_core::ledger::Ledger;
 use dp_core::delta::default_delta;
+use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
@@ -13,7 +14,7 @@ use lab::checkpoint::RestoredCheckpoint;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Report, RunState,
-    Session, Wording, bounded, name_of, releaser,
+    Session, Wording, bounded, flags_of, name_of, releaser,
 };
 use private_training::{RngState, cosine};
 use rand_chacha::ChaCha20Rng;
@@ -24,6 +25,7 @@ use super::images::NetworkKind;
 use super::loss::PreparedLoss;
 use super::noise_model::NoiseModel;
 use super::plan::{mechanism, plan, preprocessing};
+use super::points::Judged;
 use super::private::{Privatised, header_of};
 use super::report;
 use super::settings::{Kind, Loss, Settings, Shared};
@@ -121,7 +123,8 @@ impl<K: Kind> Experiment for Ldp<K> {
     const NAME: &'static str = "ldp";
     const KIND: Option<(&'static str, &'static str)> = Some(("kind", K::NAME));
     const ABOUT: &'static str = K::ABOUT;
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags", "Judged"];
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] =
+        &[flags_of::<ScoreFlags>, flags_of::<Judged>];
     type Settings = Settings<K>;
 
     fn load(

@@ -15,7 +15,7 @@ use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, bounded,
-    floats_to_bytes, releaser,
+    flags_of, floats_to_bytes, releaser,
 };
 use model::latent::{ImageShape, LatentSpace};
 use private_queries::{Gaussians, Mixture, Moments, Query};
@@ -33,7 +33,7 @@ use super::report;
 use super::same_input;
 use super::settings::{Flags, Settings, names_data_set};
 use crate::encoded::Encoded;
-use crate::export;
+use crate::export::{self, ExportRequest};
 use crate::flow::{apportion, normalise};
 use crate::latents::Latents;
 use crate::random::stream;
@@ -278,7 +278,8 @@ impl Experiment for Synth {
     const ABOUT: &'static str = "Make a private copy of labelled images: a folder in, a data set out that \
                                  trains models and may be published. Every image is private, and public is \
                                  only what a flag says.";
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags", "ExportRequest"];
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] =
+        &[flags_of::<ScoreFlags>, flags_of::<ExportRequest>];
     const STORED: &'static [&'static str] = &[MOMENTS, CELLS, EMBEDDINGS, SCORE];
     type Settings = Settings;
 
@@ -456,13 +457,21 @@ impl Experiment for Synth {
         })
     }
 
+    fn when_done(run: &Path, word: &str) -> String {
+        format!(
+            "`sliver export {} --out DIR` makes other samples of it, with --count, --format and --sample-seed; leave {word} out \
+             here, or name another folder",
+            run.display()
+        )
+    }
+
     fn afterwards(
         arguments: &Arguments<Flags>,
         folder: &RunFolder,
         interrupt: &Interrupt,
     ) -> Result<(), Failure> {
         let to = folder.file(COPY);
-        if to.exists() && !arguments.own.export.force {
+        if to.exists() {
             return Ok(());
         }
         export::export(folder, &to, &arguments.own.export, interrupt)

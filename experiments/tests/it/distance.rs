@@ -71,6 +71,13 @@ fn a_distance_leaves_with_its_error_its_test_and_its_ledger() {
     assert!(distance(&a, &b, &out, &flags).status.success());
     assert_eq!(lines(&out), 1);
     assert_eq!(json(&out.join("run.json"))["test"], found);
+    // A run that resumes tells it as it was asked to; one that is done tells it again.
+    std::fs::remove_file(out.join("run.json")).expect("removed");
+    let mut resumed = sliver("distance");
+    let said = text(&done(resumed.arg("--resume").arg(&out)).stdout);
+    assert_eq!(said.lines().last(), Some(last));
+    let said = text(&done(distance(&a, &b, &out, &flags)).stdout);
+    assert_eq!(said.lines().last(), Some(last));
 }
 
 #[test]

@@ -321,7 +321,7 @@ fn a_mixture_that_was_killed_releases_nothing_twice() {
 }
 
 /// What the folder of a flow of many releases holds at its end.
-const PUBLISHED: &str = ".lock autoencoder.f32 labels.u8 command.txt config.toml ledger.jsonl metrics.jsonl latents.f32 \
+const PUBLISHED: &str = ".lock autoencoder.f32 labels.u8 command.txt asked.json config.toml ledger.jsonl metrics.jsonl latents.f32 \
                          samples.json samples.png reconstructions.png strip.png run.json report.html";
 
 #[test]

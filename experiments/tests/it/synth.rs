@@ -115,7 +115,15 @@ fn a_folder_of_classes_becomes_one_that_may_be_published() {
         _ => arg.to_owned(),
     });
     let place: Vec<_> = place.skip(1).collect();
-    done(sliver("synth").args(place));
+    done(sliver("synth").args(&place));
+    // Other samples are not made in its place, nor passed over.
+    let mut other = sliver("synth");
+    let count = place.iter().position(|arg| arg == "10").expect("a count");
+    other
+        .args(&place[..count])
+        .arg("11")
+        .args(&place[count + 1..]);
+    says(&refusal(other), &["--count=11", "is done", "sliver export"]);
     let ledger = fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
     assert_eq!(ledger.lines().count(), 3, "{ledger}");
 }

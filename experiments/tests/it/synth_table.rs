@@ -599,6 +599,11 @@ fn a_parquet_file_becomes_one() {
     );
     let printed = text(&done(command(&table, &schema, &judged, &flags)).stdout);
     says(&printed, &["300 test records", "The compared copy"]);
+    // A run that resumes is judged as it was asked to be.
+    fs::remove_file(judged.join("run.json")).expect("removed");
+    fs::remove_dir_all(judged.join("copy")).expect("removed");
+    let printed = text(&done(sliver("synth").arg("--resume").arg(&judged)).stdout);
+    says(&printed, &["The compared copy"]);
     let draft = home.path().join("draft.toml");
     done(
         sliver("schema")

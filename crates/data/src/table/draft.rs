@@ -323,8 +323,11 @@ impl Guessed {
     }
 }
 
+/// A field of TOML, and what it says.
+type Field = (&'static str, Value);
+
 /// A table of TOML, in the order in which it is written.
-struct Fields(Vec<(&'static str, Value)>);
+struct Fields(Vec<Field>);
 
 impl Serialize for Fields {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -545,13 +548,7 @@ impl Guess {
     }
 
     /// The kind of numbers, their round bounds, and what is said of the digits behind the point.
-    fn numbers(
-        &self,
-    ) -> (
-        &'static str,
-        [(&'static str, Value); 2],
-        Option<(&'static str, Value)>,
-    ) {
+    fn numbers(&self) -> (&'static str, [Field; 2], Option<Field>) {
         const EXACT: f64 = (1_u64 << 53) as f64;
         let ([min, max], _, digits) = self.round();
         let largest = min.abs().max(max.abs());

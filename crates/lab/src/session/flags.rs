@@ -62,6 +62,9 @@ pub struct Running {
     /// With --ranks: seconds that a rank may take to answer before the run ends.
     #[arg(long, value_name = "SECONDS", default_value_t = 600, requires = "ranks", value_parser = clap::value_parser!(u64).range(1..))]
     pub rank_timeout: u64,
+    /// What else is asked for of the run, word by word.
+    #[arg(skip)]
+    pub asked: Vec<String>,
     /// The number of this process among those of --ranks.
     #[arg(skip)]
     pub rank: usize,
@@ -320,7 +323,7 @@ macro_rules! settings {
     } } };
     (@flags $all:ident [delta $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags $all [$($more)*] {
         $($flags)*
-        /// Delta of the guarantee, below one over the number of private records.
+        /// Delta of the guarantee, below one over the number of private records (default: a tenth of that, or the preset's).
         #[arg(long)]
         pub delta: Option<f64>,
     } } };

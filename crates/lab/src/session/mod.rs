@@ -28,7 +28,7 @@ use dp_core::ledger::Ledger;
 use serde_json::{Value, json};
 
 pub use basics::Basics;
-pub use command::command;
+pub use command::{arguments, command, flags_of, words_of};
 pub use experiment::{
     DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Picture, Report, RunState, Settings,
 };
@@ -92,7 +92,7 @@ pub struct Session {
 /// The main of a program that is one experiment.
 pub fn main<E: Experiment>() -> std::process::ExitCode {
     crate::backend::quiet_drivers();
-    crate::diagnostic::main(|| run::<E>(&command::parse::<E>()))
+    crate::diagnostic::main(|| run::<E>(&command::parse::<E>()?))
 }
 
 /// Runs an experiment from its command line, or resumes a run of it.
@@ -172,6 +172,7 @@ fn in_this_process<E: Experiment>(
         }
         // Only --run finds a run that is done.
         let done = RunFolder::open(place.unwrap_or(Path::new("")))?;
+        command::check_done::<E>(&running.asked, &done)?;
         return E::afterwards(arguments, &done, &Interrupt::default());
     };
     let chosen = running.backend.choose()?;
@@ -215,9 +216,12 @@ fn in_this_process<E: Experiment>(
                 released(&folder, name)?;
             }
             let ledger = ledger(&folder, experiment.plan().is_some(), [])?;
+            if !running.asked.is_empty() {
+                println!("asked     {}", running.asked.join(" "));
+            }
             (folder, ledger)
         }
-        None => create(&place, &settings)?,
+        None => create(&place, &settings, &running.asked)?,
     };
     let mut session = Session {
         folder,

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Id;
 use data::{CodedTable, Part};
-use dp_core::mechanism::Releaser;
 use dp_core::delta::default_delta;
+use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
 use lab::backend::Chosen;
@@ -16,7 +17,7 @@ use lab::ranks::Crew;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, bounded,
-    releaser,
+    flags_of, releaser,
 };
 use private_queries::{NoisyCounts, Query};
 use serde_json::json;
@@ -25,7 +26,7 @@ use super::super::apart;
 use super::bins::{Bins, CATEGORIES};
 use super::input::Input;
 use super::model::{Counts, Model, Signal};
-use super::settings::{Flags, Settings};
+use super::settings::{Beside, Flags, Settings};
 use super::{bought, copy, measured, report};
 use crate::random::stream;
 use crate::synth::private_score::{self, SCORE};
@@ -264,6 +265,7 @@ impl Experiment for TableCopy {
                                  schema says.";
     const STORED: &'static [&'static str] =
         &[bought::RANGES[0], bought::RANGES[1], COLUMNS, PAIRS, SCORE];
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = &[flags_of::<Beside>];
     type Settings = Settings;
 
     fn load(
@@ -291,9 +293,9 @@ impl Experiment for TableCopy {
             signal: Signal::of(input.neighbours(), noise),
             input,
             settings: settings.clone(),
-            ceilings: arguments.own.ceilings,
+            ceilings: arguments.own.beside.ceilings,
             compared: None,
-            compare: arguments.own.compare.clone(),
+            compare: arguments.own.beside.compare.clone(),
             score_share,
             releaser,
             most_bins: LEAST_BINS,
