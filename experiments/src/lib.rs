@@ -14,6 +14,7 @@ pub mod fair;
 pub mod flow;
 pub mod generator;
 mod generators;
+mod judges;
 mod latents;
 pub mod ldp;
 mod objective;

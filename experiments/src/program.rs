@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches};
 use lab::diagnostic::{self, Failure, OrFailed};
+use lab::private;
 use lab::session::{self, Experiment};
 
 use crate::{adapt, audit, circle, cost, devices, distance, export, fair, flow, generator, ldp};
@@ -277,6 +278,7 @@ pub fn command() -> Command {
         .about("Private learning with sliced Wasserstein distances")
         .subcommand_required(true)
         .arg_required_else_help(true)
+        .arg(private::flag())
         .subcommands(all().map(|subcommand| subcommand.command("sliver")));
     with_short_help(command, "sliver help")
 }
@@ -359,6 +361,7 @@ pub fn main() -> ExitCode {
     lab::backend::quiet_drivers();
     diagnostic::main(|| {
         let matches = parse(std::env::args_os()).unwrap_or_else(|e| e.exit());
+        private::show(&matches);
         dispatch(all().collect(), &matches)
     })
 }

@@ -8,6 +8,7 @@ use clap::Parser;
 use data::{DataError, OpenSchema, Schema};
 use lab::command::command_line;
 use lab::diagnostic::{Failure, OrFailed};
+use lab::private;
 
 /// Draft the schema of a table from its records, for a person to confirm column by column as public.
 #[derive(Debug, Parser)]
@@ -37,9 +38,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     } = arguments;
     let out = out.clone().unwrap_or_else(|| draft_path(input));
     let name = input.display().to_string();
-    let refuse = |error: DataError| Failure::input(error.to_string(), "nothing was written");
+    let refuse = |error: DataError| private::refused(&error, "nothing was written");
     let draft = Schema::draft_of(input, label.as_deref()).map_err(refuse)?;
-    let schema = Schema::parse(&name, &draft).map_err(refuse)?;
+    let schema = Schema::parse(&name, &draft).map_err(|e| {
+        let unfit = format!("{name}: its columns make no schema; write one by hand (docs/schemas.md)");
+        refuse(e.hidden(&unfit))
+    })?;
     let (draft, found) = match open {
         true => (OpenSchema::of_draft(&draft), " --private-schema 0.1"),
         false => (draft, ""),

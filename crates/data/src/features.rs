@@ -24,7 +24,10 @@ pub(crate) const ADVICE: &str = "repair or remove the row";
 /// assert_eq!((records.len(), records.labels()), (2, &[0, 1][..]));
 /// assert_eq!(records.row(1), Some(&[-1.0, 2e-3][..]));
 /// let refused = LabelledFeatures::decode_csv("features.csv", text.as_bytes(), 2, 1);
-/// assert!(refused.unwrap_err().to_string().contains("line 2, column 3"));
+/// let refused = refused.unwrap_err();
+/// assert!(refused.to_string().contains("column 3: expected a class, a whole number from 0 to 0"));
+/// // Which record it is, and what it holds, is private.
+/// assert!(refused.private().is_some_and(|told| told.contains("line 2, column 3")));
 /// # Ok::<(), data::DataError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -59,10 +62,11 @@ impl LabelledFeatures {
         classes: usize,
     ) -> Result<Self, DataError> {
         let columns = array.width.unwrap_or(1);
-        let refuse = |place: String, expected: String| row(file, &place, &expected, ADVICE);
         if columns != width + 1 {
-            let expected = format!("{width} features and a label, {} columns", width + 1);
-            return Err(refuse(format!("{columns} columns"), expected));
+            return Err(DataError::record(format!(
+                "{file}, {columns} columns: expected {width} features and a label, {} columns; {ADVICE}",
+                width + 1
+            )));
         }
         let mut values = Vec::with_capacity(array.rows * width);
         let mut labels = Vec::with_capacity(array.rows);
@@ -70,10 +74,8 @@ impl LabelledFeatures {
             values.extend_from_slice(&fields[..width]);
             let label = class(f64::from(fields[width]), classes);
             labels.push(label.ok_or_else(|| {
-                refuse(
-                    format!("row {number}, column {width}"),
-                    class_bound(classes),
-                )
+                let place = format!("row {number}, column {width}");
+                row(file, &place, &class_bound(classes), ADVICE)
             })?);
         }
         Self::whole(file, width, classes, values, labels)
@@ -93,16 +95,16 @@ impl LabelledFeatures {
             if found != width + 1 {
                 return Err(fields(file, place, width + 1, found));
             }
-            let bad = |column, expected: &str| field(file, place, column, expected, ADVICE);
             for (column, text) in (1..).zip(&line.fields) {
+                let bad = |expected: &str| field(file, place, column, expected, text, ADVICE);
                 if column > width {
                     let label = text.parse().ok().and_then(|v| class(v, classes));
-                    labels.push(label.ok_or_else(|| bad(column, &class_bound(classes)))?);
+                    labels.push(label.ok_or_else(|| bad(&class_bound(classes)))?);
                     continue;
                 }
                 match text.parse::<f32>() {
                     Ok(value) if value.is_finite() => values.push(value),
-                    _ => return Err(bad(column, "a finite number")),
+                    _ => return Err(bad("a finite number")),
                 }
             }
         }
@@ -179,9 +181,10 @@ impl Records for LabelledFeatures {
     }
 }
 
-/// A row of features that is no record. What it holds is not said.
+/// A row of features, or its label, that is no record.
 pub(crate) fn row(file: &str, place: &str, expected: &str, advice: &str) -> DataError {
-    DataError::Record(format!("{file}, {place}: expected {expected}; {advice}"))
+    DataError::record(format!("{file}: expected {expected} in each row; {advice}"))
+        .telling(format!("{file}, {place}: expected {expected}; {advice}"))
 }
 
 pub(crate) fn class(value: f64, classes: usize) -> Option<usize> {

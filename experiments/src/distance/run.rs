@@ -9,6 +9,7 @@ use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::interrupt::Interrupt;
+use lab::private;
 use lab::report::RunRecord;
 use lab::run_folder::RunFolder;
 use lab::session::{
@@ -44,7 +45,7 @@ pub struct Distance {
 
 fn read(flag: &str, path: &Path, side: usize) -> Result<Rows, Failure> {
     let advice = "give idx images, .csv, .npy or a folder of images";
-    let rows = Rows::read(path, side).map_err(|e| Failure::input(e.to_string(), advice))?;
+    let rows = Rows::read(path, side).map_err(|e| private::refused_of(flag, &e, advice))?;
     if rows.count() < LEAST_ROWS {
         let (path, count) = (path.display(), rows.count());
         return Err(Failure::input(

@@ -10,6 +10,7 @@ use data::stream::{First, Form, InMemory, Labelled, Photographs, RecordStream, S
 use data::table::CsvStream;
 use data::{DataError, Dataset, DatasetKind, Glyphs, ImageFolder, LoadOptions, Schema};
 use lab::diagnostic::Failure;
+use lab::private;
 
 use super::arguments::Source;
 
@@ -27,7 +28,7 @@ pub(super) fn open(
     epsilon: f64,
 ) -> Result<Input, Failure> {
     let name = path.display().to_string();
-    let refuse = |e: DataError| Failure::input(e.to_string(), "nothing was written");
+    let refuse = |e: DataError| private::refused(&e, "nothing was written");
     let stream = stream(path, source, labels, epsilon)?;
     let stream: Box<dyn RecordStream> = match source.records {
         None => stream,
@@ -63,8 +64,8 @@ fn stream(
 ) -> Result<Box<dyn RecordStream>, Failure> {
     let name = &path.display().to_string();
     let refuse = |e: DataError| {
-        Failure::input(
-            e.to_string(),
+        private::refused(
+            &e,
             "nothing was written; give idx images, .npy, .csv with --schema, a folder of images, or the name of a \
              data set: mnist, fashion-mnist, usps, glyphs",
         )

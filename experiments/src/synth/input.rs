@@ -7,6 +7,7 @@ use data::pictures::{Form, Pictures};
 use data::split::{Records as _, Use};
 use data::{DataError, DatasetKind, LabelledImages, LoadOptions, Shapes, StoredImages, Units};
 use lab::diagnostic::{Failure, OrFailed};
+use lab::private;
 use lab::progress::Progress;
 use lab::session::{Used, bounded, name_of_path};
 use model::latent::ImageShape;
@@ -155,7 +156,7 @@ pub(super) fn cifar10(data_dir: Option<&Path>) -> Result<Input, Failure> {
         ..LoadOptions::default()
     };
     let [train, test] = watched(|done| Pictures::cifar10(&options, done))
-        .map_err(|e| Failure::input(e.to_string(), "check --data-dir"))?;
+        .map_err(|e| private::refused(&e, "check --data-dir"))?;
     let sha256 = train.images.sha256().or_failed()?;
     Ok(Input {
         units: 0,
@@ -231,7 +232,7 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
 
 /// The unit of each image, where there are such.
 fn units(settings: &Settings, pictures: &Pictures) -> Result<Option<Units>, Failure> {
-    let refuse = |e: DataError| Failure::input(e.to_string(), "give each image a unit");
+    let refuse = |e: DataError| private::refused(&e, "give each image a unit");
     if let Some(text) = &settings.unit {
         let (file, column) = match text.rsplit_once(':') {
             Some((file, column)) if !Path::new(text).exists() => (file, Some(column)),
@@ -264,18 +265,19 @@ pub(super) fn read(
     public: &data::pictures::Public,
 ) -> Result<Pictures, Failure> {
     watched(|done| Pictures::read(path, public, done)).map_err(|e| {
-        Failure::input(
-            format!("--{flag}: {e}"),
+        private::refused_of(
+            flag,
+            &e,
             "--side, --channels and --classes say what is public of images; see --help",
         )
     })
 }
 
-/// Reads images, with a count of them where that takes long.
+/// Reads images, with a sign of life where that takes long.
 fn watched<T>(
     read: impl FnOnce(&(dyn Fn(usize) + Sync)) -> Result<T, DataError>,
 ) -> Result<T, DataError> {
-    let progress = Progress::new(0);
+    let progress = Progress::reading();
     let result = read(&|_| progress.step());
     progress.finish();
     result

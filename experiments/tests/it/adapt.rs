@@ -88,6 +88,9 @@ fn adapt(place: &Path, files: &[PathBuf; 2], more: &[&str]) -> Command {
     command.arg("--source").arg(&files[0]).arg("--target");
     command.arg(&files[1]).arg("--cache-dir");
     command.arg(place.join("cache")).args(["--backend", "flex"]);
+    if !more.iter().any(|flag| flag.starts_with("--test")) {
+        command.args(["--test-share", "0.2"]);
+    }
     command
 }
 
@@ -231,9 +234,9 @@ fn bad_input_is_refused_and_nothing_is_written() {
     std::fs::write(bad("cut.npy"), &whole[..whole.len() - 5]).expect("written");
     let private = ["--epsilon", "2"];
     for (file, parts) in [
-        ("short.csv", ["line 1", "3 fields", "13"]),
-        ("label.csv", ["line 1", "column 13", "from 0 to 2"]),
-        ("value.npy", ["row 1", "column 2", "finite"]),
+        ("short.csv", ["another number of fields", "than 13", ""]),
+        ("label.csv", ["column 13", "from 0 to 2", ""]),
+        ("value.npy", ["finite", "repair", ""]),
         ("width.npy", ["5 columns", "expected", "13 columns"]),
         ("cut.npy", ["cut.npy", "expected", "bytes"]),
         ("absent.npy", ["absent.npy", "open the file", ""]),

@@ -203,7 +203,10 @@ fn small_runs_write_what_they_wrote() {
             .args(common(program).split_whitespace())
             .args(["--backend", "flex"]);
         match *program {
-            "adapt" => command.args(["--source", "source.csv", "--target", "target.csv"]),
+            "adapt" => {
+                command.args(["--source", "source.csv", "--target", "target.csv"]);
+                command.args(["--test-share", "0.2"])
+            }
             "distance" => command.args(["--source", "a.csv", "--target", "b.csv"]),
             _ => &mut command,
         };

@@ -143,7 +143,7 @@ fn a_table_that_is_public_and_private_in_turn_is_told() {
     let both = ["--input", &mine, "--test", &tests];
     assert!(fair("0", &[&both[..], &["--no-privacy"]].concat()).is_empty());
     for name in ["1", "2"] {
-        assert!(fair(name, &["--input", &mine]).is_empty());
+        assert!(fair(name, &["--input", &mine, "--test-share", "0.2"]).is_empty());
     }
     let notes = fair("3", &both);
     assert_eq!(notes.len(), 1);
@@ -151,11 +151,11 @@ fn a_table_that_is_public_and_private_in_turn_is_told() {
         notes[0].contains("mine.csv are all private in this run"),
         "{notes:?}"
     );
-    assert!(notes[0].contains("public in one row of five"), "{notes:?}");
+    assert!(notes[0].contains("public in a share of 0.2 of its rows"), "{notes:?}");
     // What was public once, under another name.
     let copy = home.path().join("copy.csv");
     std::fs::copy(&tests, &copy).expect("copied");
-    let notes = fair("4", &["--input", &path(&copy)]);
+    let notes = fair("4", &["--input", &path(&copy), "--test-share", "0.2"]);
     assert_eq!(notes.len(), 1);
     assert!(notes[0].contains("all public in another"), "{notes:?}");
     // In one run there is no such thing.

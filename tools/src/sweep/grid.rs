@@ -87,12 +87,19 @@ impl Sweep {
                 }
             }
         }
-        for key in ["out", "run", "resume"] {
+        let own = "is chosen by the sweep itself";
+        let logged = "would tell of private records in the log of a cell";
+        for (key, why) in [
+            ("out", own),
+            ("run", own),
+            ("resume", own),
+            ("show-private", logged),
+        ] {
             if sweep.fixed.contains_key(key)
                 || sweep.grid.contains_key(key)
                 || sweep.variant.iter().any(|v| v.contains_key(key))
             {
-                return Err(format!("{key} is chosen by the sweep itself"));
+                return Err(format!("{key} {why}"));
             }
         }
         if sweep.coupled

@@ -9,14 +9,14 @@ use image::{
 
 use crate::DataError;
 
-/// The bytes of a file of the name that errors use.
-pub(crate) fn read(path: &Path, name: &str) -> Result<Vec<u8>, DataError> {
-    fs::read(path).map_err(|error| unreadable(name, &error.to_string()))
+/// The bytes of a file in a folder of images.
+pub(crate) fn read(root: &Path, file: &Path) -> Result<Vec<u8>, DataError> {
+    fs::read(root.join(file)).map_err(|error| unreadable(root, file, &error.to_string()))
 }
 
-/// Decodes an image, turned as its EXIF data has it; `name` is for errors.
-pub(crate) fn image(name: &str, bytes: &[u8]) -> Result<DynamicImage, DataError> {
-    let unreadable = |reason: &str| unreadable(name, reason);
+/// Decodes an image, turned as its EXIF data has it: that of a file in a folder or an archive.
+pub(crate) fn image(root: &Path, file: &Path, bytes: &[u8]) -> Result<DynamicImage, DataError> {
+    let unreadable = |reason: &str| unreadable(root, file, reason);
     // By its first bytes, not by its name.
     let mut reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
@@ -37,10 +37,10 @@ pub(crate) fn image(name: &str, bytes: &[u8]) -> Result<DynamicImage, DataError>
     decoded.map_err(|error| unreadable(reason(&error)))
 }
 
-fn unreadable(name: &str, reason: &str) -> DataError {
-    DataError::File(format!(
-        "{name}: cannot be read as an image: {reason}; replace or remove the file"
-    ))
+fn unreadable(root: &Path, file: &Path, reason: &str) -> DataError {
+    let problem = format!("cannot be read as an image: {reason}; replace or remove the file");
+    DataError::file(format!("{}: a file in it {problem}", root.display()))
+        .telling(format!("{}: {problem}", root.join(file).display()))
 }
 
 /// The most memory that decoding a file of so many bytes may take: that of its pixels and as much again, and 512 MiB in

@@ -118,7 +118,7 @@ fn image_header(stream: &mut Stream<'_>, most: u64) -> Result<[u32; 3], DataErro
     let total = u128::from(count) * u128::from(height) * u128::from(width);
     if count == 0 || !sides.contains(&height) || !sides.contains(&width) || total > u128::from(most)
     {
-        return Err(DataError::File(format!(
+        return Err(DataError::file(format!(
             "{}: the header promises {count} images of {height} x {width}, {total} bytes, expected at least 1 image with \
              sides of 1 to {MAX_SIDE} and at most {most} bytes in all; replace the file",
             stream.file
@@ -147,7 +147,7 @@ fn label_header(stream: &mut Stream<'_>) -> Result<u64, DataError> {
     stream.magic(LABELS, "labels, one dimension of bytes")?;
     let [count] = stream.header::<1>()?;
     if count == 0 || u64::from(count) > MAX_BYTES {
-        return Err(DataError::File(format!(
+        return Err(DataError::file(format!(
             "{}: the header promises {count} labels, expected 1 to {MAX_BYTES} labels; replace the file",
             stream.file
         )));
@@ -164,10 +164,15 @@ pub(crate) fn check_labels(
 ) -> Result<(), DataError> {
     match labels.iter().position(|&label| label > max) {
         None => Ok(()),
-        Some(place) => Err(DataError::Record(format!(
-            "{file}: the label at index {}: expected 0 to {max}; replace the file",
-            first + place
-        ))),
+        Some(place) => {
+            let expected = format!("expected 0 to {max}; replace the file");
+            let place = first + place;
+            Err(
+                DataError::record(format!("{file}: a label is no class: {expected}")).telling(
+                    format!("{file}: the label at index {place}: {expected}"),
+                ),
+            )
+        }
     }
 }
 
@@ -205,11 +210,14 @@ impl<'a> Stream<'a> {
         if found == expected {
             return Ok(());
         }
-        Err(DataError::File(format!(
-            "{}: wrong idx magic number: expected {expected:#010x} ({meaning}), found {found:#010x}; check that images \
-             and labels are not exchanged",
+        let problem = format!(
+            "{}: wrong idx magic number: expected {expected:#010x} ({meaning}), found",
             self.file
-        )))
+        );
+        let advice = "check that images and labels are not exchanged";
+        // It may be a file of records without a header.
+        Err(DataError::file(format!("{problem} another; {advice}"))
+            .telling(format!("{problem} {found:#010x}; {advice}")))
     }
 
     fn header<const N: usize>(&mut self) -> Result<[u32; N], DataError> {
@@ -248,7 +256,7 @@ impl<'a> Stream<'a> {
             Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
                 Err(corrupt(&self.file, &error))
             }
-            _ if (bytes.len() as u64) < length => Err(DataError::File(format!(
+            _ if (bytes.len() as u64) < length => Err(DataError::file(format!(
                 "{}: truncated: expected {expected} bytes after decompression, found {found}; replace the file",
                 self.file
             ))),

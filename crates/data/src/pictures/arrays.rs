@@ -26,7 +26,7 @@ pub(super) fn npz(
 ) -> Result<Pictures, DataError> {
     let file = path.display().to_string();
     let refuse = |why: &dyn std::fmt::Display| {
-        DataError::File(format!(
+        DataError::file(format!(
             "{file}: {why}; save it by numpy.savez(FILE, images=bytes, labels=numbers)"
         ))
     };
@@ -100,7 +100,7 @@ pub(super) fn idx(
         .filter(|name| name.contains("images-idx3"))
         .map(|name| path.with_file_name(name.replace("images-idx3", "labels-idx1")));
     let Some(labels_path) = labels_path else {
-        return Err(DataError::File(format!(
+        return Err(DataError::file(format!(
             "{file}: expected a folder, a .tar or .npz archive, or an idx file whose name has images-idx3 in it; convert it"
         )));
     };
@@ -123,7 +123,7 @@ pub(super) fn idx(
 
 fn listed(file: &str, classes: &Classes) -> Result<Vec<String>, DataError> {
     classes.listed()?.ok_or_else(|| {
-        DataError::Request(format!("{file}: how many classes there are is public, and no record is asked for it; say it, or name them"))
+        DataError::request(format!("{file}: how many classes there are is public, and no record is asked for it; say it, or name them"))
     })
 }
 

@@ -16,6 +16,7 @@ mod arrays;
 mod files;
 mod units;
 
+use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
@@ -62,7 +63,6 @@ pub enum Form {
 }
 
 /// Images with what is known of them.
-#[derive(Debug)]
 pub struct Pictures {
     /// The images; all of class 0 where they have no classes.
     pub images: StoredImages,
@@ -72,6 +72,15 @@ pub struct Pictures {
     pub paths: Vec<String>,
     /// The form that they came in.
     pub form: Form,
+}
+
+/// Without the names of files, which may be those of people.
+impl fmt::Debug for Pictures {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Pictures");
+        let shown = shown.field("shape", &self.images.shape()).field("form", &self.form);
+        shown.finish_non_exhaustive()
+    }
 }
 
 fn named(path: &Path, endings: &[&str]) -> bool {
@@ -105,7 +114,7 @@ impl Pictures {
     /// # Errors
     /// [`DataError::Request`] where something public was not said, or is out of its bounds; [`DataError::File`] for the first
     /// file that cannot be read, a class that is empty or not on the list, and what is in no form above;
-    /// [`DataError::Record`] for a label that is no class, whose value is not said; [`DataError::Io`].
+    /// [`DataError::Record`] for a label that is no class; [`DataError::Io`].
     pub fn read(
         path: &Path,
         public: &Public,

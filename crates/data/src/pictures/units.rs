@@ -20,9 +20,8 @@ impl Units {
         let of = (0..pictures.images.len()).map(|place| {
             let name = pictures.name(place);
             let unit = unit(&name).filter(|unit| !unit.is_empty());
-            unit.ok_or_else(|| {
-                DataError::Record(format!("{name}: this image has no unit; give each one"))
-            })
+            let none = || DataError::record("an image has no unit; give each one");
+            unit.ok_or_else(|| none().telling(format!("{name}: this image has no unit")))
         });
         let of: Vec<String> = of.collect::<Result<_, _>>()?;
         Ok(Self::of_texts(of.iter().map(String::as_str)))
@@ -40,37 +39,39 @@ impl Units {
         column: Option<&str>,
     ) -> Result<Self, DataError> {
         let shown = path.display();
-        let refuse = |why: String| DataError::File(format!("{shown}: {why}; repair the file"));
+        let refuse = |why: &str| DataError::file(format!("{shown}: {why}; repair the file"));
+        // What is wrong with a line tells of whose it is.
+        let broken = |e: csv::Error| refuse("it is no CSV file").telling(format!("{shown}: {e}"));
         let file = std::fs::File::open(path).map_err(io(path, "open the file"))?;
         let mut reader = csv::ReaderBuilder::new()
             .trim(csv::Trim::All)
             .from_reader(file);
-        let header = reader.headers().map_err(|e| refuse(e.to_string()))?;
+        let header = reader.headers().map_err(broken)?;
         let place = match column {
             None => (header.len() > 1).then_some(1),
             Some(column) => header.iter().position(|name| name == column),
         };
         let place = place.ok_or_else(|| {
             let column = column.unwrap_or("the second");
-            refuse(format!(
+            refuse(&format!(
                 "there is no column {column} among {}",
                 header.len()
             ))
         })?;
         let mut units = BTreeMap::new();
         for (line, row) in (2..).zip(reader.records()) {
-            let row = row.map_err(|e| refuse(e.to_string()))?;
+            let row = row.map_err(broken)?;
             let (name, unit) = (
                 row.get(0).unwrap_or_default(),
                 row.get(place).unwrap_or_default(),
             );
             if units.insert(name.to_string(), unit.to_string()).is_some() {
-                return Err(refuse(format!(
-                    "line {line}: an image that is there before"
-                )));
+                let twice = refuse("an image is there twice");
+                return Err(twice.telling(format!("{shown}, line {line}: {name} is there before")));
             }
         }
-        Self::of_names(pictures, |name| units.get(name).cloned()).map_err(|e| refuse(e.to_string()))
+        Self::of_names(pictures, |name| units.get(name).cloned())
+            .map_err(|e| e.hidden(&format!("{shown}: an image has no unit in it; give each one")))
     }
 
     /// At most `most` images of each unit, by the checksums of their pixels.

@@ -183,7 +183,7 @@ fn check_tensor(name: &str, header: &Header, value: serde_json::Value) -> Result
 fn finite(name: &str, header: &Header, values: &[f32]) -> Result<(), DataError> {
     match values.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
-        Some(place) => Err(DataError::Record(format!(
+        Some(place) => Err(DataError::record(format!(
             "{name}, record {}, value {}: expected a finite number; get the file again",
             place / header.width,
             place % header.width
@@ -205,13 +205,13 @@ fn same(name: &str, key: &str, said: u64, found: u64) -> Result<(), DataError> {
 }
 
 fn other_kind(name: &str, problem: &str) -> DataError {
-    DataError::File(format!(
+    DataError::file(format!(
         "{name}: no privatised records: {problem}; give a file that `privatise` wrote"
     ))
 }
 
 fn wrong_size(name: &str, expected: u64, found: u64) -> DataError {
-    DataError::File(format!(
+    DataError::file(format!(
         "{name}: expected {expected} bytes, as its header promises, found {found}; it is cut off or damaged: get it again"
     ))
 }

@@ -70,7 +70,7 @@ impl Writer {
                 true => "one that is not finite".to_string(),
                 false => record.len().to_string(),
             };
-            return Err(DataError::Record(format!(
+            return Err(DataError::record(format!(
                 "{}, record {records}: expected {width} finite values, found {found}",
                 self.name
             )));
@@ -185,7 +185,7 @@ impl Writer {
 }
 
 fn exists(path: &Path) -> DataError {
-    DataError::Request(format!(
+    DataError::request(format!(
         "{}: exists already, and was not overwritten; name another file, or say --force",
         path.display()
     ))

@@ -93,7 +93,13 @@ impl<S: RecordStream> RecordStream for First<S> {
         let read = (chunk.values.len() / self.stream.form().width.max(1)) as u64;
         self.read += read;
         if most > 0 && read == 0 {
-            check_count(&self.name, self.count as usize, self.read as usize)?;
+            // How many there are, no header said: some lines may be no records.
+            let (name, asked) = (&self.name, self.count);
+            let problem = format!("{name}: {asked} records asked for, expected");
+            return Err(DataError::request(format!(
+                "{problem} no more than there are; change the number"
+            ))
+            .telling(format!("{problem} 1 to {}; change the number", self.read)));
         }
         Ok(chunk)
     }
@@ -126,7 +132,10 @@ impl<S: RecordStream> Labelled<S> {
         if found.width != 1 {
             let advice = "save them as an array of one dimension";
             let columns = format!("{} columns", found.width);
-            return Err(row(labels.name(), &columns, "one, of classes", advice));
+            let file = labels.name();
+            return Err(DataError::record(format!(
+                "{file}, {columns}: expected one, of classes; {advice}"
+            )));
         }
         let [images, count] = [form.count, found.count].map(|n| n.unwrap_or(0));
         check_pair((name, images), (labels.name(), count))?;

@@ -177,7 +177,7 @@ impl Schema {
                 .coded_columns()
                 .map(|column| column.name.as_str())
                 .collect();
-            return Err(DataError::Request(format!(
+            return Err(DataError::request(format!(
                 "{}: label '{column}': expected one of the columns: {}; choose one",
                 self.name,
                 known.join(", ")
@@ -235,7 +235,9 @@ impl Schema {
         let absent = self.missing.first().map_or("", String::as_str);
         let mut coding = Coding::new(self, part, most);
         let files = parts(path)?;
-        let open = |file: &PathBuf| Opened::open(self, file, absent);
+        let open = |part: &PathBuf| {
+            Opened::open(self, (path, part), absent).map_err(|e| e.of_part(path, part))
+        };
         // A part is of whole groups of records where there are as many, which need not be read to be passed over.
         let mut groups = 0;
         if part.of > 1 && files.iter().all(|file| is_parquet(file)) {
@@ -244,13 +246,15 @@ impl Schema {
             }
         }
         coding.by_groups = groups >= part.of && part.of > 1;
-        for path in files {
-            let file = path.display().to_string();
-            let (mut opened, places) = open(&path)?;
-            coding.read(&file, &mut opened, places, &mut each)?;
-            coding.sums.push(opened.sum(&path)?);
+        let name = path.display().to_string();
+        for part in files {
+            let (mut opened, places) = open(&part)?;
+            let read = coding.read(&name, &mut opened, places, &mut each);
+            read.map_err(|e| e.of_part(path, &part))?;
+            let sum = opened.sum(&part).map_err(|e| e.of_part(path, &part))?;
+            coding.sums.push(sum);
         }
-        coding.read.ended(&path.display().to_string(), &coding.sums)
+        coding.read.ended(&name, &coding.sums)
     }
 
     /// The columns of a file of a copy, which has none that is ignored.
@@ -271,7 +275,7 @@ impl Schema {
 
     /// Refuses a schema that is none of a copy.
     pub(super) fn check_copy(&self) -> Result<(), DataError> {
-        let refuse = |problem: String| Err(DataError::Request(format!("{}: {problem}", self.name)));
+        let refuse = |problem: String| Err(DataError::request(format!("{}: {problem}", self.name)));
         let mut columns = self.coded_columns();
         if let Some(column) = columns.find(|column| column.missing == Missing::Drop) {
             return refuse(format!(

@@ -118,22 +118,27 @@ impl Guessed {
     /// Of a file, or of several with the same columns.
     fn of_files(path: &Path) -> Result<Self, DataError> {
         let mut all: Option<Self> = None;
-        for path in parts(path)? {
-            let file = path.display().to_string();
-            all = Some(if is_parquet(&path) {
-                let mut rows = ParquetRows::open(&path, "")?;
-                let names = checked(&file, rows.names().to_vec())?;
-                let mut guessed = Self::or(all, &file, b',', true, names)?;
-                for (place, (_, guess)) in guessed.columns.iter_mut().enumerate() {
-                    guess.unread |= !rows.is_read(place);
-                }
-                guessed.read(&file, &mut rows)?
-            } else {
-                Self::of_text(all, &file, || Ok(BufReader::new(open(&path)?)))?
-            });
+        let file = path.display().to_string();
+        for part in parts(path)? {
+            let with = Self::with(all, &file, &part).map_err(|e| e.of_part(path, &part))?;
+            all = Some(with);
         }
         all.filter(|all| all.records > 0)
             .ok_or_else(|| empty(path.display(), "record"))
+    }
+
+    /// Of a part too, of the files before it.
+    fn with(before: Option<Self>, file: &str, part: &Path) -> Result<Self, DataError> {
+        if !is_parquet(part) {
+            return Self::of_text(before, file, || Ok(BufReader::new(open(part)?)));
+        }
+        let mut rows = ParquetRows::open(file, part, "")?;
+        let names = checked(file, rows.names().to_vec())?;
+        let mut guessed = Self::or(before, file, b',', true, names)?;
+        for (place, (_, guess)) in guessed.columns.iter_mut().enumerate() {
+            guess.unread |= !rows.is_read(place);
+        }
+        guessed.read(file, &mut rows)
     }
 
     /// Of a text that is read more than once: first for its delimiter.
@@ -181,7 +186,7 @@ impl Guessed {
         let same = before.columns.iter().map(|(name, _)| name).eq(&names);
         match same && (before.delimiter, before.header) == (delimiter, header) {
             true => Ok(before),
-            false => Err(DataError::File(format!(
+            false => Err(DataError::file(format!(
                 "{file}: expected the columns of the files before it, in their order, found others; write it anew, or leave it \
                  out"
             ))),
@@ -226,7 +231,7 @@ impl Guessed {
             && !self.columns.iter().any(|(name, _)| name == label)
         {
             // Their names are left out: where the first line is a record, they are its values.
-            return Err(DataError::Request(format!(
+            return Err(DataError::request(format!(
                 "{file}: label '{label}': no column has this name; choose one of the first line"
             )));
         }
@@ -240,7 +245,7 @@ impl Guessed {
             let column = match label == Some(name) {
                 false => guess.column(),
                 true => guess.label().ok_or_else(|| {
-                    DataError::Request(format!(
+                    DataError::request(format!(
                         "{file}: label '{name}': expected 2 to {MAX_LEVELS} categories, or numbers; choose another column"
                     ))
                 })?,
@@ -282,7 +287,7 @@ fn delimiter<R: BufRead>(
 }
 
 fn checked(file: &str, names: Vec<String>) -> Result<Vec<String>, DataError> {
-    let refuse = |problem: String| DataError::File(format!("{file}, line 1: {problem}"));
+    let refuse = |problem: String| DataError::file(format!("{file}, line 1: {problem}"));
     let mut seen = HashSet::new();
     for (place, name) in (1..).zip(&names) {
         let place: usize = place;

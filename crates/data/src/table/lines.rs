@@ -103,10 +103,11 @@ impl<R: BufRead> Lines<R> {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
                 Err(_) if self.reader.get_ref().record > MAX_RECORD => {
-                    return Err(DataError::File(format!(
-                        "{}, line {first}: no end of the record within {MAX_RECORD} bytes: close its quotes",
-                        self.file
-                    )));
+                    let file = &self.file;
+                    let problem =
+                        format!("no end of the record within {MAX_RECORD} bytes: close its quotes");
+                    return Err(DataError::file(format!("{file}, a line: {problem}"))
+                        .telling(format!("{file}, line {first}: {problem}")));
                 }
                 Err(error) => return Err(io(Path::new(&self.file), "read the file")(error.into())),
             }

@@ -8,6 +8,7 @@ use toml::Value;
 use super::Schema;
 use super::column::Role;
 use super::number::Number;
+use super::schema::no_toml;
 use crate::DataError;
 
 /// Digits of the bounds between which the range of a number is sought first.
@@ -55,8 +56,8 @@ impl OpenSchema {
     /// # Errors
     /// As [`Schema::parse`]; [`DataError::File`] where nothing is open, and for what is open of a column but that.
     pub fn parse(name: &str, text: &str) -> Result<Self, DataError> {
-        let refuse = |problem: String| DataError::File(format!("{name}: {problem}"));
-        let table: toml::Table = toml::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        let refuse = |problem: String| DataError::file(format!("{name}: {problem}"));
+        let table: toml::Table = toml::from_str(text).map_err(|e| no_toml(name, text, &e))?;
         let mut open = Self {
             name: name.into(),
             table,
@@ -203,7 +204,7 @@ impl OpenSchema {
             })
             .collect();
         let ranges = ranges.filter(|ranges| ranges.len() == self.numbers.len());
-        let refused = || DataError::Request(format!("{}: bins that there are not", self.name));
+        let refused = || DataError::request(format!("{}: bins that there are not", self.name));
         let ranges = ranges.ok_or_else(refused)?;
         let mut all: Vec<&mut toml::Table> = columns_mut(&mut self.table).collect();
         for (&place, [min, max]) in self.numbers.iter().zip(ranges) {
@@ -257,7 +258,7 @@ impl OpenSchema {
         };
         found
             .then_some(counts)
-            .ok_or_else(|| DataError::File(missing()))
+            .ok_or_else(|| DataError::file(missing()))
     }
 
     /// The text of the schema with the `levels` of each open category, shape `[categories]`, and what the others become.
@@ -288,7 +289,7 @@ fn columns_mut(table: &mut toml::Table) -> impl Iterator<Item = &mut toml::Table
 }
 
 fn text(name: &str, table: &toml::Table) -> Result<String, DataError> {
-    toml::to_string(table).map_err(|error| DataError::File(format!("{name}: {error}")))
+    toml::to_string(table).map_err(|error| DataError::file(format!("{name}: {error}")))
 }
 
 /// Bins between round numbers, or years: nothing in them is of any table.

@@ -3,6 +3,7 @@
 use clap::{CommandFactory, FromArgMatches};
 
 use super::{Arguments, Experiment, FlagsOf};
+use crate::private;
 
 /// The command of an experiment. Every flag is a setting of the run, which `--resume` takes from its folder, but
 /// those of [`Running`](super::Running) and those that the experiment names.
@@ -31,6 +32,7 @@ pub fn command<E: Experiment>() -> clap::Command {
 /// The command line of this process; it ends the process where it is refused.
 pub(super) fn parse<E: Experiment>() -> Arguments<FlagsOf<E>> {
     let command = command::<E>().version(env!("CARGO_PKG_VERSION"));
-    let matches = command.get_matches();
+    let matches = command.arg(private::flag()).get_matches();
+    private::show(&matches);
     Arguments::from_arg_matches(&matches).unwrap_or_else(|e| e.exit())
 }

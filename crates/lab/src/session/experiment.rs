@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use data::split::Use;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
@@ -57,6 +58,19 @@ pub struct DataSummary {
     pub test: usize,
     /// The data sets that they come from.
     pub used: Vec<Used>,
+}
+
+impl DataSummary {
+    /// Which of somebody's own rows became public, in words; nothing where none did.
+    pub fn opened(&self) -> Option<String> {
+        let (rows, mut used) = (self.test, self.used.iter());
+        used.find_map(|Used { what, used, .. }| match used {
+            Use::TestShare(share) => Some(format!(
+                "{rows} rows of {what}, which --test-share {share} makes public"
+            )),
+            _ => None,
+        })
+    }
 }
 
 /// What decides a run, other than its settings.

@@ -190,6 +190,9 @@ fn in_this_process<E: Experiment>(
         "data      {}: {} private records, {} test records (public)",
         data.name, data.private, data.test
     );
+    if let Some(opened) = data.opened() {
+        println!("public    {opened}");
+    }
     println!("device    {}", chosen.description);
     let mut fingerprint = None;
     if let Some(crew) = &crew {
@@ -349,11 +352,15 @@ fn promise<'a, E: Experiment>(
     settings: &E::Settings,
     elsewhere: &'a [String],
 ) -> Promise<'a> {
+    let mut wording = experiment.wording();
+    if let Some(opened) = experiment.data().opened() {
+        wording.public += &format!(" ({opened})");
+    }
     Promise {
         plan: experiment.plan(),
         records,
         insecure_noise_seed: settings.insecure_noise_seed(),
-        wording: experiment.wording(),
+        wording,
         elsewhere,
     }
 }

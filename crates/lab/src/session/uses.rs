@@ -7,6 +7,7 @@ use data::split::{Use, note};
 
 use crate::checkpoint::hex;
 use crate::diagnostic::Failure;
+use crate::private;
 use crate::run_folder::RunFolder;
 
 /// How a run uses a data set.
@@ -69,7 +70,7 @@ pub(super) fn noted(
             continue;
         }
         let others = note(&folder(&cache()?), &here.name, &here.sha256, here.used)
-            .map_err(|e| Failure::input(e.to_string(), "see --cache-dir"))?;
+            .map_err(|e| private::refused(&e, "see --cache-dir"))?;
         for other in others {
             let warning = format!(
                 "The records of {} are {} in this run, but {other} in another: publish one of the two \

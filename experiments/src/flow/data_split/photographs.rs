@@ -6,6 +6,7 @@ use std::sync::Arc;
 use data::split::Use;
 use data::{ImageFolder, Split, SplitPlan};
 use lab::diagnostic::Failure;
+use lab::private;
 use model::latent::DcganAutoencoder;
 
 use lab::session::{Used, name_of_path, splits_folder};
@@ -31,8 +32,9 @@ pub(crate) fn load(
         )
     })?;
     let refuse = |e: data::DataError| {
-        Failure::input(
-            format!("--data-dir {}: {e}", root.display()),
+        private::refused_of(
+            "data-dir",
+            &e,
             "give a folder of jpg and png files, at any depth",
         )
     };

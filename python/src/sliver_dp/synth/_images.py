@@ -170,7 +170,8 @@ def _write(images: Any, labels: Any, classes: "int | Sequence[str] | None", path
         raise ValueError(f"labels are of type {found.dtype}: expected whole numbers, or names of classes")
     wrong = (found < 0) | (found >= count)
     if wrong.any():
-        raise ValueError(f"labels: that at index {int(wrong.argmax())} is no class: expected whole numbers below {count}, or names of classes")
+        # Which one it is tells of a record.
+        raise ValueError(f"labels: one is no class: expected whole numbers below {count}, or names of classes")
     np.savez(path, images=images, labels=found.astype(np.int64))
 
 
@@ -183,5 +184,5 @@ def _write_units(units: Any, images: int, path: Path) -> None:
         rows.writerow(["image", "unit"])
         for place, unit in enumerate(units):
             if unit is None or unit != unit or not str(unit).strip():
-                raise ValueError(f"units: there is none at index {place}: expected one for each image")
+                raise ValueError("units: an image has none: expected one for each")
             rows.writerow([place, unit])

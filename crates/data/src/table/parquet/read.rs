@@ -43,12 +43,16 @@ pub(in super::super) struct ParquetRows {
 }
 
 impl ParquetRows {
-    /// Opens a file, and reads the names of its columns; all that can be read will be.
+    /// Opens a file, and reads the names of its columns; all that can be read will be. `file` is the name to use in errors.
     ///
     /// # Errors
     /// [`DataError::Io`]; [`DataError::File`] for what is no Parquet file.
-    pub(in super::super) fn open(path: &Path, absent: &str) -> Result<Self, DataError> {
-        let file = path.display().to_string();
+    pub(in super::super) fn open(
+        file: &str,
+        path: &Path,
+        absent: &str,
+    ) -> Result<Self, DataError> {
+        let file = file.to_string();
         let shared = Shared::of(open(path)?).map_err(io(path, "read the file"))?;
         let reader = SerializedFileReader::new(shared).map_err(|_| damaged(&file))?;
         let schema = reader.metadata().file_metadata().schema_descr();
@@ -120,7 +124,7 @@ impl ParquetRows {
         self.read = places.into_iter().collect();
         match self.read.iter().find(|&&place| self.kinds[place].is_none()) {
             None => Ok(()),
-            Some(&place) => Err(DataError::File(format!(
+            Some(&place) => Err(DataError::file(format!(
                 "{}: column '{}' holds neither numbers, dates, texts nor truth values: convert it, or say kind = \"ignore\" \
                  in the schema",
                 self.file, self.names[place]
@@ -224,7 +228,7 @@ impl Records for ParquetRows {
 
 /// What the reader says of a damaged file may quote a value.
 fn damaged(file: &str) -> DataError {
-    DataError::File(format!(
+    DataError::file(format!(
         "{file}: expected a Parquet file, found another one, or one that is cut off or damaged: get it again"
     ))
 }
@@ -235,7 +239,7 @@ fn check_codec(file: &str, codec: Compression) -> Result<(), DataError> {
         | Compression::SNAPPY
         | Compression::GZIP(_)
         | Compression::ZSTD(_) => Ok(()),
-        other => Err(DataError::File(format!(
+        other => Err(DataError::file(format!(
             "{file}: compressed by {other}: expected snappy, gzip, zstd or nothing; write it anew"
         ))),
     }
