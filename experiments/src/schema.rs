@@ -41,7 +41,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let refuse = |error: DataError| private::refused(&error, "nothing was written");
     let draft = Schema::draft_of(input, label.as_deref()).map_err(refuse)?;
     let schema = Schema::parse(&name, &draft).map_err(|e| {
-        let unfit = format!("{name}: its columns make no schema; write one by hand (docs/schemas.md)");
+        let unfit =
+            format!("{name}: its columns make no schema; write one by hand (docs/schemas.md)");
         refuse(e.hidden(&unfit))
     })?;
     let (draft, found) = match open {

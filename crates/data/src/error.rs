@@ -104,14 +104,19 @@ impl DataError {
             return self;
         }
         let told = self.private().map_or(self.to_string(), String::from);
+        let [input, part] = [input, part].map(|path| path.display().to_string());
+        let told = match (told.starts_with(&part), told.strip_prefix(&input)) {
+            (true, _) => told,
+            (false, Some(rest)) => format!("{part}{rest}"),
+            (false, None) => format!("{part}: {told}"),
+        };
         let whole = match self {
-            Self::Io { action, source, .. } => {
-                let input = input.display();
-                Self::file(format!("{input}: cannot {action} of a part of it: {source}"))
-            }
+            Self::Io { action, source, .. } => Self::file(format!(
+                "{input}: cannot {action}, of a part of it: {source}"
+            )),
             other => other,
         };
-        whole.telling(format!("{}: {told}", part.display()))
+        whole.telling(told)
     }
 }
 
@@ -240,8 +245,7 @@ pub(crate) fn field(
 pub(crate) fn not_text(file: &str, place: impl Into<Position>) -> DataError {
     let place = place.into();
     let problem = "not text in UTF-8; convert the file";
-    DataError::file(format!("{file}: {problem}"))
-        .telling(format!("{file}, {place}: {problem}"))
+    DataError::file(format!("{file}: {problem}")).telling(format!("{file}, {place}: {problem}"))
 }
 
 /// A file whose first bytes are not those of a gzip stream.

@@ -12,7 +12,7 @@ use crate::table::lines::Lines;
 use crate::{DataError, npy};
 
 /// What a label has to be.
-pub(crate) const ADVICE: &str = "repair or remove the row";
+const ADVICE: &str = "repair or remove the row";
 
 /// Records of `width` features with labels.
 ///
@@ -75,7 +75,7 @@ impl LabelledFeatures {
             let label = class(f64::from(fields[width]), classes);
             labels.push(label.ok_or_else(|| {
                 let place = format!("row {number}, column {width}");
-                row(file, &place, &class_bound(classes), ADVICE)
+                no_class(file, &place, classes, fields[width])
             })?);
         }
         Self::whole(file, width, classes, values, labels)
@@ -181,10 +181,12 @@ impl Records for LabelledFeatures {
     }
 }
 
-/// A row of features, or its label, that is no record.
-pub(crate) fn row(file: &str, place: &str, expected: &str, advice: &str) -> DataError {
-    DataError::record(format!("{file}: expected {expected} in each row; {advice}"))
-        .telling(format!("{file}, {place}: expected {expected}; {advice}"))
+/// A row whose label, which is `found` at a place, is no class.
+pub(crate) fn no_class(file: &str, place: &str, classes: usize, found: f32) -> DataError {
+    let bound = class_bound(classes);
+    DataError::record(format!("{file}: expected {bound} in each row; {ADVICE}")).telling(format!(
+        "{file}, {place}: expected {bound}, found {found}; {ADVICE}"
+    ))
 }
 
 pub(crate) fn class(value: f64, classes: usize) -> Option<usize> {
@@ -192,7 +194,7 @@ pub(crate) fn class(value: f64, classes: usize) -> Option<usize> {
     holds.then_some(value as usize)
 }
 
-pub(crate) fn class_bound(classes: usize) -> String {
+fn class_bound(classes: usize) -> String {
     format!(
         "a class, a whole number from 0 to {}",
         classes.saturating_sub(1)

@@ -65,9 +65,11 @@ pub fn decode(file: &str, reader: impl Read) -> Result<NpyArray, DataError> {
         let byte = stream.bytes() as usize - (values.len() - place) * stream.kind.1;
         let expected =
             "expected finite numbers within the range of 32 bits; repair or remove the row";
-        return Err(DataError::record(format!("{file}: {expected}")).telling(format!(
-            "{file}, row {row}, column {column} (byte {byte}): {expected}"
-        )));
+        return Err(
+            DataError::record(format!("{file}: {expected}")).telling(format!(
+                "{file}, row {row}, column {column} (byte {byte}): {expected}"
+            )),
+        );
     }
     Ok(NpyArray {
         rows: stream.rows,

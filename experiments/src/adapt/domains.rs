@@ -94,7 +94,12 @@ impl Domains {
         let target = Path::new(&settings.target);
         let of_target = || Judges::of("target", target, test, settings.test_share);
         let source = match is_file(&settings.source) {
-            true => features(settings, &settings.source, Use::AllPublic, Judges::Share(OF_SOURCE)),
+            true => features(
+                settings,
+                &settings.source,
+                Use::AllPublic,
+                Judges::Share(OF_SOURCE),
+            ),
             false => images(settings, &settings.source, Use::AllPublic, data_dir),
         }?;
         let target = match is_file(&settings.target) {

@@ -72,7 +72,11 @@ impl Own for Classification {
         match (&self.input, &self.schema) {
             (Some(input), Some(schema)) => {
                 let test = self.test.as_deref();
-                table::read(input, Judges::of("input", input, test, self.test_share)?, schema)
+                table::read(
+                    input,
+                    Judges::of("input", input, test, self.test_share)?,
+                    schema,
+                )
             }
             _ => table::simulated(shared),
         }

@@ -123,7 +123,10 @@ fn bad_files_are_refused_by_name_and_nothing_is_written() {
     for (b, says) in [
         (write("short.npy", cut), "short.npy: expected 448 bytes"),
         (write("wide.csv", wide), "rows of 2 values"),
-        (write("bad.csv", b"1,2\n1,nan\n"), "column 2: expected a finite number"),
+        (
+            write("bad.csv", b"1,2\n1,nan\n"),
+            "column 2: expected a finite number",
+        ),
         (write("few.csv", b"1,2\n1,4\n"), "2 rows, at least 4"),
         (
             write("no-idx", &[0, 0, 8, 1, 0, 0]),

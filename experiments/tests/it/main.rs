@@ -18,6 +18,7 @@ mod hyper_queue;
 #[cfg(unix)]
 mod kills;
 mod ldp;
+mod leaks;
 mod local_contract;
 mod own_experiment;
 mod pages;

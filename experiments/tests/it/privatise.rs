@@ -500,7 +500,7 @@ fn a_header_that_is_not_what_was_asked_for_is_refused() {
     place.refuses(
         &table,
         &flags,
-        &["table.csv, its line of names", "names no column of the schema"],
+        &["table.csv, line 1", "names no column of the schema"],
     );
     // What a file promises, against what is asked of it.
     place.privatise(&plain, GAUSSIAN);

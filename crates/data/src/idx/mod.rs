@@ -168,9 +168,8 @@ pub(crate) fn check_labels(
             let expected = format!("expected 0 to {max}; replace the file");
             let place = first + place;
             Err(
-                DataError::record(format!("{file}: a label is no class: {expected}")).telling(
-                    format!("{file}: the label at index {place}: {expected}"),
-                ),
+                DataError::record(format!("{file}: a label is no class: {expected}"))
+                    .telling(format!("{file}: the label at index {place}: {expected}")),
             )
         }
     }

@@ -8,7 +8,7 @@ use zip::ZipArchive;
 
 use super::{Classes, Form, Pictures, Public};
 use crate::error::{check_pair, open, unfit};
-use crate::features::{ADVICE, class, class_bound, row};
+use crate::features::{class, no_class};
 use crate::folder::decode;
 use crate::npy::NpyStream;
 use crate::stream::RecordStream;
@@ -41,8 +41,7 @@ pub(super) fn npz(
         let all = labels.shape()[0];
         let found = labels.next(all)?.values;
         let label = |(place, &value): (usize, &f32)| {
-            let bound = class_bound(classes.len());
-            let refused = || row(&name, &format!("index {place}"), &bound, ADVICE);
+            let refused = || no_class(&name, &format!("index {place}"), classes.len(), value);
             class(f64::from(value), classes.len())
                 .map(|label| label as u8)
                 .ok_or_else(refused)

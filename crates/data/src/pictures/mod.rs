@@ -78,7 +78,9 @@ pub struct Pictures {
 impl fmt::Debug for Pictures {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("Pictures");
-        let shown = shown.field("shape", &self.images.shape()).field("form", &self.form);
+        let shown = shown
+            .field("shape", &self.images.shape())
+            .field("form", &self.form);
         shown.finish_non_exhaustive()
     }
 }

@@ -70,8 +70,11 @@ impl Units {
                 return Err(twice.telling(format!("{shown}, line {line}: {name} is there before")));
             }
         }
-        Self::of_names(pictures, |name| units.get(name).cloned())
-            .map_err(|e| e.hidden(&format!("{shown}: an image has no unit in it; give each one")))
+        Self::of_names(pictures, |name| units.get(name).cloned()).map_err(|e| {
+            e.hidden(&format!(
+                "{shown}: an image has no unit in it; give each one"
+            ))
+        })
     }
 
     /// At most `most` images of each unit, by the checksums of their pixels.

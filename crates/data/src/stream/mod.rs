@@ -13,7 +13,7 @@ pub use sources::{InMemory, Photographs, SyntheticGlyphs};
 
 use crate::DataError;
 use crate::error::{check_count, check_pair};
-use crate::features::{ADVICE, class, class_bound, row};
+use crate::features::{class, no_class};
 use crate::npy::NpyStream;
 
 /// What is known, and public, of all records before the first one is read.
@@ -162,7 +162,7 @@ impl<S: RecordStream> RecordStream for Labelled<S> {
             let label = class(f64::from(value), self.classes);
             chunk.labels.push(label.ok_or_else(|| {
                 let (file, place) = (self.labels.name(), format!("row {}", self.read));
-                row(file, &place, &class_bound(self.classes), ADVICE)
+                no_class(file, &place, self.classes, value)
             })?);
             self.read += 1;
         }

@@ -60,7 +60,7 @@ pub(super) fn places(
             Err(one_field(schema, file, &line))
         }
         Some(line) => {
-            let at = format!("{file}, its line of names");
+            let at = format!("{file}, {}", line.place);
             let advice = ", or say header = false if this line is a record";
             named(schema, &at, &line.fields, advice)
         }
@@ -113,14 +113,13 @@ pub(super) fn named(
 
 /// A line that its delimiter does not part.
 pub(super) fn one_field(schema: &Schema, file: &str, line: &Line<'_>) -> DataError {
-    let problem = format!(
-        "1 field, expected {}: another delimiter than {:?} may part them; say which in the schema, as delimiter = \";\", or \
-         repair the line",
+    DataError::file(format!(
+        "{file}, {}: 1 field, expected {}: another delimiter than {:?} may part them; say which in the schema, as \
+         delimiter = \";\", or repair the line",
+        line.place,
         schema.columns.len(),
         char::from(schema.delimiter),
-    );
-    DataError::file(format!("{file}, its first line: {problem}"))
-        .telling(format!("{file}, {}: {problem}", line.place))
+    ))
 }
 
 pub(super) fn is_feature(role: &Role) -> bool {

@@ -4,7 +4,8 @@ use data::{CodeColumn, CodedTable, DataError, Schema};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use test_support::says;
+
+use crate::says;
 
 const SCHEMA: &str = r#"
 missing = ["", "?"]

@@ -2,7 +2,9 @@
 
 use data::{DataError, Schema};
 use proptest::prelude::*;
-use test_support::{data_folder, says};
+use test_support::data_folder;
+
+use crate::says;
 
 /// 120 people: more different notes than a category has levels.
 fn people() -> String {

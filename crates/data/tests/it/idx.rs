@@ -2,9 +2,10 @@
 
 use data::{DataError, LabelledImages, idx};
 use proptest::prelude::*;
-use test_support::says;
 
 use crate::published::gzip;
+
+use crate::says;
 
 fn header(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()

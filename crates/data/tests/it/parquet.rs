@@ -9,7 +9,8 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use test_support::says;
+
+use crate::says;
 
 /// The values of `types.parquet`, but for a list and bytes.
 const CSV: &str = "\

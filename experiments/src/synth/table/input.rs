@@ -322,8 +322,7 @@ fn adult(data_dir: Option<&Path>) -> Result<Input, Failure> {
         ..LoadOptions::default()
     };
     let tables = adult::tables(true, &options);
-    let (schema, train, test) =
-        tables.map_err(|e| private::refused(&e, "check --data-dir"))?;
+    let (schema, train, test) = tables.map_err(|e| private::refused(&e, "check --data-dir"))?;
     Ok(known(ADULT, adult::SCHEMA.into(), schema, [train, test]))
 }
 

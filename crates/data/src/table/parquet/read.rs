@@ -47,11 +47,7 @@ impl ParquetRows {
     ///
     /// # Errors
     /// [`DataError::Io`]; [`DataError::File`] for what is no Parquet file.
-    pub(in super::super) fn open(
-        file: &str,
-        path: &Path,
-        absent: &str,
-    ) -> Result<Self, DataError> {
+    pub(in super::super) fn open(file: &str, path: &Path, absent: &str) -> Result<Self, DataError> {
         let file = file.to_string();
         let shared = Shared::of(open(path)?).map_err(io(path, "read the file"))?;
         let reader = SerializedFileReader::new(shared).map_err(|_| damaged(&file))?;
@@ -176,7 +172,14 @@ impl ParquetRows {
             let group = group.map_err(|_| broken())?;
             self.columns.clear();
             for (leaf, _) in self.leaves() {
-                check_codec(&self.file, group.metadata().column(leaf).compression())?;
+                let stored = group.metadata().column(leaf);
+                check_codec(&self.file, stored.compression())?;
+                // The reader panics at what lies before the file.
+                let start = stored.dictionary_page_offset();
+                let start = start.unwrap_or(stored.data_page_offset());
+                if start < 0 || stored.compressed_size() < 0 {
+                    return Err(broken());
+                }
                 let column = group.get_column_reader(leaf);
                 self.columns.push(column.map_err(|_| broken())?);
             }
