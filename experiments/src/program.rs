@@ -279,6 +279,7 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .arg(private::flag())
+        .override_usage("sliver <COMMAND>")
         .subcommands(all().map(|subcommand| subcommand.command("sliver")));
     with_short_help(command, "sliver help")
 }

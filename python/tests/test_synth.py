@@ -290,6 +290,16 @@ def test_what_is_no_such_table_is_refused_and_not_quoted(sliver, schema, tmp_pat
     assert not run.exists() and "SECRET" not in str(caught.value) and "777" not in str(caught.value)
 
 
+def test_what_a_record_holds_is_said_on_standard_error_alone_and_where_it_is_asked_for(sliver, schema, capsys):
+    for shown in (False, True):
+        with pytest.raises(ValueError, match="column ward: expected") as caught:
+            Table(verbose=False, show_private=shown).fit(with_("ward", "SECRET"), schema)
+        assert "SECRET" not in str(caught.value) and ("--show-private" in str(caught.value)) is not shown
+        said = capsys.readouterr().err
+        marked = [line for line in said.splitlines() if line.startswith("PRIVATE ")]
+        assert ("line 5" in said and "'SECRET'" in said) is shown and "\n".join(marked) == said.strip()
+
+
 @pytest.mark.parametrize(
     "given, error, words",
     [

@@ -286,7 +286,8 @@ fn of_tables() -> Vec<Case> {
         [records("p,1,").into_bytes(), b"\xff4711.25,no\n".into()].concat(),
     )));
     cases.push(table(records("").replace(",ill", ",Jane_Doe_HIV")));
-    let draft = SCHEMA.replace("[\"Bern\", \"Basel\"]", "[\"Jane_Doe_HIV\", \"Basel\"");
+    // Without a comma.
+    let draft = SCHEMA.replace("\"Bern\", \"Basel\"", "\"Jane_Doe_HIV\" \"Basel\"");
     let mut unread = table(records(""));
     unread.files[1].1 = draft.into();
     cases.push(unread);

@@ -102,13 +102,8 @@ pub(super) fn read(
             let place = class
                 .as_ref()
                 .and_then(|class| names.iter().position(|name| name == class));
-            *label = place.ok_or_else(|| {
-                let known = names.len();
-                let problem = format!(
-                    "an image lies in no folder of the {known} classes; move it, or name its class"
-                );
-                refuse(path, &problem, file)
-            })? as u8;
+            let problem = "an image lies in no folder of a class; move it, or name its class";
+            *label = place.ok_or_else(|| refuse(path, problem, file))? as u8;
         }
         // Of names that are on a list, which ones have no image is private.
         let mut classes = (0..names.len()).filter(|_| of_folders);

@@ -87,7 +87,7 @@ fn a_folder_a_class_at_any_depth_and_a_folder_of_files() {
     assert_eq!(firsts(&turned), [(2, 1), (1, 1), (3, 0)]);
     says(
         &read(folder.path(), &named(&["dog", "cow"])).unwrap_err(),
-        &["cat/2.png", "2 classes"],
+        &["cat/2.png", "in no folder of a class"],
     );
     // Which classes of a list have no image is private: no error tells it.
     let more = read(folder.path(), &named(&["dog", "cat", "cow"])).unwrap();
