@@ -347,7 +347,7 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
                 --side 30 --channels 3 => --side 30: it must be a multiple of 4 from 28 to 64
                 --side 68 --channels 3 => --side 68
                 --side 32 --channels 2 => --channels 2: it must be 1 or 3
-                --side 32 --channels 3 --classes a => lies in no folder of the 1 classes
+                --side 32 --channels 3 --classes a => lies in no folder of a class
                 --side 32 --channels 3 --classes a,a => names of folders, each once
                 --side 32 --channels 3 --classes 10000 => 1 to 256
                 --side 32 --channels 3 --epsilon -1 => --epsilon -1
