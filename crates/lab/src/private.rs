@@ -33,7 +33,7 @@ fn asked() -> bool {
 }
 
 /// Says something for the eyes of the records' owner, or nothing where nobody asked.
-pub fn line(text: &str) {
+fn line(text: &str) {
     if asked() {
         eprintln!("PRIVATE   {}", in_one_line(text));
     }

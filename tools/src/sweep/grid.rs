@@ -280,6 +280,7 @@ mod tests {
             ("[1, 2, 3]", "[[1]]", "grid.seed[0] must be a number"),
             ("seed =", "conditional =", "conditional stands in [fixed]"),
             ("seed =", "out =", "out is chosen"),
+            ("seed =", "show-private =", "show-private would tell"),
             ("small", "a/b", "name = \"a/b\""),
             ("name", "nome", "nome"),
         ] {
