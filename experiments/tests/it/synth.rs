@@ -389,7 +389,8 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     {
         let link = input.join("a/linked");
         std::os::unix::fs::symlink(home.path(), &link).expect("a link");
-        refuses("--side 32 --channels 3 => linked: a link to a folder", run);
+        let told = "--side 32 --channels 3 --show-private => linked: a link to a folder";
+        refuses(told, run);
         fs::remove_file(link).expect("removed");
     }
     // A folder that is there is not written into.
@@ -407,7 +408,8 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     let image = input.join("a").join("person0-0.png");
     let bytes = fs::read(&image).expect("readable");
     fs::write(&image, &bytes[..bytes.len() / 2]).expect("written");
-    refuses("--side 32 --channels 3 => a/person0-0.png", run);
+    let told = "--side 32 --channels 3 --show-private => a/person0-0.png";
+    refuses(told, run);
 }
 
 /// Images are encoded some at once: those of the last class lie beyond the first ones, and have their share of the copy.
