@@ -63,7 +63,7 @@ privatise input out *flags="":
     cargo run --release --locked --bin sliver -- privatise {{input}} {{out}} {{flags}}
 
 # Carry a classifier over to private records of another domain: `just run-adapt`, `just run-adapt usps mnist
-# --epsilon 1`, `just run-adapt dann mnist usps`, `just run-adapt sliced features.npy other.npy --classes 31`.
+# --epsilon 1`, `just run-adapt dann mnist usps`, `just run-adapt sliced features.npy other.npy --test tests.npy --classes 31`.
 run-adapt *flags="":
     cargo run --release --locked --bin sliver -- adapt {{flags}}
 
@@ -106,8 +106,9 @@ sweep file *flags:
 test *filter:
     #!/usr/bin/env bash
     set -uo pipefail
-    SLIVER_SKIPPED=$(mktemp)
-    export SLIVER_SKIPPED
+    own=""
+    [ -n "${SLIVER_SKIPPED:-}" ] || own=$(mktemp)
+    export SLIVER_SKIPPED="${SLIVER_SKIPPED:-$own}"
     features="{{mpi}}"
     case " {{filter}} " in *" -p experiments "*) ;; *" -p "*) features="" ;; esac
     cargo test --release --locked $features {{filter}}
@@ -116,8 +117,29 @@ test *filter:
         echo "$(sort -u "$SLIVER_SKIPPED" | wc -l) skipped:"
         sort -u "$SLIVER_SKIPPED"
     fi
-    rm -f "$SLIVER_SKIPPED"
+    rm -f $own
     exit $status
+
+# The property tests alone, on cases that a new seed makes, or the one given: `just test-properties`, `just test-properties 17`.
+test-properties seed=`od -An -N4 -tu4 /dev/urandom | tr -d ' '`:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    export LC_ALL=C PROPTEST_RNG_SEED="{{seed}}"
+    echo "PROPTEST_RNG_SEED=$PROPTEST_RNG_SEED"
+    # The tests within `proptest! { ... }`, and the packages that have any.
+    names=$(grep -rh --include='*.rs' '' crates experiments tools tests | awk '
+        match($0, /^ *proptest! \{$/) { within = 1; indent = RLENGTH - length("proptest! {") }
+        within && match($0, /^ *\}$/) && RLENGTH == indent + 1 { within = 0 }
+        within && $1 == "fn" { sub(/\(.*/, "", $2); print $2 }' | sort)
+    packages=$(for manifest in crates/*/Cargo.toml */Cargo.toml; do
+        ! grep -rq --include='*.rs' 'proptest! {' "$(dirname "$manifest")" || echo "-p $(grep -m1 '^name' "$manifest" | cut -d'"' -f2)"
+    done)
+    ran=$(mktemp)
+    cargo test --release --locked $packages --lib --test it -- $(uniq <<< "$names") | tee "$ran"
+    missing=$(comm -23 <(echo "$names") <(sed -nE 's/^test (.*::)?([a-z0-9_]+) \.\.\. ok$/\2/p' "$ran" | sort))
+    rm "$ran"
+    [ -z "$missing" ] || { echo "these were not run: "$missing; exit 1; }
+    echo "$(wc -l <<< "$names") property tests passed with PROPTEST_RNG_SEED=$PROPTEST_RNG_SEED"
 
 # The Python wheel (python/README.md), built, installed beside the target folder, and tested with the programs that `just
 # test` builds, and against what PyPI has.

@@ -12,7 +12,7 @@ const ROWS: &str = "latents.f32";
 const LABELS: &str = "labels.u8";
 
 /// Latents that may be published, with their classes where there are some.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Latents {
     /// `[n, d]` in rows.
     pub rows: Vec<f32>,

@@ -1,6 +1,7 @@
 //! The experiments, each a subcommand of [`program`].
 
 pub mod adapt;
+mod apart;
 pub mod audit;
 pub mod circle;
 mod cosines;
@@ -14,6 +15,7 @@ pub mod fair;
 pub mod flow;
 pub mod generator;
 mod generators;
+mod judges;
 mod latents;
 pub mod ldp;
 mod objective;

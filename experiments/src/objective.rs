@@ -1,6 +1,7 @@
 //! What the objectives and presets of experiments have in common, by their flags.
 
 use burn::tensor::Device;
+use dp_core::DpError;
 use lab::diagnostic::Failure;
 use lab::session::bounded;
 use private_training::{Engine, TrainingError};
@@ -31,7 +32,9 @@ pub(crate) fn engine_of_small_layers(device: &Device, rows: usize) -> Engine {
 
 /// The failure that names the flag of a constant that is refused, its value and its bound.
 pub(crate) fn refused(error: TrainingError) -> Failure {
-    let TrainingError::OutOfRange { name, value, bound } = &error else {
+    let (TrainingError::OutOfRange { name, value, bound }
+    | TrainingError::Privacy(DpError::OutOfRange { name, value, bound })) = &error
+    else {
         return Failure::failed(error);
     };
     let flag = match *name {

@@ -4,27 +4,40 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches};
 use lab::diagnostic::{self, Failure, OrFailed};
+use lab::private;
 use lab::session::{self, Experiment};
 
 use crate::{adapt, audit, circle, cost, devices, distance, export, fair, flow, generator, ldp};
 use crate::{privatise, schema, swae, synth};
 
+/// A flag whose value may stand without it, and the argument that this value is.
+type Bare = (&'static str, &'static str);
+
+const DATASET: Bare = ("dataset", "DATASET");
+const INPUT: Bare = ("input", "INPUT");
+const OUT: Bare = ("out", "OUT");
+const SOURCE: Bare = ("source", "SOURCE");
+const TARGET: Bare = ("target", "TARGET");
+
 /// A subcommand: what it is given, and what it does with that.
 struct Subcommand {
     command: Command,
-    /// Flags whose values may come first and without them: `swae mnist` is `swae --dataset mnist`.
-    first: &'static [&'static str],
+    /// Flags whose values may stand without them, in this order: `swae mnist` is `swae --dataset mnist`.
+    bare: &'static [Bare],
+    /// Whether there is no default of those.
+    needed: bool,
     /// What it is one of: the name of the choice, as sweeps have it, and subcommands; where none is named, the one that takes the
     /// first value, or the first one.
     kinds: Option<(&'static str, Vec<Subcommand>)>,
-    /// Whether it is the kind that takes this first value.
+    /// Whether it is the kind that takes this value of the first of those flags.
     claims: fn(&str) -> bool,
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-/// Flags of an experiment that `--help` shows, beside those whose values come first; `sliver help` shows all.
+/// Flags of an experiment that `--help` shows, beside those whose values may stand without them; `sliver help` shows all.
 const SHORT: [&str; 12] = [
     "preset",
     "records",
@@ -44,24 +57,26 @@ fn parsed<A: FromArgMatches>(matches: &ArgMatches) -> A {
     A::from_arg_matches(matches).unwrap_or_else(|e| e.exit())
 }
 
-fn experiment<E: Experiment>(first: &'static [&'static str]) -> Subcommand {
+fn experiment<E: Experiment>(bare: &'static [Bare]) -> Subcommand {
     Subcommand {
         command: session::command::<E>().mut_args(|arg| {
             let name = arg.get_id().as_str();
-            let hidden = !SHORT.contains(&name) && !first.contains(&name);
+            let hidden = !SHORT.contains(&name) && bare.iter().all(|(flag, _)| *flag != name);
             arg.hide_short_help(hidden)
         }),
-        first,
+        bare,
+        needed: false,
         kinds: None,
         claims: |_| false,
-        run: |matches| session::run::<E>(&parsed(matches)),
+        run: |matches| session::run::<E>(&session::arguments::<E>(matches)?),
     }
 }
 
 fn tool<A: CommandFactory>(run: fn(&ArgMatches) -> Result<(), Failure>) -> Subcommand {
     Subcommand {
         command: A::command(),
-        first: &[],
+        bare: &[],
+        needed: false,
         kinds: None,
         claims: |_| false,
         run,
@@ -80,7 +95,8 @@ fn group(
             .about(about)
             .subcommand_required(true)
             .override_usage(format!("sliver {name} [{}] [OPTIONS]", key.to_uppercase())),
-        first: &[],
+        bare: &[],
+        needed: false,
         kinds: Some((key, kinds)),
         claims: |_| false,
         run: |_| Ok(()),
@@ -88,39 +104,107 @@ fn group(
 }
 
 impl Subcommand {
-    fn first(self, first: &'static [&'static str]) -> Self {
-        Self { first, ..self }
+    fn bare(self, bare: &'static [Bare]) -> Self {
+        Self { bare, ..self }
+    }
+
+    fn needed(self) -> Self {
+        Self {
+            needed: true,
+            ..self
+        }
     }
 
     fn claiming(self, claims: fn(&str) -> bool) -> Self {
         Self { claims, ..self }
     }
 
-    /// Whether a flag of it may have this value, as far as its possible values tell.
-    fn takes(&self, flag: &str, value: &str) -> bool {
-        let mut flags = self.command.get_arguments();
-        let known = flags.find(|arg| arg.get_id() == flag);
-        let possible = known.map_or_else(Vec::new, |arg| arg.get_possible_values());
-        possible.is_empty() || possible.iter().any(|one| one.matches(value, false))
+    /// Its own command, with the arguments of values that stand without their flags.
+    fn own(&self) -> Command {
+        let mut command = self.command.clone();
+        for (place, &(flag, value)) in (1..).zip(self.bare) {
+            let of_flag = command.get_arguments().find(|arg| arg.get_id() == flag);
+            let Some(parser) = of_flag.map(|arg| arg.get_value_parser().clone()) else {
+                continue;
+            };
+            let argument = Arg::new(value).index(place).value_parser(parser);
+            command = command
+                .mut_arg(flag, |arg| match self.needed {
+                    true => arg.required(false).required_unless_present(value),
+                    false => arg,
+                })
+                .arg(argument.conflicts_with(flag).hide(true));
+        }
+        command
     }
 
     /// Its command, and those of what it is one of, behind the words of `before`.
-    fn command(self, before: &str) -> Command {
+    fn command(&self, before: &str) -> Command {
         let name = format!("{before} {}", self.command.get_name());
-        if let Some((_, kinds)) = self.kinds {
-            let kinds = kinds.into_iter().map(|kind| kind.command(&name));
-            return self.command.display_name(&name).subcommands(kinds);
+        let command = self.own().display_name(&name);
+        if let Some((_, kinds)) = &self.kinds {
+            return command.subcommands(kinds.iter().map(|kind| kind.command(&name)));
         }
-        let first = self
-            .first
-            .iter()
-            .map(|flag| format!(" [{}]", flag.to_uppercase()));
-        let command = self.command.display_name(&name);
-        match self.first {
+        let bare = self.bare.iter().map(|(_, value)| format!(" [{value}]"));
+        match self.bare {
             [] => command,
-            _ => command.override_usage(format!("{name}{} [OPTIONS]", first.collect::<String>())),
+            _ => command.override_usage(format!("{name}{} [OPTIONS]", bare.collect::<String>())),
         }
     }
+
+    /// Whether it makes a run that can be resumed.
+    fn makes_runs(&self) -> bool {
+        let mut arguments = self.command.get_arguments();
+        arguments.any(|argument| argument.get_id() == "resume")
+    }
+}
+
+/// Which of some kinds is meant where none is named: that of the run which is resumed, by what its settings have for `key`, the
+/// one that takes the first value, or the first.
+fn meant(key: &str, kinds: &[Subcommand], words: &[OsString]) -> Result<usize, String> {
+    let named = |name: &str| {
+        kinds
+            .iter()
+            .position(|kind| kind.command.get_name() == name)
+    };
+    // All flags of all kinds, as texts: which of them go together is for the kind to say.
+    let mut all = Command::new("all")
+        .no_binary_name(true)
+        .disable_help_flag(true)
+        .allow_negative_numbers(true)
+        .ignore_errors(true);
+    for kind in kinds.iter().filter(|kind| kind.makes_runs()) {
+        for argument in kind.own().get_arguments() {
+            let id = argument.get_id();
+            if all.get_arguments().any(|known| known.get_id() == id) {
+                continue;
+            }
+            let mut plain = argument.clone().required(false);
+            if plain.get_action().takes_values() {
+                plain = plain.value_parser(clap::value_parser!(OsString));
+            }
+            all = all.arg(plain);
+        }
+    }
+    let found = all.try_get_matches_from(words).unwrap_or_default();
+    let value = |id: &str| {
+        let mut values = found.try_get_raw(id).ok()??;
+        Some(values.next()?.to_string_lossy().into_owned())
+    };
+    let first = kinds.first().and_then(|kind| kind.bare.first());
+    let (flag, bare) = first.copied().unwrap_or_default();
+    let bare = value(bare);
+    if let Some(word) = bare.as_deref().filter(|word| named(word).is_some()) {
+        return Err(format!("'{word}' must stand before all flags"));
+    }
+    let of_run = ["resume", "run"].into_iter().find_map(|flag| {
+        let settings = Path::new(&value(flag)?).join("config.toml");
+        session::text_in(&std::fs::read_to_string(settings).ok()?, key)
+    });
+    let input = value(flag).or(bare).unwrap_or_default();
+    let claiming = || kinds.iter().position(|kind| (kind.claims)(&input));
+    let resumed = of_run.and_then(|kind| named(&kind));
+    Ok(resumed.or_else(claiming).unwrap_or(0))
 }
 
 /// What makes runs, and so the cells of a sweep.
@@ -131,23 +215,23 @@ fn experiments() -> Vec<Subcommand> {
             "Make a private copy of images or of a table, by what the input is",
             "kind",
             vec![
-                experiment::<synth::Synth>(&["input"]),
-                experiment::<synth::TableCopy>(&["input"]).claiming(synth::names_table),
+                experiment::<synth::Synth>(&[INPUT]),
+                experiment::<synth::TableCopy>(&[INPUT]).claiming(synth::names_table),
             ],
         ),
-        experiment::<swae::SwaeRun>(&["dataset"]),
+        experiment::<swae::SwaeRun>(&[DATASET]),
         group(
             "flow",
             "Generate images by a private release in a latent space, `mixture` where no mechanism is named",
             "mechanism",
             vec![
-                experiment::<flow::Run<flow::Mixture>>(&["dataset"]),
-                experiment::<flow::Run<flow::Marginals>>(&["dataset"]),
-                experiment::<flow::Run<flow::Fixed>>(&["dataset"]),
-                experiment::<flow::Run<flow::Resampled>>(&["dataset"]),
-                experiment::<flow::Run<flow::Generator>>(&["dataset"]),
-                experiment::<flow::Run<flow::Gaussian>>(&["dataset"]),
-                experiment::<flow::Run<flow::Public>>(&["dataset"]),
+                experiment::<flow::Run<flow::Mixture>>(&[DATASET]),
+                experiment::<flow::Run<flow::Marginals>>(&[DATASET]),
+                experiment::<flow::Run<flow::Fixed>>(&[DATASET]),
+                experiment::<flow::Run<flow::Resampled>>(&[DATASET]),
+                experiment::<flow::Run<flow::Generator>>(&[DATASET]),
+                experiment::<flow::Run<flow::Gaussian>>(&[DATASET]),
+                experiment::<flow::Run<flow::Public>>(&[DATASET]),
                 tool::<flow::toy::Arguments>(|matches| flow::toy::run(&parsed(matches))),
             ],
         ),
@@ -156,8 +240,8 @@ fn experiments() -> Vec<Subcommand> {
             "Train a generator of images by a private release, `marginals` where none is named",
             "release",
             vec![
-                experiment::<generator::Generate<generator::Marginals>>(&["dataset"]),
-                experiment::<generator::Generate<generator::Projections>>(&["dataset"]),
+                experiment::<generator::Generate<generator::Marginals>>(&[DATASET]),
+                experiment::<generator::Generate<generator::Projections>>(&[DATASET]),
             ],
         ),
         group(
@@ -177,8 +261,8 @@ fn experiments() -> Vec<Subcommand> {
             "Privatise records one by one and learn how they were before, `images` where nothing is named",
             "kind",
             vec![
-                experiment::<ldp::Ldp<ldp::Images>>(&["dataset"]),
-                experiment::<ldp::Ldp<ldp::Points>>(&["dataset"]),
+                experiment::<ldp::Ldp<ldp::Images>>(&[DATASET]),
+                experiment::<ldp::Ldp<ldp::Points>>(&[DATASET]),
             ],
         ),
         group(
@@ -195,10 +279,10 @@ fn experiments() -> Vec<Subcommand> {
             "Carry a classifier over to private records without labels, `warp` where no method is named",
             "method",
             vec![
-                experiment::<adapt::Adapt<adapt::Warped>>(&["source", "target"]),
-                experiment::<adapt::Adapt<adapt::Sliced>>(&["source", "target"]),
-                experiment::<adapt::Adapt<adapt::Dann>>(&["source", "target"]),
-                experiment::<adapt::Adapt<adapt::Source>>(&["source", "target"]),
+                experiment::<adapt::Adapt<adapt::Warped>>(&[SOURCE, TARGET]),
+                experiment::<adapt::Adapt<adapt::Sliced>>(&[SOURCE, TARGET]),
+                experiment::<adapt::Adapt<adapt::Dann>>(&[SOURCE, TARGET]),
+                experiment::<adapt::Adapt<adapt::Source>>(&[SOURCE, TARGET]),
             ],
         ),
         group(
@@ -206,7 +290,7 @@ fn experiments() -> Vec<Subcommand> {
             "The private sliced distance between two files, a test on it, and figures; `measure` where nothing is named",
             "action",
             vec![
-                experiment::<distance::Distance>(&["source", "target"]),
+                experiment::<distance::Distance>(&[SOURCE, TARGET]).needed(),
                 tool::<distance::figure::Arguments>(|matches| {
                     distance::figure::draw(&parsed(matches))
                 }),
@@ -224,8 +308,11 @@ fn experiments() -> Vec<Subcommand> {
 fn tools() -> Vec<Subcommand> {
     vec![
         tool::<privatise::Arguments>(|matches| privatise::run(&parsed(matches)))
-            .first(&["input", "out"]),
-        tool::<schema::Arguments>(|matches| schema::run(&parsed(matches))).first(&["input"]),
+            .bare(&[INPUT, OUT])
+            .needed(),
+        tool::<schema::Arguments>(|matches| schema::run(&parsed(matches)))
+            .bare(&[INPUT])
+            .needed(),
         tool::<export::Arguments>(|matches| export::run(&parsed(matches))),
         tool::<tools::sweep::Arguments>(|matches| sweep(&parsed(matches))),
         tool::<tools::report::Arguments>(|matches| tools::report::run(&parsed(matches))),
@@ -277,81 +364,67 @@ pub fn command() -> Command {
         .about("Private learning with sliced Wasserstein distances")
         .subcommand_required(true)
         .arg_required_else_help(true)
+        .arg(private::flag())
+        .override_usage("sliver <COMMAND>")
         .subcommands(all().map(|subcommand| subcommand.command("sliver")));
     with_short_help(command, "sliver help")
 }
 
-/// What the settings of a run that is to be resumed have for `key`.
-fn of_run(words: &[OsString], key: &str) -> Option<String> {
-    let flags = ["--resume", "--run"];
-    let next = words
-        .windows(2)
-        .filter(|pair| flags.iter().any(|flag| pair[0] == *flag));
-    let joined = words.iter().filter_map(|word| {
-        let (flag, run) = word.to_str()?.split_once('=')?;
-        flags.contains(&flag).then(|| Path::new(run))
-    });
-    let mut runs = next.map(|pair| Path::new(&pair[1])).chain(joined);
-    runs.find_map(|run| {
-        let settings = std::fs::read_to_string(run.join("config.toml"));
-        session::text_in(&settings.ok()?, key)
-    })
-}
-
-/// The words of a command line, with the flags of values that come first.
-fn with_flags(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut words: Vec<OsString> = words.into_iter().collect();
-    let named = |s: &Subcommand| {
-        words
-            .get(1)
-            .is_some_and(|name| name == s.command.get_name())
-    };
-    let Some(mut subcommand) = all().find(named) else {
-        return words;
-    };
-    let mut at = 2;
-    if let Some((key, mut kinds)) = subcommand.kinds.take() {
-        let word = words.get(at).map(|word| word.to_string_lossy());
-        let word = word.as_deref().unwrap_or_default();
-        if ["-h", "--help", "-V", "--version", "help"].contains(&word) {
-            return words;
-        }
-        let at_name = |name: &str| {
-            kinds
-                .iter()
-                .position(|kind| kind.command.get_name() == name)
-        };
-        let place = at_name(word);
-        let resumed = of_run(&words, key).and_then(|kind| at_name(&kind));
-        // The input of a copy, by its flag too.
-        let input = words.windows(2).find(|pair| pair[0] == *"--input");
-        let input = input.map_or(word.into(), |pair| pair[1].to_string_lossy());
-        let claimed = kinds.iter().position(|kind| (kind.claims)(&input));
-        subcommand = kinds.swap_remove(place.or(resumed).or(claimed).unwrap_or(0));
-        if place.is_none() {
-            words.insert(at, subcommand.command.get_name().into());
-        }
-        at += 1;
-    }
-    let mut flags = subcommand.first.to_vec();
-    while let Some(word) = words.get(at).map(|word| word.to_string_lossy()) {
-        let place = flags.iter().position(|flag| subcommand.takes(flag, &word));
-        let (false, Some(place)) = (word.starts_with('-'), place) else {
-            break;
-        };
-        words.insert(at, format!("--{}", flags.remove(place)).into());
-        at += 2;
-    }
-    words
-}
-
-/// What a command line says.
+/// What a command line says, with all values by their flags: the same whatever the order of its words.
 ///
 /// # Errors
 ///
 /// What is wrong with it, or the help that it asks for.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<ArgMatches, clap::Error> {
-    command().try_get_matches_from(with_flags(words))
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    let is = |s: &Subcommand, word: Option<&OsString>| {
+        word.is_some_and(|word| word == s.command.get_name())
+    };
+    let mut command = command();
+    let Some(mut named) = all().find(|subcommand| is(subcommand, words.get(1))) else {
+        return command.try_get_matches_from(words);
+    };
+    let mut depth = 2;
+    if let Some((key, mut kinds)) = named.kinds.take() {
+        let asks = ["-h", "--help", "-V", "--version", "help"];
+        let word = words.get(depth);
+        if word.is_some_and(|word| asks.iter().any(|asks| word == asks)) {
+            return command.try_get_matches_from(words);
+        }
+        let place = match kinds.iter().position(|kind| is(kind, word)) {
+            Some(place) => place,
+            None => {
+                let place = meant(key, &kinds, &words[depth..]);
+                let place =
+                    place.map_err(|why| command.error(ErrorKind::InvalidSubcommand, why))?;
+                words.insert(depth, kinds[place].command.get_name().into());
+                place
+            }
+        };
+        named = kinds.swap_remove(place);
+        depth += 1;
+    }
+    let matches = command.clone().try_get_matches_from(&words)?;
+    if named.bare.is_empty() {
+        return Ok(matches);
+    }
+    let mut own = &matches;
+    while let Some((_, inner)) = own.subcommand() {
+        own = inner;
+    }
+    let long = |arg: &Arg| match arg.get_long() {
+        Some(long) => Some(long.to_string()),
+        None => {
+            let id = arg.get_id().as_str();
+            let bare = named.bare.iter().find(|(_, value)| *value == id);
+            bare.map(|(flag, _)| flag.to_string())
+        }
+    };
+    let mut built = named.own();
+    built.build();
+    let mut given = session::words_of(&built, own, long);
+    given.extend(private::word(&matches));
+    command.try_get_matches_from(words.into_iter().take(depth).chain(given))
 }
 
 /// The main of the program.
@@ -359,6 +432,7 @@ pub fn main() -> ExitCode {
     lab::backend::quiet_drivers();
     diagnostic::main(|| {
         let matches = parse(std::env::args_os()).unwrap_or_else(|e| e.exit());
+        private::show(&matches);
         dispatch(all().collect(), &matches)
     })
 }

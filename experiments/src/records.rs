@@ -6,6 +6,7 @@ use std::sync::Arc;
 use data::split::{Records as _, Use};
 use data::{Dataset, DatasetKind, ImageFolder, LabelledImages, LoadOptions, Shapes};
 use lab::diagnostic::{Failure, OrFailed};
+use lab::private;
 use lab::session::Used;
 use model::latent::ImageShape;
 use rayon::prelude::*;
@@ -88,8 +89,8 @@ fn options(
 }
 
 fn refused(e: data::DataError) -> Failure {
-    Failure::input(
-        e.to_string(),
+    private::refused(
+        &e,
         "check --data-dir, or use --dataset glyphs, which needs no file",
     )
 }
@@ -165,7 +166,7 @@ impl Records {
         let indices: Vec<usize> = places.iter().map(|&p| self.indices[p]).collect();
         match &self.source {
             Source::Labelled(images) => Ok(images.gather(&indices).unwrap_or_default()),
-            Source::Folder(folder) => folder.gather(&indices).or_failed(),
+            Source::Folder(folder) => folder.gather(&indices).map_err(private::failed),
             Source::Shapes(shapes) => {
                 let images = indices.par_iter().map(|&index| shapes.image(index as u64));
                 let bytes: Vec<Vec<u8>> = images.collect();
@@ -200,7 +201,7 @@ impl Records {
                 }
             }
             Source::Folder(folder) => {
-                let sum = folder.sha256_of(&self.indices).or_failed()?;
+                let sum = folder.sha256_of(&self.indices).map_err(private::failed)?;
                 bytes.extend(sum.bytes());
                 let shape = self.shape().side as u64;
                 bytes.extend(shape.to_le_bytes());

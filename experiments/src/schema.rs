@@ -1,13 +1,13 @@
 //! `sliver schema`: a draft of what the columns of a table are, for a person to make public.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use data::{DataError, OpenSchema, Schema};
+use files::atomic::create_new;
 use lab::command::command_line;
-use lab::diagnostic::{Failure, OrFailed};
+use lab::diagnostic::Failure;
+use lab::private;
 
 /// Draft the schema of a table from its records, for a person to confirm column by column as public.
 #[derive(Debug, Parser)]
@@ -19,7 +19,8 @@ pub struct Arguments {
     /// The column that is to be predicted from the others.
     #[arg(long)]
     label: Option<String>,
-    /// Draft names and kinds alone: `sliver synth --private-schema` finds ranges and categories with noise.
+    /// Draft names and kinds alone, and the classes or the range of --label: `sliver synth --private-schema` finds all other
+    /// ranges and categories with noise.
     #[arg(long)]
     open: bool,
     /// The file to write; by default that of the table, with the ending .toml.
@@ -37,15 +38,24 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     } = arguments;
     let out = out.clone().unwrap_or_else(|| draft_path(input));
     let name = input.display().to_string();
-    let refuse = |error: DataError| Failure::input(error.to_string(), "nothing was written");
-    let draft = Schema::draft_of(input, label.as_deref()).map_err(refuse)?;
-    let schema = Schema::parse(&name, &draft).map_err(refuse)?;
-    let (draft, found) = match open {
-        true => (OpenSchema::of_draft(&draft), " --private-schema 0.1"),
-        false => (draft, ""),
+    let refuse = |error: DataError| private::refused(&error, "nothing was written");
+    let unfit = |error: DataError| {
+        let unfit =
+            format!("{name}: its columns make no schema; write one by hand (docs/schemas.md)");
+        refuse(error.hidden(&unfit))
+    };
+    let label = label.as_deref();
+    let (draft, unconfirmed, found) = if *open {
+        let draft = OpenSchema::draft_of(input, label).map_err(refuse)?;
+        let schema = OpenSchema::parse(&name, &draft).map_err(unfit)?;
+        (draft, schema.unconfirmed(), " --private-schema 0.1")
+    } else {
+        let draft = Schema::draft_of(input, label).map_err(refuse)?;
+        let schema = Schema::parse(&name, &draft).map_err(unfit)?;
+        (draft, schema.unconfirmed(), "")
     };
     write(&out, &draft)?;
-    let columns = schema.unconfirmed().len();
+    let columns = unconfirmed.len();
     println!("data      {name}");
     println!(
         "written   {}: a draft that HAS SEEN THE RECORDS",
@@ -71,16 +81,14 @@ fn draft_path(input: &Path) -> PathBuf {
 
 /// Writes a file that is not there yet, for its owner alone: it tells of records.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path).map_err(|error| {
-        let hint = match error.kind() {
-            ErrorKind::AlreadyExists => "remove it, or name another one with --out: what was confirmed in it is not overwritten",
-            _ => "name another one with --out",
-        };
-        Failure::input(format!("{}: {error}", path.display()), hint)
-    });
-    file?.write_all(text.as_bytes()).or_failed()
+    let there =
+        "remove it, or name another one with --out: what was confirmed in it is not overwritten";
+    let refuse = |why: &dyn std::fmt::Display, hint| {
+        Failure::input(format!("{}: {why}", path.display()), hint)
+    };
+    match create_new(path, text.as_bytes()) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(refuse(&"exists already", there)),
+        Err(error) => Err(refuse(&error, "name another one with --out")),
+    }
 }

@@ -269,14 +269,14 @@ def with_(name, value, row=3):
         (lambda: without("age"), {}, ValueError, "0 columns 'age'"),
         (lambda: people().assign(more=1), {}, ValueError, "a column 'more' that the schema has not"),
         (lambda: pd.concat([people(), people()["age"]], axis=1), {}, ValueError, "2 columns 'age'"),
-        (lambda: with_("ward", "SECRET"), {}, ValueError, "line 5, column ward"),
+        (lambda: with_("ward", "SECRET"), {}, ValueError, "column ward: expected"),
         (lambda: with_("ward", ["SECRET"]), {}, ValueError, "'ward' holds a list"),
         (lambda: with_("ward", "SECRET\ud800"), {}, ValueError, "no Unicode"),
-        (lambda: with_("ward", None), {}, ValueError, "'ward' misses a value in row 3 of df"),
-        (lambda: with_("smokes", np.nan), {}, ValueError, "'smokes' misses a value in row 3"),
-        (lambda: with_("age", 777.0), {}, ValueError, "line 5, column age"),
-        (lambda: with_("age", 1.5), {}, ValueError, "line 5, column age"),
-        (lambda: with_("weight", float("inf")), {}, ValueError, "line 5, column weight"),
+        (lambda: with_("ward", None), {}, ValueError, "'ward' misses a value in a row of df"),
+        (lambda: with_("smokes", np.nan), {}, ValueError, "'smokes' misses a value in a row"),
+        (lambda: with_("age", 777.0), {}, ValueError, "column age: expected"),
+        (lambda: with_("age", 1.5), {}, ValueError, "column age: expected"),
+        (lambda: with_("weight", float("inf")), {}, ValueError, "column weight: expected"),
         (lambda: people().astype({"age": str}), {}, ValueError, "'age' is of type .*: expected numbers"),
         (lambda: people().assign(day=people()["came"]), {}, ValueError, "column day"),
         (lambda: people().assign(day=people()["day"].dt.tz_localize("UTC")), {}, ValueError, "time zone"),
@@ -288,6 +288,16 @@ def test_what_is_no_such_table_is_refused_and_not_quoted(sliver, schema, tmp_pat
     with pytest.raises(error, match=words) as caught:
         Table(**{"epsilon": 1, "run": run, "verbose": False, **more}).fit(df(), schema)
     assert not run.exists() and "SECRET" not in str(caught.value) and "777" not in str(caught.value)
+
+
+def test_what_a_record_holds_is_said_on_standard_error_alone_and_where_it_is_asked_for(sliver, schema, capsys):
+    for shown in (False, True):
+        with pytest.raises(ValueError, match="column ward: expected") as caught:
+            Table(verbose=False, show_private=shown).fit(with_("ward", "SECRET"), schema)
+        assert "SECRET" not in str(caught.value) and ("--show-private" in str(caught.value)) is not shown
+        said = capsys.readouterr().err
+        marked = [line for line in said.splitlines() if line.startswith("PRIVATE ")]
+        assert ("line 5" in said and "'SECRET'" in said) is shown and "\n".join(marked) == said.strip()
 
 
 @pytest.mark.parametrize(
@@ -324,11 +334,11 @@ PIXELS, LABELS = images(12)
         (PIXELS, LABELS[:, None], 3, ValueError, r"labels are of shape \(12, 1\)"),
         (PIXELS, LABELS, None, ValueError, "what classes there are is public"),
         (PIXELS, None, 3, ValueError, "labels or classes are None"),
-        (PIXELS, LABELS, 2, ValueError, "labels: that at index 2 is no class: expected whole numbers below 2"),
-        (PIXELS, -LABELS, 3, ValueError, "that at index 1 is no class"),
+        (PIXELS, LABELS, 2, ValueError, "labels: one is no class: expected whole numbers below 2"),
+        (PIXELS, -LABELS, 3, ValueError, "one is no class"),
         (PIXELS, LABELS.astype(float), 3, ValueError, "labels are of type float64"),
         (PIXELS, LABELS.astype(bool), 3, ValueError, "labels are of type bool"),
-        (PIXELS, ["x", "y", "SECRET"] * 4, ["x", "y", "z"], ValueError, "that at index 2 is no class"),
+        (PIXELS, ["x", "y", "SECRET"] * 4, ["x", "y", "z"], ValueError, "one is no class"),
         (PIXELS, LABELS, ["x", "y,z", "w"], ValueError, "'y,z': expected names"),
         (PIXELS, LABELS, 3.0, TypeError, "classes is 3.0"),
         (PIXELS, LABELS, 0, ValueError, "is no class|classes"),
@@ -344,7 +354,7 @@ def test_what_are_no_such_images_is_refused_and_not_quoted(sliver, tmp_path, pix
 
 
 def test_units_of_images_are_one_an_image(sliver):
-    for units, words in ((["a"] * 11, "11 of them"), (["a"] * 11 + [""], "none at index 11"), ("a", "str")):
+    for units, words in ((["a"] * 11, "11 of them"), (["a"] * 11 + [""], "an image has none"), ("a", "str")):
         with pytest.raises(ValueError, match=words):
             small(most_per_unit=1).fit(PIXELS, LABELS, classes=3, units=units)
 

@@ -17,7 +17,7 @@ use crate::{DataError, GroupedTable, LoadOptions};
 pub const SCHEMA: &str = include_str!("../../../assets/schemas/adult.toml");
 
 /// The training and the test records of Adult.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Adult {
     /// The records to train on: the private ones.
     pub train: GroupedTable,
@@ -28,6 +28,8 @@ pub struct Adult {
     /// The SHA-256 of the file of the training records, and of that of the others.
     pub sha256: [String; 2],
 }
+
+debug_shows!(Adult { train, test });
 
 /// The schema of the published files, with `sex` or `race` as the sensitive attribute.
 ///

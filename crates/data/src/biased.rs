@@ -50,7 +50,7 @@ impl Default for BiasedConfig {
 }
 
 /// Simulated records, before what is to be predicted is chosen.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Biased {
     /// The numbers of features, d_core and d_sp.
     pub widths: [usize; 2],
@@ -63,6 +63,8 @@ pub struct Biased {
     /// Y^C in the unit square, shape `[n, 2]` in row-major order.
     pub responses: Vec<f32>,
 }
+
+debug_shows!(Biased { widths });
 
 /// Draws independent records; the first records of a larger simulation from the same generator are
 /// the same.

@@ -51,7 +51,7 @@ impl FromStr for DatasetKind {
             .find(|kind| kind.name() == name)
             .ok_or_else(|| {
                 let expected = Self::ALL.map(Self::name).join(", ");
-                DataError::Request(format!(
+                DataError::request(format!(
                     "unknown data set '{name}': expected one of {expected}"
                 ))
             })

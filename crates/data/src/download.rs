@@ -2,9 +2,9 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use files::atomic::NewFile;
 use sha2::{Digest, Sha256};
 
-use crate::atomic::{sync_folder, temporary};
 use crate::error;
 use crate::hex::hex;
 use crate::{DataError, PinnedFile, Progress};
@@ -60,7 +60,8 @@ fn from_mirror(
 
     // The folder is made only once a mirror answers: a machine without network is left as it was.
     std::fs::create_dir_all(folder).map_err(here("create the folder"))?;
-    let mut part = temporary(folder, ".download-").map_err(here("write to the folder"))?;
+    let path = folder.join(&*file.name);
+    let mut part = NewFile::of(&path).map_err(here("write to the folder"))?;
     let mut hash = Sha256::new();
     let mut bytes = Vec::new();
     let mut block = vec![0; 1 << 16];
@@ -103,13 +104,7 @@ fn from_mirror(
             file.bytes
         )));
     }
-    let path = folder.join(&*file.name);
-    part.as_file()
-        .sync_all()
-        .map_err(here("write to the folder"))?;
-    part.persist(&path)
-        .map_err(|error| here("write to the folder")(error.error))?;
-    sync_folder(folder).map_err(here("write to the folder"))?;
+    part.finish().map_err(here("write to the folder"))?;
     progress(&Progress::Saved { path });
     Ok(bytes)
 }

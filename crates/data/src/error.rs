@@ -3,16 +3,19 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use files::foreign::{DAMAGED, quietly};
+
 /// What can be wrong with a data file, a download, or a request for data.
 ///
-/// Each message names the value, the bound and what to do; none says what a record holds.
+/// Each message names the input as it was asked for, the bound and what to do. None says what a record holds, where it stands,
+/// or what a file is called that lies in the input: [`DataError::private`] does.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub enum DataError {
     /// The operating system refused a file operation.
     #[error("{path}: cannot {action}: {source}")]
     Io {
-        /// The file or folder.
+        /// The file or folder, as it was asked for.
         path: PathBuf,
         /// What was tried, as a verb.
         action: &'static str,
@@ -20,15 +23,115 @@ pub enum DataError {
         source: io::Error,
     },
     /// A file is of another format or version, or does not hold what its header promises.
-    File(String),
+    File(Message),
     /// A line, a row or a value of a file that no record may have.
-    Record(String),
+    Record(Message),
     /// What is asked for, or handed over, is out of its bounds.
-    Request(String),
+    Request(Message),
     /// A public and private half that cannot be had.
     Split(String),
     /// A published file is nowhere, or what is there is another one.
     Fetch(String),
+}
+
+/// What a decoder of another package makes of a file of this name; one that panics gives an error without its words.
+pub(crate) fn decoded<T>(
+    file: &str,
+    decoder: impl FnOnce() -> Result<T, DataError>,
+) -> Result<T, DataError> {
+    quietly(decoder).unwrap_or_else(|| {
+        Err(DataError::file(format!(
+            "{file}: {DAMAGED}; replace the file"
+        )))
+    })
+}
+
+/// What an error says to everybody, and what it can tell of private records beside that. The second is in no text of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Message {
+    text: String,
+    private: Option<String>,
+}
+
+impl Display for Message {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.text, formatter)
+    }
+}
+
+impl Message {
+    fn of(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            private: None,
+        }
+    }
+}
+
+impl DataError {
+    pub(crate) fn file(text: impl Into<String>) -> Self {
+        Self::File(Message::of(text))
+    }
+
+    pub(crate) fn record(text: impl Into<String>) -> Self {
+        Self::Record(Message::of(text))
+    }
+
+    pub(crate) fn request(text: impl Into<String>) -> Self {
+        Self::Request(Message::of(text))
+    }
+
+    /// Which record or file it is and what that holds, where the message leaves it out: for its owner's eyes.
+    pub fn private(&self) -> Option<&str> {
+        match self {
+            Self::File(message) | Self::Record(message) | Self::Request(message) => {
+                message.private.as_deref()
+            }
+            Self::Io { .. } | Self::Split(_) | Self::Fetch(_) => None,
+        }
+    }
+
+    /// The same with what it can tell of private records.
+    pub(crate) fn telling(mut self, private: impl Display) -> Self {
+        if let Self::File(message) | Self::Record(message) | Self::Request(message) = &mut self {
+            message.private = Some(private.to_string());
+        }
+        self
+    }
+
+    /// The same error with `text` as its message: all that it said tells of private records.
+    #[must_use]
+    pub fn hidden(self, text: &str) -> Self {
+        let told = self.private().map_or(self.to_string(), String::from);
+        Self::file(text).telling(told)
+    }
+
+    /// Of a file that lies in an input, or is a part of it: its name is private.
+    pub(crate) fn of_part(self, input: &Path, part: &Path) -> Self {
+        if input == part {
+            return self;
+        }
+        let told = self.private().map_or(self.to_string(), String::from);
+        let [input, part] = [input, part].map(|path| path.display().to_string());
+        let told = match (told.starts_with(&part), told.strip_prefix(&input)) {
+            (true, _) => told,
+            (false, Some(rest)) => format!("{part}{rest}"),
+            (false, None) => format!("{part}: {told}"),
+        };
+        let whole = match self {
+            Self::Io { action, source, .. } => Self::file(format!(
+                "{input}: cannot {action}, of a part of it: {source}"
+            )),
+            other => other,
+        };
+        whole.telling(told)
+    }
 }
 
 /// What the operating system says of a file or folder.
@@ -50,7 +153,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, DataError> {
 }
 
 pub(crate) fn empty(what: impl Display, expected: &str) -> DataError {
-    DataError::Request(format!(
+    DataError::request(format!(
         "{what} is empty: expected at least 1 {expected}; remove it, or give it some"
     ))
 }
@@ -60,7 +163,7 @@ pub(crate) fn check_count(what: impl Display, found: usize, max: usize) -> Resul
     if (1..=max).contains(&found) {
         return Ok(());
     }
-    Err(DataError::Request(format!(
+    Err(DataError::request(format!(
         "{what}: {found} records asked for, expected 1 to {max}; change the number"
     )))
 }
@@ -68,7 +171,7 @@ pub(crate) fn check_count(what: impl Display, found: usize, max: usize) -> Resul
 /// An index past the end of the records.
 pub(crate) fn index(what: impl Display, index: usize, records: usize) -> DataError {
     let max = records.saturating_sub(1);
-    DataError::Request(format!(
+    DataError::request(format!(
         "{what}: index {index} of {records} records: expected 0 to {max}"
     ))
 }
@@ -79,19 +182,19 @@ pub(crate) fn check_side(found: usize) -> Result<(), DataError> {
     if (1..=max).contains(&found) {
         return Ok(());
     }
-    Err(DataError::Request(format!(
+    Err(DataError::request(format!(
         "side of an image: {found} pixels, expected 1 to {max}; change it"
     )))
 }
 
 /// A parameter out of its range.
 pub(crate) fn number(what: &str, found: f64, expected: &str) -> DataError {
-    DataError::Request(format!("{what}: {found}, expected {expected}; change it"))
+    DataError::request(format!("{what}: {found}, expected {expected}; change it"))
 }
 
 /// A part that does not fit the others, or is out of its bounds.
 pub(crate) fn unfit(what: &str, expected: impl Display, found: impl Display) -> DataError {
-    DataError::Request(format!("{what}: expected {expected}, found {found}"))
+    DataError::request(format!("{what}: expected {expected}, found {found}"))
 }
 
 /// Where a record stands in its file.
@@ -126,54 +229,61 @@ pub(crate) fn fields(
     found: usize,
 ) -> DataError {
     let place = place.into();
-    DataError::Record(format!(
-        "{file}, {place}: {found} fields, expected {expected}; repair or remove it"
+    let advice = "repair or remove it";
+    DataError::record(format!(
+        "{file}: a record has another number of fields than {expected}; {advice}"
+    ))
+    .telling(format!(
+        "{file}, {place}: {found} fields, expected {expected}; {advice}"
     ))
 }
 
-/// A field that does not hold what its column may hold. What it holds is left out: a private record has no place in a
-/// message.
+/// A field that does not hold what its column may hold.
 pub(crate) fn field(
     file: &str,
     place: impl Into<Position>,
     column: impl Display,
     expected: impl Display,
+    found: &str,
     advice: &str,
 ) -> DataError {
     let place = place.into();
-    DataError::Record(format!(
-        "{file}, {place}, column {column}: expected {expected}; {advice}"
+    DataError::record(format!(
+        "{file}, column {column}: expected {expected} in each record; {advice}"
+    ))
+    .telling(format!(
+        "{file}, {place}, column {column}: expected {expected}, found '{found}'; {advice}"
     ))
 }
 
 pub(crate) fn not_text(file: &str, place: impl Into<Position>) -> DataError {
     let place = place.into();
-    DataError::File(format!(
-        "{file}, {place}: not text in UTF-8; convert the file"
-    ))
+    let problem = "not text in UTF-8; convert the file";
+    DataError::file(format!("{file}: {problem}")).telling(format!("{file}, {place}: {problem}"))
 }
 
-/// A file whose first bytes are not those of a gzip stream.
+/// A file whose first bytes, which may be a record's, are not those of a gzip stream.
 pub(crate) fn not_gzip(file: &str, start: &[u8]) -> DataError {
     let found = match start {
-        [] => "an empty file".to_string(),
-        bytes => bytes.iter().map(|b| format!(" {b:02x}")).collect(),
+        [] => "an empty file",
+        _ => "others",
     };
-    DataError::File(format!(
-        "{file}: not a gzip file: expected the first bytes 1f 8b, found {}; give the file as published, still compressed",
-        found.trim_start()
-    ))
+    let expected = "not a gzip file: expected the first bytes 1f 8b";
+    let advice = "give the file as published, still compressed";
+    let told: String = start.iter().map(|byte| format!(" {byte:02x}")).collect();
+    DataError::file(format!("{file}: {expected}, found {found}; {advice}"))
+        .telling(format!("{file}: {expected}, found{told}; {advice}"))
 }
 
 pub(crate) fn corrupt(file: &str, error: &io::Error) -> DataError {
-    DataError::File(format!(
+    DataError::file(format!(
         "{file}: corrupt gzip stream ({error}); replace the file"
     ))
 }
 
 /// A file that goes on behind its end.
 pub(crate) fn oversized(file: &str, expected: u64) -> DataError {
-    DataError::File(format!(
+    DataError::file(format!(
         "{file}: oversized: expected {expected} bytes after decompression, found more; replace the file"
     ))
 }
@@ -186,7 +296,7 @@ pub(crate) fn check_pair(
     if images == labels {
         return Ok(());
     }
-    Err(DataError::File(format!(
+    Err(DataError::file(format!(
         "{labels_file} holds {labels} labels, expected {images}, one for each image of {images_file}; give files of the \
          same split"
     )))

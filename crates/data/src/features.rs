@@ -12,7 +12,7 @@ use crate::table::lines::Lines;
 use crate::{DataError, npy};
 
 /// What a label has to be.
-pub(crate) const ADVICE: &str = "repair or remove the row";
+const ADVICE: &str = "repair or remove the row";
 
 /// Records of `width` features with labels.
 ///
@@ -24,16 +24,21 @@ pub(crate) const ADVICE: &str = "repair or remove the row";
 /// assert_eq!((records.len(), records.labels()), (2, &[0, 1][..]));
 /// assert_eq!(records.row(1), Some(&[-1.0, 2e-3][..]));
 /// let refused = LabelledFeatures::decode_csv("features.csv", text.as_bytes(), 2, 1);
-/// assert!(refused.unwrap_err().to_string().contains("line 2, column 3"));
+/// let refused = refused.unwrap_err();
+/// assert!(refused.to_string().contains("column 3: expected a class, a whole number from 0 to 0"));
+/// // Which record it is, and what it holds, is private.
+/// assert!(refused.private().is_some_and(|told| told.contains("line 2, column 3")));
 /// # Ok::<(), data::DataError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct LabelledFeatures {
     width: usize,
     classes: usize,
     values: Vec<f32>,
     labels: Vec<usize>,
 }
+
+debug_shows!(LabelledFeatures { width, classes });
 
 impl LabelledFeatures {
     /// Reads a file: NPY where its name ends in `.npy`, CSV otherwise.
@@ -59,10 +64,11 @@ impl LabelledFeatures {
         classes: usize,
     ) -> Result<Self, DataError> {
         let columns = array.width.unwrap_or(1);
-        let refuse = |place: String, expected: String| row(file, &place, &expected, ADVICE);
         if columns != width + 1 {
-            let expected = format!("{width} features and a label, {} columns", width + 1);
-            return Err(refuse(format!("{columns} columns"), expected));
+            return Err(DataError::record(format!(
+                "{file}, {columns} columns: expected {width} features and a label, {} columns; {ADVICE}",
+                width + 1
+            )));
         }
         let mut values = Vec::with_capacity(array.rows * width);
         let mut labels = Vec::with_capacity(array.rows);
@@ -70,10 +76,8 @@ impl LabelledFeatures {
             values.extend_from_slice(&fields[..width]);
             let label = class(f64::from(fields[width]), classes);
             labels.push(label.ok_or_else(|| {
-                refuse(
-                    format!("row {number}, column {width}"),
-                    class_bound(classes),
-                )
+                let place = format!("row {number}, column {width}");
+                no_class(file, &place, classes, fields[width])
             })?);
         }
         Self::whole(file, width, classes, values, labels)
@@ -93,16 +97,16 @@ impl LabelledFeatures {
             if found != width + 1 {
                 return Err(fields(file, place, width + 1, found));
             }
-            let bad = |column, expected: &str| field(file, place, column, expected, ADVICE);
             for (column, text) in (1..).zip(&line.fields) {
+                let bad = |expected: &str| field(file, place, column, expected, text, ADVICE);
                 if column > width {
                     let label = text.parse().ok().and_then(|v| class(v, classes));
-                    labels.push(label.ok_or_else(|| bad(column, &class_bound(classes)))?);
+                    labels.push(label.ok_or_else(|| bad(&class_bound(classes)))?);
                     continue;
                 }
                 match text.parse::<f32>() {
                     Ok(value) if value.is_finite() => values.push(value),
-                    _ => return Err(bad(column, "a finite number")),
+                    _ => return Err(bad("a finite number")),
                 }
             }
         }
@@ -179,9 +183,12 @@ impl Records for LabelledFeatures {
     }
 }
 
-/// A row of features that is no record. What it holds is not said.
-pub(crate) fn row(file: &str, place: &str, expected: &str, advice: &str) -> DataError {
-    DataError::Record(format!("{file}, {place}: expected {expected}; {advice}"))
+/// A row whose label, which is `found` at a place, is no class.
+pub(crate) fn no_class(file: &str, place: &str, classes: usize, found: f32) -> DataError {
+    let bound = class_bound(classes);
+    DataError::record(format!("{file}: expected {bound} in each row; {ADVICE}")).telling(format!(
+        "{file}, {place}: expected {bound}, found {found}; {ADVICE}"
+    ))
 }
 
 pub(crate) fn class(value: f64, classes: usize) -> Option<usize> {
@@ -189,7 +196,7 @@ pub(crate) fn class(value: f64, classes: usize) -> Option<usize> {
     holds.then_some(value as usize)
 }
 
-pub(crate) fn class_bound(classes: usize) -> String {
+fn class_bound(classes: usize) -> String {
     format!(
         "a class, a whole number from 0 to {}",
         classes.saturating_sub(1)

@@ -21,13 +21,15 @@ pub struct Gaussians {
 }
 
 /// Points in the plane, each from one of several Gaussians.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct PlanePoints {
     /// The coordinates, shape `[n, 2]` in row-major order.
     pub values: Vec<f32>,
     /// The Gaussian that each point comes from, shape `[n]`.
     pub components: Vec<usize>,
 }
+
+debug_shows!(PlanePoints {});
 
 impl Gaussians {
     /// The most points in one sample.

@@ -6,7 +6,7 @@ use crate::idx::check_labels;
 ///
 /// A value is one byte, 0 for the background to 255; accessors that give `f32` divide by 255, so
 /// that values lie in [0, 1].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct LabelledImages {
     pixels: Vec<u8>,
     labels: Vec<u8>,
@@ -15,6 +15,13 @@ pub struct LabelledImages {
     width: usize,
     classes: usize,
 }
+
+debug_shows!(LabelledImages {
+    channels,
+    height,
+    width,
+    classes
+});
 
 impl LabelledImages {
     /// Puts together `n` grey images: `pixels` holds `n * height * width` bytes, image by image and row by

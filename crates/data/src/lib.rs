@@ -29,9 +29,21 @@
 
 #![forbid(unsafe_code)]
 
+/// `Debug` of what holds records: the fields that are named, which say nothing of any one of them.
+macro_rules! debug_shows {
+    ($name:ident { $($field:ident),* }) => {
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let mut shown = formatter.debug_struct(stringify!($name));
+                $(shown.field(stringify!($field), &self.$field);)*
+                shown.finish_non_exhaustive()
+            }
+        }
+    };
+}
+
 pub mod adult;
 mod apportion;
-mod atomic;
 pub mod biased;
 mod catalogue;
 mod dataset;

@@ -34,7 +34,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// assert_eq!(npy::decode("features.npy", file.as_slice())?, array);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct NpyArray {
     /// The length of the first dimension.
     pub rows: usize,
@@ -43,6 +43,8 @@ pub struct NpyArray {
     /// `rows * width` values, row by row, all finite. `|u1` is exact, `<f8` rounded to the nearest.
     pub values: Vec<f32>,
 }
+
+debug_shows!(NpyArray { rows, width });
 
 /// Reads a file.
 pub fn read(path: &Path) -> Result<NpyArray, DataError> {
@@ -63,10 +65,13 @@ pub fn decode(file: &str, reader: impl Read) -> Result<NpyArray, DataError> {
     if let Some(place) = values.iter().position(|value| !value.is_finite()) {
         let (row, column) = (place / stream.columns(), place % stream.columns());
         let byte = stream.bytes() as usize - (values.len() - place) * stream.kind.1;
-        return Err(DataError::Record(format!(
-            "{file}, row {row}, column {column} (byte {byte}): expected a finite number within the range of 32 bits; \
-             repair or remove the row"
-        )));
+        let expected =
+            "expected finite numbers within the range of 32 bits; repair or remove the row";
+        return Err(
+            DataError::record(format!("{file}: {expected}")).telling(format!(
+                "{file}, row {row}, column {column} (byte {byte}): {expected}"
+            )),
+        );
     }
     Ok(NpyArray {
         rows: stream.rows,
@@ -158,9 +163,11 @@ impl<R: Read> NpyStream<R> {
         };
         let magic = stream.exactly(MAGIC.len() as u64)?;
         if magic != MAGIC {
-            let found: String = magic.iter().map(|byte| format!(" {byte:02x}")).collect();
             let expected = "the bytes 93 4e 55 4d 50 59 of an NPY file";
-            return Err(stream.refuse(0, expected, &found));
+            let found: String = magic.iter().map(|byte| format!(" {byte:02x}")).collect();
+            // It may be a file of records without a header.
+            let told = stream.refuse(0, expected, &found);
+            return Err(stream.refuse(0, expected, "others").telling(told));
         }
         let version = stream.exactly(2)?;
         let mut length = [0; 8];
@@ -265,14 +272,14 @@ impl<R: Read> NpyStream<R> {
 
     fn wrong_size(&self, whole: u64, found: &str) -> DataError {
         let file = &self.file;
-        DataError::File(format!(
+        DataError::file(format!(
             "{file}: expected {whole} bytes, as its header promises, found {found}; replace the file"
         ))
     }
 
     fn refuse(&self, byte: usize, expected: &str, found: &str) -> DataError {
         let found: String = found.trim().chars().take(24).collect();
-        DataError::File(format!(
+        DataError::file(format!(
             "{}, byte {byte}: expected {expected}, found {}; save it again: numpy.save(FILE, \
              numpy.ascontiguousarray(a, dtype='<f4'))",
             self.file,

@@ -16,15 +16,20 @@ use crate::{DataError, ImageFolder, idx, npy};
 /// let rows = Rows::decode_csv("points.csv", "x,y\n0.5,1.5\n-1,2e-3\n".as_bytes())?;
 /// assert_eq!((rows.count(), rows.width(), rows.values()), (2, 2, &[0.5, 1.5, -1.0, 2e-3][..]));
 /// let refused = Rows::decode_csv("points.csv", "0.5,1.5\n1,nan\n".as_bytes());
-/// assert!(refused.unwrap_err().to_string().contains("line 2, column 2"));
+/// let refused = refused.unwrap_err();
+/// assert!(refused.to_string().contains("column 2: expected a finite number"));
+/// // Which record it is, and what it holds, is private.
+/// assert!(refused.private().is_some_and(|told| told.contains("line 2, column 2")));
 /// # Ok::<(), data::DataError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Rows {
     width: usize,
     values: Vec<f32>,
     norm_upper: Option<f64>,
 }
+
+debug_shows!(Rows { width });
 
 impl Rows {
     /// Rows of `width` values each.
@@ -107,11 +112,11 @@ impl Rows {
             if texts.len() != width {
                 return Err(fields(file, line.place, width, texts.len()));
             }
-            for (column, number) in (1..).zip(numbers()) {
+            for ((column, text), number) in (1..).zip(&texts).zip(numbers()) {
                 let number = number.filter(|number| number.is_finite());
                 values.push(number.ok_or_else(|| {
                     let (column, advice) = (i32::to_string(&column), "repair or remove the line");
-                    field(file, line.place, column, "a finite number", advice)
+                    field(file, line.place, column, "a finite number", text, advice)
                 })?);
             }
         }

@@ -16,13 +16,19 @@ const IN_MEMORY: usize = 128 << 20;
 
 /// Values in memory, or all of them in a file that has no name, in the folder for temporary files (`TMPDIR`): it is gone
 /// when they are, and as private as they.
-#[derive(Debug)]
 pub struct Stored<T> {
     /// Values that are kept in memory, at most.
     pub(crate) most: usize,
     length: usize,
     memory: Vec<T>,
     file: Option<Mutex<File>>,
+}
+
+impl<T> std::fmt::Debug for Stored<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Stored");
+        shown.field("length", &self.length).finish_non_exhaustive()
+    }
 }
 
 impl<T: Pod> Default for Stored<T> {

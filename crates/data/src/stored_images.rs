@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use sha2::{Digest, Sha256};
+
 use crate::error::{check_count, index};
 use crate::images::check;
 use crate::split::image_digest;
@@ -12,13 +14,14 @@ use crate::{DataError, LabelledImages};
 const BLOCK: usize = 500;
 
 /// Labelled images of which more than 128 MiB of pixels lie in a file ([`Stored`]).
-#[derive(Debug)]
 pub struct StoredImages {
     pixels: Stored<u8>,
     labels: Vec<u8>,
     shape: [usize; 3],
     classes: usize,
 }
+
+debug_shows!(StoredImages { shape, classes });
 
 impl From<LabelledImages> for StoredImages {
     fn from(images: LabelledImages) -> Self {
@@ -102,10 +105,10 @@ impl StoredImages {
     }
 
     /// What `of` says of the bytes of each image.
-    pub(crate) fn each<T>(&self, of: impl Fn(&[u8]) -> T) -> Result<Vec<T>, DataError> {
+    pub(crate) fn each<T>(&self, mut of: impl FnMut(&[u8]) -> T) -> Result<Vec<T>, DataError> {
         let mut all = Vec::with_capacity(self.len());
         for block in self.pixels.blocks(BLOCK * self.size()) {
-            all.extend(block?.chunks_exact(self.size()).map(&of));
+            all.extend(block?.chunks_exact(self.size()).map(&mut of));
         }
         Ok(all)
     }
@@ -137,6 +140,27 @@ impl StoredImages {
             pixels.add(&bytes)?;
         }
         Self::new(pixels, labels, self.shape, self.classes)
+    }
+
+    /// `count` of the images, sampled by a `key` that should be secret: those of the lowest SHA-256 of key, label and pixels.
+    ///
+    /// Which images these are depends on the set of all images and on no order of them: whatever the key, replacing one image
+    /// replaces at most one of those that are chosen.
+    ///
+    /// # Errors
+    /// As [`StoredImages::select`]; [`DataError::Request`] when `count` is 0 or larger than the number of images.
+    pub fn sampled(&self, count: usize, key: &[u8; 32]) -> Result<Self, DataError> {
+        check_count("images", count, self.len())?;
+        let mut labels = self.labels.iter();
+        let sum = |pixels: &[u8]| {
+            let label = labels.next().copied().unwrap_or_default();
+            let sum = Sha256::new().chain_update(key).chain_update([label]);
+            <[u8; 32]>::from(sum.chain_update(pixels).finalize())
+        };
+        let mut places: Vec<_> = self.each(sum)?.into_iter().zip(0..).collect();
+        places.sort_unstable();
+        let chosen: Vec<usize> = places[..count].iter().map(|&(_, place)| place).collect();
+        self.select(&chosen)
     }
 
     /// Keeps the first `count` records.

@@ -8,11 +8,13 @@ use crate::DataError;
 use crate::error::unfit;
 
 /// The unit of each record.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Units {
     of: Vec<usize>,
     count: usize,
 }
+
+debug_shows!(Units { count });
 
 impl Units {
     /// By their names, one for each record.

@@ -10,6 +10,7 @@
 
 use std::io::Read;
 
+use files::foreign::Decoder;
 use flate2::bufread::MultiGzDecoder;
 
 use crate::error::{check_side, corrupt, empty, field, fields, not_gzip, not_text, oversized};
@@ -55,18 +56,21 @@ fn image(file: &str, line: u64, texts: &[&str]) -> Result<(u8, Vec<f64>), DataEr
         return Err(fields(file, line, 1 + SIDE * SIDE, texts.len()));
     };
     let advice = "replace the file with the published one";
-    let bad = |column: String, expected: &str| field(file, line, column, expected, advice);
+    let bad = |column: &str, expected: &str, found: &str| {
+        field(file, line, column, expected, found, advice)
+    };
     let digit = label
         .parse()
         .ok()
         .and_then(|value: f64| (0..CLASSES as u8).find(|&digit| f64::from(digit) == value));
-    let digit = digit.ok_or_else(|| bad("label".into(), "a digit, 0 to 9"))?;
+    let digit = digit.ok_or_else(|| bad("label", "a digit, 0 to 9", label))?;
     let mut greys = Vec::with_capacity(values.len());
     for (place, value) in values.iter().enumerate() {
         match value.parse() {
             Ok(grey) if (-1.0..=1.0).contains(&grey) => greys.push(grey),
             _ => {
-                return Err(bad(format!("pixel {place}"), "a number from -1 to 1"));
+                let column = format!("pixel {place}");
+                return Err(bad(&column, "a number from -1 to 1", value));
             }
         }
     }
@@ -75,10 +79,10 @@ fn image(file: &str, line: u64, texts: &[&str]) -> Result<(u8, Vec<f64>), DataEr
 
 fn unpack(file: &str, bytes: &[u8]) -> Result<Vec<u8>, DataError> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
-        return Err(not_gzip(file, &bytes[..bytes.len().min(2)]));
+        return Err(not_gzip(file, bytes));
     }
     let mut text = Vec::new();
-    let mut unpacked = MultiGzDecoder::new(bytes).take(MAX_BYTES + 1);
+    let mut unpacked = Decoder(MultiGzDecoder::new(bytes)).take(MAX_BYTES + 1);
     unpacked
         .read_to_end(&mut text)
         .map_err(|error| corrupt(file, &error))?;

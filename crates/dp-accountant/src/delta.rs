@@ -8,6 +8,20 @@ use crate::decimal::{lower, nearest};
 
 /// The share of `1/n` above which a run warns of what its delta leaves open.
 const SMALL: f64 = 0.1;
+/// What the sum of the parts of a delta may be above it, relatively.
+const ROUNDING: f64 = 1e-9;
+
+/// The delta of who names none: `0.1/n`, the largest that no run warns of.
+///
+/// ```
+/// use dp_accountant::delta::{default_delta, loose_delta};
+///
+/// assert_eq!(default_delta(20_000.0), 5e-6);
+/// assert_eq!(loose_delta(default_delta(20_000.0), 20_000.0), None);
+/// ```
+pub fn default_delta(records: f64) -> f64 {
+    SMALL / records.max(1.0)
+}
 
 /// Refuses a delta outside of `(0, 1/n)`.
 ///
@@ -37,9 +51,9 @@ pub fn check_delta(delta: f64, records: f64) -> Result<(), DpError> {
     })
 }
 
-/// What a delta above `0.1/n` leaves open, in words; none below.
+/// What a delta above `0.1/n` leaves open, in words; none below, and for what was rounded up in a sum of its parts.
 pub fn loose_delta(delta: f64, records: f64) -> Option<String> {
-    if delta <= SMALL / records {
+    if delta <= SMALL / records * (1.0 + ROUNDING) {
         return None;
     }
     let share = delta * records;

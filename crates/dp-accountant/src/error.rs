@@ -12,7 +12,8 @@
 
 use crate::accounting::AccountingError;
 
-/// Errors of this crate and of `dp-core`. Each names the value and the bound that it broke.
+/// Errors of this crate and of `dp-core`. Each names the value and the bound that it broke; none holds what is private, as
+/// `Debug`, by which `main` prints an error that it returns, hides nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum DpError {
     /// A parameter of a plan or a mechanism lies outside its range.
@@ -67,16 +68,11 @@ pub enum DpError {
         second: usize,
     },
     /// What is to be released is a sum over other numbers of records than were sampled. With Poisson sampling
-    /// these numbers are secret, so the message has neither of them.
+    /// these numbers are secret, and no error holds them.
     #[error(
         "what is summed has other numbers of records in its groups than the draw: sum the records of the draw"
     )]
-    SampledSizes {
-        /// Records of each group of the draw.
-        sampled: Vec<usize>,
-        /// Records of each group that were summed over.
-        found: Vec<usize>,
-    },
+    SampledSizes,
     /// A draw of another releaser, and so of another plan or training.
     #[error("the draw is of releaser {sampled} of this process, and this is releaser {here}")]
     ForeignDraw {
@@ -152,8 +148,6 @@ pub enum DpError {
     // How many are not is a function of private records.
     #[error("the clipped gradient is not finite in some of {total} entries: nothing was released")]
     NotFinite {
-        /// How many entries are not finite.
-        count: usize,
         /// How many entries there are.
         total: usize,
     },

@@ -35,6 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::DpError;
 use crate::mechanism::{NoiseSource, discrete, laplace};
+use crate::per_sample::check_norm;
 
 /// What is added to a diameter for rounding: norms and scales are computed in `f64`, from values of `f32`, and a norm of
 /// `d` terms is off by at most `d 2^-53` of itself: less than this up to `d = 4 10^6`.
@@ -61,7 +62,7 @@ pub struct LocalMechanism {
 }
 
 /// A record after its mechanism.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Privatised {
     /// As many values as the record had.
     pub values: Vec<f64>,
@@ -70,11 +71,19 @@ pub struct Privatised {
     pub projected: bool,
 }
 
+impl std::fmt::Debug for Privatised {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Privatised");
+        shown.field("values", &self.values.len());
+        shown.finish_non_exhaustive()
+    }
+}
+
 impl LocalMechanism {
     /// The Laplace mechanism: `(epsilon, 0)` for records in the ball `|x|_1 <= radius`.
     ///
     /// # Errors
-    /// [`DpError::OutOfRange`] for an epsilon or a radius that is not positive and finite.
+    /// [`DpError::OutOfRange`] for an epsilon that is not positive and finite, or a radius outside of [`NORMS`](crate::per_sample::NORMS).
     pub fn laplace(epsilon: f64, radius: f64) -> Result<Self, DpError> {
         check(epsilon, radius)?;
         Ok(Self {
@@ -243,16 +252,14 @@ impl LocalMechanism {
 }
 
 fn check(epsilon: f64, radius: f64) -> Result<(), DpError> {
-    for (name, value) in [("epsilon", epsilon), ("radius of the records", radius)] {
-        if !(value > 0.0 && value.is_finite()) {
-            return Err(DpError::OutOfRange {
-                name,
-                value,
-                bound: "positive and finite".into(),
-            });
-        }
+    if !(epsilon > 0.0 && epsilon.is_finite()) {
+        return Err(DpError::OutOfRange {
+            name: "epsilon",
+            value: epsilon,
+            bound: "positive and finite".into(),
+        });
     }
-    Ok(())
+    check_norm("radius of the records", radius)
 }
 
 #[cfg(test)]

@@ -29,26 +29,17 @@ pub enum EvaluateError {
         found: usize,
     },
     /// An infinite or undefined value.
-    #[error("{what}: record {record}, value {index} is {value}, expected a finite number")]
+    // Which record has it is the record's own, here as below.
+    #[error("{what}: a value is not finite, expected finite numbers")]
     NotFinite {
         /// The argument.
         what: &'static str,
-        /// The record.
-        record: usize,
-        /// The place in the record.
-        index: usize,
-        /// The value.
-        value: f64,
     },
     /// A label that is no class.
-    #[error("{what}: label {found} of record {record} is no class, expected one below {classes}")]
+    #[error("{what}: a label is no class, expected labels below {classes}")]
     Label {
         /// The argument.
         what: &'static str,
-        /// The record.
-        record: usize,
-        /// The label found.
-        found: usize,
         /// The number of classes.
         classes: usize,
     },
@@ -153,13 +144,8 @@ pub(crate) fn check_records(
             found: values.len(),
         });
     }
-    if let Some(place) = values.iter().position(|x| !x.is_finite()) {
-        return Err(EvaluateError::NotFinite {
-            what,
-            record: place / features,
-            index: place % features,
-            value: f64::from(values[place]),
-        });
+    if !values.iter().all(|x| x.is_finite()) {
+        return Err(EvaluateError::NotFinite { what });
     }
     Ok(values.len() / features)
 }
@@ -178,13 +164,8 @@ pub(crate) fn check_labels(
             found: labels.len(),
         });
     }
-    if let Some(record) = labels.iter().position(|&l| usize::from(l) >= classes) {
-        return Err(EvaluateError::Label {
-            what,
-            record,
-            found: usize::from(labels[record]),
-            classes,
-        });
+    if labels.iter().any(|&label| usize::from(label) >= classes) {
+        return Err(EvaluateError::Label { what, classes });
     }
     Ok(())
 }

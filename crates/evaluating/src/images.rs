@@ -27,12 +27,20 @@ pub struct RealImages<'a> {
 }
 
 /// What a generator made.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct GeneratedImages<'a> {
     /// `[n, pixels]`, row by row, in `[0, 1]`.
     pub pixels: &'a [f32],
     /// A class for each, `[n]`; without them the downstream accuracies are absent.
     pub labels: Option<&'a [u8]>,
+}
+
+impl std::fmt::Debug for GeneratedImages<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("GeneratedImages");
+        shown.field("labelled", &self.labels.is_some());
+        shown.finish_non_exhaustive()
+    }
 }
 
 /// What is scored, and how thoroughly.

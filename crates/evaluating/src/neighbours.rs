@@ -22,7 +22,7 @@ const QUERIES: usize = 128;
 const REFERENCES: usize = 1024;
 
 /// Images that can be read block by block, as `f32` in `[0, 1]`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) enum Images<'a> {
     /// Bytes that are divided by 255.
     Bytes { pixels: &'a [u8], features: usize },

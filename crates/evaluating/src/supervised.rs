@@ -31,7 +31,7 @@ pub(crate) trait LayeredClassifier: Module {
 }
 
 /// What is learned from: `inputs`, `[n, features]`, and a label below `classes` for each.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct Examples<'a> {
     pub(crate) inputs: &'a [f32],
     pub(crate) labels: &'a [u8],

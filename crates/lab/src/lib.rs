@@ -7,6 +7,7 @@
 
 pub mod backend;
 pub mod checkpoint;
+pub mod private;
 pub mod progress;
 pub mod ranks;
 pub mod resume;

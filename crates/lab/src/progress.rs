@@ -25,6 +25,14 @@ impl Progress {
         Self { bar }
     }
 
+    /// A sign of life while records are read, without a number: how many there are may be private.
+    pub fn reading() -> Self {
+        let bar = ProgressBar::new_spinner();
+        let style = ProgressStyle::with_template("{spinner} reading  {elapsed}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        Self { bar }
+    }
+
     /// One more step is done.
     pub fn step(&self) {
         self.bar.inc(1);

@@ -73,13 +73,17 @@ pub fn done(folder: &RunFolder) -> Result<bool, Failure> {
     Ok(done)
 }
 
-/// The folder of a new run: its ledger, the command that started it, and last its settings, because a
-/// folder with settings can be resumed.
+/// The folder of a new run: its ledger, the command that started it, what it is asked for beside its settings, and these last,
+/// because a folder with settings can be resumed.
 ///
 /// # Errors
 ///
 /// [`Failure::BadInput`] for a path that exists; [`Failure::Failed`] where it cannot be written.
-pub fn create(path: &Path, settings: &impl Serialize) -> Result<(RunFolder, Ledger), Failure> {
+pub fn create(
+    path: &Path,
+    settings: &impl Serialize,
+    asked: &[String],
+) -> Result<(RunFolder, Ledger), Failure> {
     let folder = RunFolder::create(path)?;
     let path = folder.file(LEDGER);
     // Empty where it is there: the folder holds no run.
@@ -90,6 +94,7 @@ pub fn create(path: &Path, settings: &impl Serialize) -> Result<(RunFolder, Ledg
     };
     let ledger = ledger.map_err(Failure::failed)?;
     folder.note_command()?;
+    folder.note_asked(asked)?;
     let text = toml::to_string_pretty(settings).map_err(Failure::failed)?;
     folder.write("config.toml", text.as_bytes())?;
     Ok((folder, ledger))
@@ -195,7 +200,8 @@ mod tests {
     #[test]
     fn a_ledger_that_lost_a_release_is_refused_and_left_alone() {
         let place = tempfile::tempdir().unwrap();
-        let (folder, mut new) = create(&place.path().join("run"), &serde_json::json!({})).unwrap();
+        let (folder, mut new) =
+            create(&place.path().join("run"), &serde_json::json!({}), &[]).unwrap();
         for _ in 0..3 {
             new.append(&release()).unwrap();
         }
@@ -226,7 +232,7 @@ mod tests {
     fn a_run_that_is_done_keeps_no_key() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("run");
-        let (folder, _) = create(&path, &serde_json::json!({})).unwrap();
+        let (folder, _) = create(&path, &serde_json::json!({}), &[]).unwrap();
         folder.write("run.json", b"{}").unwrap();
         drop(folder);
         let key = path.join("checkpoints/step-000000004/noise.json");
@@ -251,7 +257,8 @@ mod tests {
     #[test]
     fn every_file_that_tells_of_releases_is_asked() {
         let place = tempfile::tempdir().unwrap();
-        let (folder, mut new) = create(&place.path().join("run"), &serde_json::json!({})).unwrap();
+        let (folder, mut new) =
+            create(&place.path().join("run"), &serde_json::json!({}), &[]).unwrap();
         for _ in 0..3 {
             new.append(&release()).unwrap();
         }
@@ -294,7 +301,7 @@ mod tests {
     #[test]
     fn a_private_run_needs_a_ledger_whatever_it_has_made() {
         let place = tempfile::tempdir().unwrap();
-        let (folder, _) = create(&place.path().join("run"), &serde_json::json!({})).unwrap();
+        let (folder, _) = create(&place.path().join("run"), &serde_json::json!({}), &[]).unwrap();
         fs::remove_file(folder.file(LEDGER)).unwrap();
         let refusal = ledger(&folder, true, []).err().unwrap().to_string();
         assert!(refusal.contains("the ledger is missing"), "{refusal}");

@@ -19,7 +19,7 @@ use crate::query::{QueryError, check_noisy, length};
 /// The projections of private rows on public slices, before noise: `[k, n]`, one row a slice.
 ///
 /// - `rows`: `[n, d]`, put into `region` first, never assumed to be there; a row that is not finite
-///   counts as the origin, without a word.
+///   counts as the origin, without a word. The release has them in a secret order.
 ///
 /// # Formal guarantee
 /// For any two sets of `n` rows of any values that differ in one row, the results are at most
@@ -36,7 +36,8 @@ pub fn project(
 ) -> Result<SensitiveVector, QueryError> {
     let values = region.project(rows, slices)?;
     let bound = projection_sensitivity_upper(slices, region.radius())?;
-    Ok(SensitiveVector::l2(values, bound))
+    let records = rows.len() / slices.dim();
+    Ok(SensitiveVector::l2(values, bound).by_record(records))
 }
 
 /// The projections of groups of rows, of public sizes, on the same slices; a record lies in one group.

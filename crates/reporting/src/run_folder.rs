@@ -5,12 +5,15 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use files::atomic::{NewFile, UNNAMED, folder};
 use serde::Serialize;
 
 use crate::diagnostic::Failure;
 
 /// The command that started the run.
 const COMMAND: &str = "command.txt";
+/// What the run was asked for beside its settings.
+const ASKED: &str = "asked.json";
 /// How often, and how many times, a lock that is taken is tried again.
 const RETRY: Duration = Duration::from_millis(100);
 const RETRIES: u32 = 30;
@@ -143,7 +146,7 @@ impl RunFolder {
         self.path.join(name)
     }
 
-    /// Writes a file whole or not at all: temporary file, flush to the device, rename.
+    /// Writes a file whole or not at all ([`files::atomic`]).
     ///
     /// # Errors
     ///
@@ -170,6 +173,35 @@ impl RunFolder {
             |_| crate::command::this_command(),
             |text| text.trim_end().to_string(),
         )
+    }
+
+    /// Notes what the run is asked for beside its settings, word by word.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunFolder::write`].
+    pub fn note_asked(&self, words: &[String]) -> Result<(), Failure> {
+        self.write_json(ASKED, &words).map(|_| ())
+    }
+
+    /// What the run in a folder was asked for beside its settings; none where an earlier version started it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] for a file that cannot be read.
+    pub fn asked(run: &Path) -> Result<Option<Vec<String>>, Failure> {
+        let path = run.join(ASKED);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let refuse = |e: &dyn std::fmt::Display| {
+            Failure::input(
+                format!("{}: {e}", path.display()),
+                "remove it, and give the flags again that the run was started with",
+            )
+        };
+        let bytes = fs::read(&path).map_err(|e| refuse(&e))?;
+        serde_json::from_slice(&bytes).map_err(|e| refuse(&e))
     }
 
     /// Reads a TOML file of the run.
@@ -258,22 +290,13 @@ pub fn write_file(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
 /// As [`write_file`].
 pub fn write_file_with(
     target: &Path,
-    write: impl FnOnce(&mut BufWriter<&fs::File>) -> std::io::Result<()>,
+    write: impl FnOnce(&mut BufWriter<NewFile>) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
-    let folder = match target.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
     let attempt = move || -> std::io::Result<()> {
-        fs::create_dir_all(folder)?;
-        let file = readable().tempfile_in(folder)?;
-        let mut buffered = BufWriter::new(file.as_file());
+        fs::create_dir_all(folder(target))?;
+        let mut buffered = BufWriter::new(NewFile::of(target)?);
         write(&mut buffered)?;
-        buffered.flush()?;
-        drop(buffered);
-        file.as_file().sync_all()?;
-        file.persist(target)?;
-        Ok(())
+        buffered.into_inner()?.finish()
     };
     attempt().map_err(|e| Failure::Failed {
         message: format!("{} could not be written: {e}", target.display()),
@@ -288,24 +311,13 @@ fn holds_nothing(path: &Path) -> bool {
             entry.is_ok_and(|entry| {
                 let name = entry.file_name();
                 let empty = entry.metadata().is_ok_and(|m| m.len() == 0);
-                name.to_string_lossy().starts_with(".tmp")
+                name.to_string_lossy().starts_with(UNNAMED)
                     || name == COMMAND
+                    || name == ASKED
                     || (empty && (name == ".lock" || name == "ledger.jsonl"))
             })
         })
     })
-}
-
-/// Temporary files are for their owner alone unless told otherwise; a run's files are as readable as
-/// any other file that the user writes.
-fn readable() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder
 }
 
 #[cfg(test)]

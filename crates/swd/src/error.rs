@@ -127,6 +127,16 @@ pub enum SwdError {
         /// The value.
         value: f64,
     },
+    /// A radius whose square is lost in 32 bits.
+    #[error("radius must be from {least:e} to {most:e}, found {value:e}: rescale the rows")]
+    Radius {
+        /// The radius.
+        value: f64,
+        /// The least.
+        least: f64,
+        /// The largest.
+        most: f64,
+    },
     /// A probability outside the range that a formula covers.
     #[error("{what} must lie strictly between 0 and {most}, found {value}")]
     NotAProbability {

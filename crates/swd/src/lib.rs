@@ -61,6 +61,6 @@ pub use flow::{FlowTarget, Particles};
 pub use gaussian::StandardGaussian;
 pub use great_circles::GreatCircles;
 pub use loss::{SlicedWasserstein, SlicedWassersteinConfig};
-pub use region::Region;
+pub use region::{RADII, Region};
 pub use slices::Slices;
 pub use sphere::UniformSphere;

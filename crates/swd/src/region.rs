@@ -3,6 +3,11 @@
 use crate::check::check_shape;
 use crate::{Slices, SwdError};
 use rayon::prelude::*;
+use std::ops::RangeInclusive;
+
+/// The radii of a [`Region`]: rows and their squares are then far from the least and the largest numbers of `f32`, where
+/// rounding is no longer relative.
+pub const RADII: RangeInclusive<f64> = 1e-9..=1e18;
 
 /// Where rows are allowed to be: a ball around the origin, or its surface.
 ///
@@ -28,7 +33,7 @@ impl Region {
     /// The ball of this radius: longer rows are scaled down to it.
     ///
     /// # Errors
-    /// A radius that is not positive and finite.
+    /// A radius outside of [`RADII`].
     pub fn ball(radius: f64) -> Result<Self, SwdError> {
         Self::new(radius, false)
     }
@@ -36,15 +41,19 @@ impl Region {
     /// The sphere of this radius: rows are scaled to it, and the origin stays where it is.
     ///
     /// # Errors
-    /// A radius that is not positive and finite.
+    /// A radius outside of [`RADII`].
     pub fn sphere(radius: f64) -> Result<Self, SwdError> {
         Self::new(radius, true)
     }
 
     fn new(radius: f64, surface: bool) -> Result<Self, SwdError> {
-        if !(radius > 0.0 && radius.is_finite()) {
-            let (what, value) = ("radius", radius);
-            return Err(SwdError::NotPositive { what, value });
+        if !RADII.contains(&radius) {
+            let (least, most) = (*RADII.start(), *RADII.end());
+            return Err(SwdError::Radius {
+                value: radius,
+                least,
+                most,
+            });
         }
         Ok(Self { radius, surface })
     }

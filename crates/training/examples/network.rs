@@ -50,7 +50,7 @@ fn tensors(data: &LabelledImages, device: &Device) -> (Tensor<4>, Tensor<1, Int>
     (images, Tensor::from_data(labels, device))
 }
 
-/// Whole or not at all.
+/// A kill leaves the file that was there, or this one.
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let part = path.with_extension("part");
     std::fs::write(&part, bytes)?;

@@ -1,11 +1,13 @@
 //! Clipping norms that follow a quantile of the norms of gradients.
 
+use dp_core::per_sample::NORMS;
+
 /// How far a count moves in a step's release, against the gradient: noise on the gradient is `sqrt(1 + 0.01)` times what it
 /// is without a count.
 pub(crate) const COUNT_MOVES: f64 = 0.1;
 
 /// Norms that one is kept between, so that bounds stay finite.
-const KEPT: [f64; 2] = [1e-9, 1e9];
+const KEPT: [f64; 2] = [*NORMS.start(), 1e9];
 
 /// See [`crate::Loss::adaptive_clipping`].
 #[derive(Debug, Clone, Copy, PartialEq)]

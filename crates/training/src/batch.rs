@@ -9,12 +9,21 @@ use crate::TrainingError;
 use crate::error::same;
 
 /// What losses compare the outputs of `n` records with.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Targets {
     /// Class numbers, `[n]`.
     Classes(Tensor<1, Int>),
     /// Values, `[n, t]`: numbers, probabilities, or the inputs themselves for an autoencoder.
     Values(Tensor<2>),
+}
+
+impl std::fmt::Debug for Targets {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Classes(_) => "Classes(..)",
+            Self::Values(_) => "Values(..)",
+        })
+    }
 }
 
 impl Targets {
@@ -88,12 +97,21 @@ impl<T: Clone + Into<Self>> From<&T> for Targets {
 }
 
 /// [`Targets`] in host memory.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub enum HostTargets<'a> {
     /// Class numbers, `[n]`.
     Classes(&'a [usize]),
     /// Values, `[n, t]` in rows.
     Values(&'a [f32]),
+}
+
+impl std::fmt::Debug for HostTargets<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Classes(_) => "Classes(..)",
+            Self::Values(_) => "Values(..)",
+        })
+    }
 }
 
 impl HostTargets<'_> {
@@ -116,7 +134,7 @@ impl HostTargets<'_> {
 }
 
 /// Records with their targets, group after group; `inputs` are `[n, ...]`, one record a row.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Batch<const D: usize> {
     inputs: Tensor<D>,
     targets: Targets,
@@ -124,8 +142,16 @@ pub struct Batch<const D: usize> {
     fixed: Option<Fixed>,
 }
 
+impl<const D: usize> std::fmt::Debug for Batch<D> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Batch");
+        shown.field("groups", &self.groups.len());
+        shown.finish_non_exhaustive()
+    }
+}
+
 /// Records that the network does not touch.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Fixed {
     /// `[m, d]`, row by row.
     pub rows: Arc<Vec<f32>>,
@@ -138,16 +164,22 @@ impl<const D: usize> Batch<D> {
     ///
     /// # Errors
     ///
-    /// [`TrainingError::Shape`] unless inputs and targets have a row for each record.
+    /// [`TrainingError::OtherRecords`] unless inputs and targets have a row for each record.
     pub fn new(
         inputs: Tensor<D>,
         targets: impl Into<Targets>,
         sizes: &[usize],
     ) -> Result<Self, TrainingError> {
         let targets = targets.into();
-        let n = sizes.iter().sum();
-        same("records of a batch", n, inputs.dims()[0])?;
-        same("targets of a batch", n, targets.records())?;
+        let n: usize = sizes.iter().sum();
+        for (what, found) in [
+            ("records of a batch", inputs.dims()[0]),
+            ("targets of a batch", targets.records()),
+        ] {
+            if found != n {
+                return Err(TrainingError::OtherRecords { what });
+            }
+        }
         let mut end = 0;
         let groups = sizes.iter().map(|&size| {
             end += size;

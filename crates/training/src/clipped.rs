@@ -7,12 +7,19 @@ use crate::TrainingError;
 
 /// The clipped gradient of a batch with its sensitivity. Nothing of it leaves before it is tied to the draw
 /// that the batch is of: [`Clipped::of`].
-#[derive(Debug)]
 pub struct Clipped {
     gradient: ParameterGradient,
     sensitivity: Sensitivity,
     sizes: Vec<usize>,
     count_scale: f64,
+}
+
+impl std::fmt::Debug for Clipped {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Clipped");
+        shown.field("sensitivity", &self.sensitivity);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Clipped {

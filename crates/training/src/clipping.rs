@@ -1,18 +1,17 @@
 //! How one record's part of a penalty is bounded.
 
-use dp_core::per_sample::JacobianClip;
+use dp_core::per_sample::{JacobianClip, check_norm};
 
 use crate::TrainingError;
-use crate::error::positive;
 
 /// The bounds of a penalty on activations (Rodriguez-Vitores, Lalanne and Loubes 2025, section 5.1).
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Clipping {
-    /// `M`: activations are projected onto the ball of this radius before they are transported. Infinite for none, which has a
+    /// `M`, one of [`dp_core::per_sample::NORMS`]: activations are projected onto the ball of this radius before they are transported. Infinite for none, which has a
     /// sensitivity towards a public distribution by a cost that levels off ([`swd::sensitivity::prior_cost_bound`]), and is
     /// refused elsewhere.
     pub activation: f64,
-    /// `L`: the spectral norm of each record's Jacobian of the activations.
+    /// `L`, one of them too: the spectral norm of each record's Jacobian of the activations.
     pub jacobian: f64,
     /// How the Jacobian is bounded.
     pub mode: JacobianClip,
@@ -40,8 +39,8 @@ impl Clipping {
 
     pub(crate) fn check(&self) -> Result<(), TrainingError> {
         if self.activation != f64::INFINITY {
-            positive("the bound M of activations", self.activation)?;
+            check_norm("the bound M of activations", self.activation)?;
         }
-        positive("the bound L of Jacobians", self.jacobian)
+        Ok(check_norm("the bound L of Jacobians", self.jacobian)?)
     }
 }

@@ -1,6 +1,7 @@
 //! What can go wrong in private training.
 
-/// Errors of this crate. Each names the value and the bound that it broke; nothing was released then.
+/// Errors of this crate. Each names the value and the bound that it broke, unless it is private: `main` prints an error that
+/// it returns by `Debug`, which hides nothing. Nothing was released then.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainingError {
     /// A constant lies outside its range.
@@ -23,18 +24,16 @@ pub enum TrainingError {
         /// The size found.
         found: usize,
     },
-    /// Data of another number of records than the sampler's, which is private.
-    #[error("{what}: not as many as the sampler was made for")]
+    /// Data of another number of records than the sampler's, or a batch of another than was sampled: these may be private.
+    #[error("{what}: not as many as the records of the sampler or of its draw")]
     OtherRecords {
         /// Where.
         what: &'static str,
     },
     /// A label that is none of the classes.
-    // Which record has it is private; that the data are not what they should be is for their owner.
-    #[error("a label is {label}: with {classes} outputs it must be from 0 to {}", classes.saturating_sub(1))]
+    // Which it is, and which record has it, is private; that the data are not what they should be is for their owner.
+    #[error("a label is no class: with {classes} outputs it must be from 0 to {}", classes.saturating_sub(1))]
     Label {
-        /// The label found.
-        label: i64,
         /// The number of classes.
         classes: usize,
     },
@@ -53,16 +52,13 @@ pub enum TrainingError {
         what: String,
     },
     /// Layers that compute something else than the network does.
+    // By how much is seen on a private record.
     #[error(
-        "the network's layers and its forward pass differ: {layers} against {forward} in {what}: mend          Network::layers, or leave it out"
+        "the network's layers and its forward pass differ in {what}: mend Network::layers, or leave it out"
     )]
     LayersDiffer {
         /// Of what.
         what: &'static str,
-        /// What the layers give.
-        layers: f64,
-        /// What the forward pass gives.
-        forward: f64,
     },
     /// A release asked for in a training without privacy.
     #[error("this training has no plan: nothing of it is released")]

@@ -14,6 +14,9 @@ use crate::{
     Batch, Clipped, GroupSizes, Loss, Network, Objective, StepLosses, StepObjective, TrainingError,
 };
 
+/// Bytes that rows which are formed record by record may take, where no cap is asked for.
+const FORMED: usize = 1 << 30;
+
 /// The gradients of an objective, batch after batch, by the engine that suits the network.
 ///
 /// [`crate::Training`] is made of it; by itself it serves a loop that keeps a releaser and a ledger of
@@ -295,19 +298,24 @@ impl Gradients {
         batch: &Batch<D>,
     ) -> Result<(), TrainingError> {
         let mut engine = self.engine_for(network, &device_of(network, batch))?;
-        let tensors = matches!(engine, Engine::Tensor { .. }) && batch.records() > 0;
-        if let (Some(layers), Some(bytes), true) = (network.layers()?, self.memory, tensors) {
+        if let (Some(layers), Engine::Tensor { chunk }, 1..) =
+            (network.layers()?, engine, batch.records())
+            && (self.memory.is_some() || layers.formed())
+        {
             let each = layers.bytes(&self.objective, batch.flat().inputs().clone());
-            if each > bytes {
-                return Err(TrainingError::OutOfRange {
-                    name: "the cap on memory, in bytes",
-                    value: bytes as f64,
-                    bound: format!("at least the {each} of one record"),
-                });
-            }
-            engine = Engine::Tensor {
-                chunk: bytes / each.max(1),
+            let chunk = match self.memory {
+                Some(bytes) if each > bytes => {
+                    return Err(TrainingError::OutOfRange {
+                        name: "the cap on memory, in bytes",
+                        value: bytes as f64,
+                        bound: format!("at least the {each} of one record"),
+                    });
+                }
+                Some(bytes) => bytes / each.max(1),
+                // Rows that are formed are kept until their weights are known.
+                None => chunk.min((FORMED / each.max(1)).max(1)),
             };
+            engine = Engine::Tensor { chunk };
         }
         self.used = Some(engine);
         Ok(())

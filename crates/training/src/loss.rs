@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
+use dp_core::per_sample::check_norm;
 
 use crate::TrainingError;
 use crate::adaptive::Adaptive;
@@ -115,7 +116,7 @@ impl Loss {
     }
 
     /// The norm `C` to which each record's gradient of this loss, before its weight, is clipped; 1 unless
-    /// given.
+    /// given, and one of [`dp_core::per_sample::NORMS`].
     #[must_use]
     pub fn max_grad_norm(mut self, norm: f64) -> Self {
         self.max_grad_norm = norm;
@@ -165,7 +166,7 @@ impl Loss {
 
     pub(crate) fn check(&self) -> Result<(), TrainingError> {
         weight("the weight of a loss", self.weight)?;
-        positive("the clipping norm C of a loss", self.max_grad_norm)?;
+        check_norm("the clipping norm C of a loss", self.max_grad_norm)?;
         let Some(adaptive) = self.adaptive else {
             return Ok(());
         };
@@ -209,15 +210,10 @@ impl Loss {
         };
         let below = |count: usize, classes: &Tensor<1, Int>| {
             let labels = classes.clone().into_data();
-            match labels
-                .iter::<i64>()
-                .find(|label| !(0..count as i64).contains(label))
-            {
-                None => Ok(()),
-                Some(label) => Err(TrainingError::Label {
-                    label,
-                    classes: count,
-                }),
+            let known = 0..count as i64;
+            match labels.iter::<i64>().all(|label| known.contains(&label)) {
+                true => Ok(()),
+                false => Err(TrainingError::Label { classes: count }),
             }
         };
         match (&self.kind, targets) {

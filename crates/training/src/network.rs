@@ -4,17 +4,25 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
-use dp_core::per_sample::{ParameterSlot, Stack};
+use dp_core::per_sample::{Activations, Needs, ParameterSlot, Stack};
 
 use crate::Objective;
 
 /// What a network computes of records, `[n, ...]`.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Forward {
     /// What the losses look at, `[n, outputs]`.
     pub output: Tensor<2>,
     /// What penalties look at, `[n, d]` each; a penalty names its own by number.
     pub activations: Vec<Tensor<2>>,
+}
+
+impl std::fmt::Debug for Forward {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Forward");
+        shown.field("activations", &self.activations.len());
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Forward {
@@ -147,24 +155,35 @@ impl<'a> Layers<'a> {
         let row = rows.narrow(0, 0, 1).without_autodiff();
         let encoded = self.encoder.forward(row.clone().narrow(1, 0, own));
         let d = encoded.output().dims()[1];
+        let losses = objective.losses().len();
+        let penalised = if objective.penalties().is_empty() {
+            0
+        } else {
+            d
+        };
+        let rows = losses.max(penalised);
         let mut scalars = encoded.scalars();
+        let mut beside = kept_beside(&self.encoder, &encoded, rows);
         if let Some(head) = &self.head {
             let mut head_input = encoded.output();
             if self.conditioning > 0 {
                 head_input =
                     Tensor::cat(vec![head_input, row.narrow(1, own, self.conditioning)], 1);
             }
-            scalars += head.forward(head_input).scalars();
+            let seen = head.forward(head_input);
+            scalars += seen.scalars();
+            beside += kept_beside(head, &seen, losses);
         }
-        let penalised = if objective.penalties().is_empty() {
-            0
-        } else {
-            d
-        };
-        let rows = objective.losses().len().max(penalised);
         // Each activation once; of each of its cotangents one that is kept, one that is made of it, and
         // what the layer between them needs.
-        size_of::<f32>() * scalars * (1 + 3 * rows)
+        size_of::<f32>() * (scalars * (1 + 3 * rows) + beside)
+    }
+
+    /// Whether gradients of some layers are formed record by record.
+    pub(crate) fn formed(&self) -> bool {
+        let head = self.head.iter();
+        let mut stacks = std::iter::once(&self.encoder).chain(head);
+        stacks.any(|stack| !stack.formed_by_record().is_empty())
     }
 
     /// What the layers compute of rows `[n, features]`.
@@ -181,4 +200,15 @@ impl<'a> Layers<'a> {
         }
         Forward::with_activation(head.output(head_input), activation)
     }
+}
+
+/// Numbers that a pull-back of `g` rows keeps of the one record in `seen`, beside cotangents of its own layers.
+fn kept_beside(stack: &Stack, seen: &Activations, g: usize) -> usize {
+    let output = seen.output();
+    let delta = Tensor::ones([1, g, output.dims()[1]], &output.device());
+    let needs = Needs {
+        gram: true,
+        input: false,
+    };
+    stack.pull_back(seen, delta, needs).beside_cotangents()
 }

@@ -7,6 +7,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, ReleasedGradient, Releaser};
+use dp_core::per_sample::check_norm;
 use dp_core::plan::CheckedPlan;
 use dp_core::sampling::{BatchSampler, Draw};
 use rand::SeedableRng;
@@ -15,7 +16,7 @@ use rand_chacha::ChaCha20Rng;
 use crate::checkpoint::{Checkpoint, RngState};
 use crate::ema::Ema;
 use crate::engine::{Engine, read};
-use crate::error::{positive, same};
+use crate::error::same;
 use crate::ranks::{Shared, Team, records_of};
 use crate::weights::{from_host, to_host};
 use crate::{
@@ -427,7 +428,7 @@ impl<M: Module> Training<M> {
         let expected = self.max_grad_norms().len();
         same("clipping norms that move", expected, norms.len())?;
         let name = "a clipping norm of a checkpoint";
-        norms.iter().try_for_each(|&norm| positive(name, norm))?;
+        norms.iter().try_for_each(|&norm| check_norm(name, norm))?;
         match (&mut self.batches, &checkpoint.batches) {
             (Batches::Private(releaser), None) => releaser.at_step(checkpoint.step)?,
             (Batches::Public { rng, made, .. }, Some(state)) => {

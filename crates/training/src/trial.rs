@@ -9,6 +9,7 @@ use burn::tensor::Tensor;
 use dp_core::per_sample::{ParameterSlot, parameters_of};
 
 use crate::engine::read;
+use crate::error::same;
 use crate::{Batch, Forward, Network, TrainingError};
 
 /// Records that are tried.
@@ -59,29 +60,20 @@ pub(crate) fn try_layers<const D: usize>(
 }
 
 fn compare(what: &'static str, layers: Tensor<2>, forward: Tensor<2>) -> Result<(), TrainingError> {
-    let differ = |layers, forward| TrainingError::LayersDiffer {
-        what,
-        layers,
-        forward,
-    };
-    let (width, expected) = (layers.dims()[1], forward.dims()[1]);
-    if width != expected {
-        return Err(differ(width as f64, expected as f64));
-    }
-    let (layers, forward) = (read(layers)?, read(forward)?);
-    match first_difference(&layers, &forward) {
-        None => Ok(()),
-        Some((a, b)) => Err(differ(a, b)),
+    same(what, forward.dims()[1], layers.dims()[1])?;
+    match differ(&read(layers)?, &read(forward)?) {
+        false => Ok(()),
+        true => Err(TrainingError::LayersDiffer { what }),
     }
 }
 
-/// The first pair of numbers that differ by more than rounding; numbers that are not finite are passed over.
-fn first_difference(a: &[f32], b: &[f32]) -> Option<(f64, f64)> {
+/// Whether numbers differ by more than rounding; those that are not finite are passed over.
+fn differ(a: &[f32], b: &[f32]) -> bool {
     let sizes = a.iter().chain(b).map(|x| f64::from(x.abs()));
     let largest = sizes.filter(|x| x.is_finite()).fold(0.0, f64::max);
     let pairs = a.iter().zip(b).map(|(&a, &b)| (f64::from(a), f64::from(b)));
     let mut finite = pairs.filter(|(a, b)| a.is_finite() && b.is_finite());
-    finite.find(|(a, b)| (a - b).abs() > TOLERANCE * largest)
+    finite.any(|(a, b)| (a - b).abs() > TOLERANCE * largest)
 }
 
 /// The dimension of each activation: of the first record, or of one of zeros where there is none.

@@ -6,7 +6,7 @@
 use burn::optim::GradientsParams;
 use dp_core::ledger::Ledger;
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{next_step, positive};
+use lab::session::{next_step, norm};
 use private_training::{Loss, Objective};
 
 use super::network::Path;
@@ -37,7 +37,7 @@ impl Method for Dann {
     type Steps = Steps;
 
     fn check(&self, _: &Shared) -> Result<(), Failure> {
-        positive("max-grad-norm", self.max_grad_norm)
+        norm("max-grad-norm", self.max_grad_norm)
     }
 
     fn objective(&self, _: &Steps, _: usize) -> Result<Objective, Failure> {

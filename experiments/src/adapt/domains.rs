@@ -6,15 +6,20 @@ use std::str::FromStr;
 use data::split::{Records, Use, is_test_row};
 use data::{DataError, DatasetKind, LabelledFeatures, LabelledImages};
 use lab::diagnostic::Failure;
+use lab::private;
 use lab::session::{Used, bounded, name_of_path};
 use rayon::prelude::*;
 
 use super::images::Warp;
 use super::settings::{Images, Shared, is_file};
+use crate::judges::Judges;
 use crate::records::load_private;
 
+/// The share of the rows of a source that are its test records: all of them are public.
+const OF_SOURCE: f64 = 0.2;
+
 /// Records of one domain.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Domain {
     /// `[n, width]` in rows.
     pub rows: Vec<f32>,
@@ -85,15 +90,24 @@ impl Domains {
         records: Option<usize>,
         data_dir: Option<&Path>,
     ) -> Result<Self, Failure> {
-        let read = |name: &str, of, tests| match is_file(name) {
-            true => features(settings, name, of, tests),
-            false => images(settings, name, of, data_dir),
-        };
-        let source = read(&settings.source, Use::AllPublic, None)?;
-        let tests = settings.test.as_deref();
-        let target = read(&settings.target, Use::AllPrivate, tests)?;
+        let test = settings.test.as_deref().map(Path::new);
+        let target = Path::new(&settings.target);
+        let of_target = || Judges::of("target", target, test, settings.test_share);
+        let source = match is_file(&settings.source) {
+            true => features(
+                settings,
+                &settings.source,
+                Use::AllPublic,
+                Judges::Share(OF_SOURCE),
+            ),
+            false => images(settings, &settings.source, Use::AllPublic, data_dir),
+        }?;
+        let target = match is_file(&settings.target) {
+            true => features(settings, &settings.target, Use::AllPrivate, of_target()?),
+            false => images(settings, &settings.target, Use::AllPrivate, data_dir),
+        }?;
         let used = [source.used, target.used].concat();
-        let test = tests.map(|name| format!("--test {name}"));
+        let test = settings.test.as_ref().map(|name| format!("--test {name}"));
         let source_flag = Some(format!("--source {}", settings.source));
         let target_flag = Some(format!("--target {}", settings.target));
         let flags: Vec<String> = [source_flag, test, target_flag]
@@ -129,8 +143,10 @@ impl Domains {
 }
 
 fn refused(error: DataError) -> Failure {
-    let hint = "see --source, --target, --features, --classes and --data-dir";
-    Failure::input(error.to_string(), hint)
+    private::refused(
+        &error,
+        "see --source, --target, --features, --classes and --data-dir",
+    )
 }
 
 fn images(
@@ -167,31 +183,33 @@ fn images(
     })
 }
 
-/// Records of a file, and its test records: those of another file, or one in five rows, by its number alone.
-fn features(settings: &Shared, name: &str, of: Use, tests: Option<&str>) -> Result<Read, Failure> {
-    let file = |name: &str| {
-        let (path, width) = (Path::new(name), settings.features);
-        LabelledFeatures::read(path, width, settings.classes).map_err(refused)
+/// Records of a file, and its test records.
+fn features(settings: &Shared, name: &str, of: Use, tests: Judges<'_>) -> Result<Read, Failure> {
+    let file = |path: &Path| {
+        let (width, classes) = (settings.features, settings.classes);
+        LabelledFeatures::read(path, width, classes).map_err(refused)
     };
-    let used = |name: &str, records: &LabelledFeatures, of| {
+    let used = |path: &Path, records: &LabelledFeatures, of| {
         let sha256 = records.sha256().map_err(refused)?;
-        let known = name_of_path("features", Path::new(name));
-        Ok::<_, Failure>(Used::new(name, known, &sha256, of))
+        let (what, known) = (path.display(), name_of_path("features", path));
+        Ok::<_, Failure>(Used::new(what.to_string(), known, &sha256, of))
     };
-    let all = file(name)?;
+    let path = Path::new(name);
+    let all = file(path)?;
     let (train, test, used) = match tests {
-        Some(path) => {
-            let others = file(path)?;
-            let both = vec![used(path, &others, Use::AllPublic)?, used(name, &all, of)?];
+        Judges::File(other) => {
+            let others = file(other)?;
+            let both = vec![used(other, &others, Use::AllPublic)?, used(path, &all, of)?];
             (domain(&all, |_| true), domain(&others, |_| true), both)
         }
-        None => {
+        Judges::Share(share) => {
             let of = match of {
-                Use::AllPrivate => Use::TestRows,
+                Use::AllPrivate => Use::TestShare(share),
                 other => other,
             };
-            let (train, test) = (|row| !is_test_row(row), is_test_row);
-            let used = vec![used(name, &all, of)?];
+            let test = |row| is_test_row(row, share);
+            let train = |row| !test(row);
+            let used = vec![used(path, &all, of)?];
             (domain(&all, train), domain(&all, test), used)
         }
     };
@@ -200,7 +218,7 @@ fn features(settings: &Shared, name: &str, of: Use, tests: Option<&str>) -> Resu
             let rows = all.len();
             return Err(Failure::input(
                 format!("{name}: {rows} rows have no {what}, at least 1 is needed"),
-                "give more rows",
+                "give more rows, or others as test records",
             ));
         }
     }

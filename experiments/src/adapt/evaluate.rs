@@ -35,7 +35,7 @@ pub(crate) fn outputs(
 }
 
 /// How often a record of class `row` is taken for one of class `column`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Confusion {
     /// `[classes][classes]`.
     pub counts: Vec<Vec<u64>>,

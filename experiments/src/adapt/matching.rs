@@ -10,7 +10,7 @@ use burn::optim::GradientsParams;
 use dp_core::ledger::Ledger;
 use dp_core::sampling::{BatchSampler, GroupSampler};
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{batch_without_targets, bounded, next_step, positive};
+use lab::session::{batch_without_targets, bounded, next_step, norm};
 use private_training::{Clipping, Objective, Penalty};
 
 use super::public::add;
@@ -38,8 +38,8 @@ impl Method for Sliced {
 
     fn check(&self, _: &Shared) -> Result<(), Failure> {
         at_least_1("slices", self.slices)?;
-        positive("clip-activation", self.clip_activation)?;
-        positive("clip-jacobian", self.clip_jacobian)
+        norm("clip-activation", self.clip_activation)?;
+        norm("clip-jacobian", self.clip_jacobian)
     }
 
     fn objective(&self, steps: &Steps, compared: usize) -> Result<Objective, Failure> {

@@ -14,6 +14,7 @@ use private_training::{Loss, Objective};
 use serde::{Deserialize, Serialize};
 
 use super::train::Adapt;
+use crate::judges::Judges;
 use crate::objective::Preset;
 
 /// How images come in.
@@ -58,8 +59,12 @@ lab::settings! {
     optional {
         /// Dimension of the latent space, where features are compared (default: all of the extractor's features).
         latent: usize,
-        /// Test records of a target that is a file (default: one in five of its rows).
+        /// Public test records of a target that is a file: another file of the same form.
+        #[flag(conflicts_with = "test_share")]
         test: String,
+        /// Instead: the share of the rows of such a target, chosen by their numbers, that become public test records.
+        #[flag(value_name = "SHARE")]
+        test_share: f64,
         /// Source records: the first ones (default: all of them).
         public_records: usize,
     }
@@ -74,7 +79,7 @@ lab::settings! {
     /// What a method has that reads private records.
     struct Private, PrivateFlags;
     common {
-        epsilon: Option<f64>, delta: f64, records: Option<usize>, insecure_noise_seed: Option<u64>,
+        epsilon: Option<f64>, delta: Option<f64>, records: Option<usize>, insecure_noise_seed: Option<u64>,
     }
 }
 
@@ -194,7 +199,7 @@ impl<M: Method> Settings<M> {
         let (shared, private, steps) = (&self.shared, self.private(), self.stepwise());
         Basics {
             epsilon: private.and_then(|p| p.epsilon),
-            delta: private.map(|p| p.delta),
+            delta: private.and_then(|p| p.delta),
             steps: steps.map_or(0, |s| s.steps),
             learning_rate: shared.learning_rate,
             ema: steps.and_then(|s| s.ema),
@@ -253,10 +258,15 @@ impl<M: Method> session::Settings for Settings<M> {
                 "give two files, or two data sets",
             ));
         }
-        let test = shared.test.as_deref();
-        let holds = test.is_none() || is_file(target);
-        let bound = "left out for a data set";
-        bounded("test", test.unwrap_or(""), holds, bound)?;
+        let bound = "left out for a data set, which has test records of its own";
+        let (test, share) = (shared.test.as_deref(), shared.test_share);
+        if is_file(target) {
+            Judges::of("target", Path::new(target), test.map(Path::new), share)?;
+        }
+        let holds = is_file(target);
+        bounded("test", test.unwrap_or(""), holds || test.is_none(), bound)?;
+        let value = share.unwrap_or(0.0);
+        bounded("test-share", value, holds || share.is_none(), bound)?;
         if self.private().is_some() {
             let steps = self.basics().steps.max(1);
             Basics {

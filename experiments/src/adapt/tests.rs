@@ -58,7 +58,7 @@ fn adapt<M: Method>(place: &Path, more: &[&str]) -> Adapt<M> {
         "--steps",
         "2",
     ]);
-    line.extend(["--latent", "4", "--epsilon", "3"]);
+    line.extend(["--latent", "4", "--epsilon", "3", "--test-share", "0.2"]);
     line.extend(more);
     loaded(place, &line)
 }

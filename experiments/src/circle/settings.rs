@@ -1,13 +1,13 @@
 //! A run's settings: the method's preset, then flags, then checks; and what they promise each side.
 
 use dp_core::accounting::{Event, PldAccountant, noise_multiplier_for};
+use dp_core::delta::default_delta;
 use dp_core::per_sample::JacobianClip;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{
-    self, Arguments, Basics, Ends, Part, bounded, budget_name, by_name, positive, refused_plan,
-    within,
+    self, Arguments, Basics, Ends, Part, bounded, budget_name, by_name, norm, refused_plan, within,
 };
 use private_training::penalty::ToSample;
 use private_training::{Clipping, Objective, Penalty};
@@ -170,12 +170,6 @@ impl<M: Method> Settings<M> {
         self.own.get()
     }
 
-    /// Delta: `0.1/n` where none is given.
-    fn delta(&self) -> f64 {
-        let records = self.shared.records.max(1);
-        self.shared.delta.unwrap_or(0.1 / records as f64)
-    }
-
     /// What draws the private points of a step: of both sides by private gradients, of the circle otherwise.
     pub(super) fn sampler(&self) -> Result<BatchSampler, Failure> {
         let (n, batch) = (self.shared.records, self.shared.batch);
@@ -217,8 +211,11 @@ impl<M: Method> Settings<M> {
         let Some(epsilon) = self.shared.epsilon else {
             return Ok(None);
         };
-        let (delta, releases) = (self.delta(), self.planned(self.shared.steps));
-        let mut plan = TrainingPlan::within(epsilon, delta, releases, self.sampler()?);
+        let (sampler, releases) = (self.sampler()?, self.planned(self.shared.steps));
+        // Of private points: of both sides by private gradients.
+        let few = default_delta(sampler.presumed_records());
+        let delta = self.shared.delta.unwrap_or(few);
+        let mut plan = TrainingPlan::within(epsilon, delta, releases, sampler);
         if let Some(Protect::Target) = self.gradients().map(|own| own.protect) {
             let share = self.share()?;
             let event = |z| self.event_of_target(share, z, releases);
@@ -249,7 +246,7 @@ impl<M: Method> session::Settings for Settings<M> {
         lab::basics!(shared).check()?;
         Basics::check_batch(shared.batch, shared.records)?;
         within("final-rate", shared.final_rate, 0.0, 1.0, Ends::BOTH)?;
-        positive("clip-activation", shared.clip_activation)?;
+        norm("clip-activation", shared.clip_activation)?;
         let slices = shared.slices;
         bounded("slices", slices, slices > 1, "at least 2, the dimension")?;
         let objective = self.gradients().map(|own| own.objective(shared, 1.0));

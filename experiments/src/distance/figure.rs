@@ -10,7 +10,7 @@ use rand::Rng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde_json::{Value, json};
-use swd::{Region, Slices};
+use swd::{RADII, Region, Slices};
 
 use crate::random::stream;
 
@@ -22,7 +22,7 @@ const SIGMAS: [f64; 2] = [1.0, 3.0];
 const SIZES: [usize; 3] = [100, 1000, 10_000];
 const DRAWS: usize = 5;
 /// A ball that holds nothing back.
-const EVERYWHERE: f64 = 1e30;
+const EVERYWHERE: f64 = *RADII.end();
 
 /// Normal rows of unit variance around `(c, ..., c)`.
 pub(crate) fn normal_rows(rows: usize, shift: f64, rng: &mut impl Rng) -> Vec<f32> {

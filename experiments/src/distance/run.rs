@@ -2,30 +2,33 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Id;
 use data::Rows;
 use data::split::{Records, Use};
+use dp_core::delta::default_delta;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
 use lab::backend::Chosen;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::interrupt::Interrupt;
+use lab::private;
 use lab::report::RunRecord;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Used, Wording,
-    name_of_path, releaser,
+    flags_of, name_of_path, releaser,
 };
 use private_queries::Query;
 use private_queries::distance::{Directions, LEAST_ROWS, RELEASE, Side, Sides};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use swd::Region;
+use swd::{RADII, Region};
 
 use super::report;
-use super::settings::{Flags, Settings};
+use super::settings::{Flags, Settings, Told};
 
 /// A radius that holds nothing back, where nothing is private.
-const EVERYWHERE: f64 = 1e30;
+const EVERYWHERE: f64 = *RADII.end();
 
 /// The distance between two files.
 pub struct Distance {
@@ -44,7 +47,7 @@ pub struct Distance {
 
 fn read(flag: &str, path: &Path, side: usize) -> Result<Rows, Failure> {
     let advice = "give idx images, .csv, .npy or a folder of images";
-    let rows = Rows::read(path, side).map_err(|e| Failure::input(e.to_string(), advice))?;
+    let rows = Rows::read(path, side).map_err(|e| private::refused_of(flag, &e, advice))?;
     if rows.count() < LEAST_ROWS {
         let (path, count) = (path.display(), rows.count());
         return Err(Failure::input(
@@ -113,6 +116,8 @@ impl Experiment for Distance {
     const KIND: Option<(&'static str, &'static str)> = Some(("action", "measure"));
     const ABOUT: &'static str = "The private smoothed sliced distance between the rows of two files, with its error, \
                                  and a two-sample test on it.";
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = &[flags_of::<Told>];
+    const FLAGS_AFTERWARDS: &'static [fn() -> Vec<Id>] = &[flags_of::<Told>];
     const STORED: &'static [&'static str] = &[RELEASE];
     type Settings = Settings;
 
@@ -132,7 +137,7 @@ impl Experiment for Distance {
         }
         let private = settings.protect.sides();
         let rows: Vec<usize> = private.iter().map(|&side| files[side].count()).collect();
-        let few = 0.1 / rows.iter().sum::<usize>() as f64;
+        let few = default_delta(rows.iter().sum::<usize>() as f64);
         let delta = settings.delta.unwrap_or(few);
         let plan = settings.epsilon;
         let plan = plan.map(|epsilon| Sides::plan(&rows, epsilon, delta));
@@ -231,7 +236,7 @@ impl Experiment for Distance {
         _: &Interrupt,
     ) -> Result<(), Failure> {
         // For a program that reads what this one found.
-        if let (true, Some(run)) = (arguments.own.json, RunRecord::read(folder.path())?.run) {
+        if let (true, Some(run)) = (arguments.own.told.json, RunRecord::read(folder.path())?.run) {
             let line = serde_json::to_string(&run.test).or_failed()?;
             println!("{line}");
         }

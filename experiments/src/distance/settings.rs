@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, budget_name, positive, within};
+use lab::session::{self, Arguments, Ends, bounded, budget_name, norm, positive, within};
 use serde::{Deserialize, Serialize};
 
 /// The values of a run that no flag gives.
@@ -70,10 +70,18 @@ lab::settings! {
         radius: f64,
     }
     switches {
-        /// Print what was found as JSON, on the last line.
-        #[arg(long)]
-        json: bool,
+        /// How it is told.
+        #[command(flatten)]
+        told: Told,
     }
+}
+
+/// How what was found is told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Told {
+    /// Print what was found as JSON, on the last line.
+    #[arg(long)]
+    pub json: bool,
 }
 
 impl session::Settings for Settings {
@@ -100,7 +108,7 @@ impl session::Settings for Settings {
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;
         within("delta", self.delta.unwrap_or(0.5), 0.0, 1.0, Ends::NEITHER)?;
         within("false-alarm", self.false_alarm, 0.0, 1.0, Ends::NEITHER)?;
-        positive("radius", self.radius.unwrap_or(1.0))?;
+        norm("radius", self.radius.unwrap_or(1.0))?;
         bounded("slices", self.slices, self.slices > 0, "at least 1")?;
         bounded("side", self.side, self.side > 0, "at least 1")?;
         let least = (1.0 / self.false_alarm).ceil() as u64 - 1;

@@ -1,9 +1,11 @@
-//! A folder that appears whole or not at all.
+//! A folder that appears whole or not at all however the program ends. If the power fails soon after, its PNG files may be
+//! empty: to flush each of them takes longer than to make it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use files::atomic::{folder, rename};
 use lab::diagnostic::Failure;
 use tempfile::TempDir;
 
@@ -51,7 +53,7 @@ impl Destination {
         builder.prefix(".export-");
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-        let parent = parent(to);
+        let parent = folder(to);
         let part = fs::create_dir_all(parent).and_then(|()| builder.tempdir_in(parent));
         let part = part.map_err(|e| {
             Failure::input(
@@ -73,26 +75,19 @@ impl Destination {
         let failed =
             |e: std::io::Error| Failure::failed(format!("--export {}: {e}", self.to.display()));
         if self.to.exists() {
-            let old = tempfile::tempdir_in(parent(&self.to)).map_err(failed)?;
+            let old = tempfile::tempdir_in(folder(&self.to)).map_err(failed)?;
             let aside = old.path().join("old");
-            fs::rename(&self.to, &aside).map_err(failed)?;
-            if let Err(e) = fs::rename(self.part.path(), &self.to) {
-                let _ = fs::rename(&aside, &self.to);
+            rename(&self.to, &aside).map_err(failed)?;
+            if let Err(e) = rename(self.part.path(), &self.to) {
+                let _ = rename(&aside, &self.to);
                 return Err(failed(e));
             }
         } else {
-            fs::rename(self.part.path(), &self.to).map_err(failed)?;
+            rename(self.part.path(), &self.to).map_err(failed)?;
         }
         // It is no longer there to be removed.
         let _ = self.part.keep();
         Ok(())
-    }
-}
-
-fn parent(to: &Path) -> &Path {
-    match to.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
     }
 }
 

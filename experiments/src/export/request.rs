@@ -74,19 +74,7 @@ impl ExportFlags {
     ) -> Result<(), Failure> {
         let request = &self.request;
         let Some(to) = &self.export else {
-            let given = [
-                ("count", request.count.is_some()),
-                ("format", !request.format.is_empty()),
-                ("sample-seed", request.sample_seed.is_some()),
-                ("force", request.force),
-            ];
-            return match given.into_iter().find(|&(_, given)| given) {
-                Some((flag, _)) => Err(Failure::input(
-                    format!("--{flag}: nothing is exported"),
-                    "name a folder with --export",
-                )),
-                None => Ok(()),
-            };
+            return self.nothing();
         };
         let layout = request.layout(shape, labelled, most)?;
         Destination::check(to, request.force, layout.bytes_upper())
@@ -96,6 +84,24 @@ impl ExportFlags {
     pub fn of(&self, folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Failure> {
         match &self.export {
             Some(to) => super::export(folder, to, &self.request, interrupt),
+            None => self.nothing(),
+        }
+    }
+
+    /// Refuses what is said of an export where there is none.
+    fn nothing(&self) -> Result<(), Failure> {
+        let request = &self.request;
+        let given = [
+            ("count", request.count.is_some()),
+            ("format", !request.format.is_empty()),
+            ("sample-seed", request.sample_seed.is_some()),
+            ("force", request.force),
+        ];
+        match given.into_iter().find(|&(_, given)| given) {
+            Some((flag, _)) => Err(Failure::input(
+                format!("--{flag}: nothing is exported"),
+                "name a folder with --export",
+            )),
             None => Ok(()),
         }
     }

@@ -6,11 +6,13 @@ use data::split::Use;
 use data::{BiasedConfig, DataError, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
 use dp_core::sampling::GroupSampler;
 use lab::diagnostic::{Failure, OrFailed};
+use lab::private;
 use lab::session::{Tables, Used, name_of_path};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::settings::{Notion, Shared, Task};
+use crate::judges::Judges;
 
 /// Every run sees the same simulated records: the data is what runs are compared on.
 const SIMULATION: u64 = 0;
@@ -75,8 +77,8 @@ pub(super) fn adult(
     })
 }
 
-/// A table of one's own, with test records of another file, or one row in five.
-pub(super) fn read(csv: &Path, test: Option<&Path>, schema: &Path) -> Result<Tables, Failure> {
+/// A table of one's own, with test records.
+pub(super) fn read(csv: &Path, test: Judges<'_>, schema: &Path) -> Result<Tables, Failure> {
     let schema = Schema::read(schema).map_err(refused)?;
     let all = schema.read_csv(csv).map_err(refused)?;
     let name = csv.display().to_string();
@@ -88,25 +90,29 @@ pub(super) fn read(csv: &Path, test: Option<&Path>, schema: &Path) -> Result<Tab
         let (what, name) = (path.display().to_string(), name_of_path("table", path));
         Used::new(what, name, sha256, of)
     };
-    let (private, public, used) = if let Some(path) = test {
-        let tests = schema.read_csv(path).map_err(refused)?;
-        if tests.sha256 == all.sha256 {
-            return Err(Failure::input(
-                format!("--test {}: the same records as --input", path.display()),
-                "give a file of other records, or leave --test out",
-            ));
+    let (private, public, used) = match test {
+        Judges::File(path) => {
+            let tests = schema.read_csv(path).map_err(refused)?;
+            if tests.sha256 == all.sha256 {
+                return Err(Failure::input(
+                    format!("--test {}: the same records as --input", path.display()),
+                    "give a file of other records",
+                ));
+            }
+            let train = file(csv, &all.sha256, Use::AllPrivate);
+            let test = file(path, &tests.sha256, Use::AllPublic);
+            (all.table, tests.table, vec![train, test])
         }
-        let train = file(csv, &all.sha256, Use::AllPrivate);
-        let test = file(path, &tests.sha256, Use::AllPublic);
-        (all.table, tests.table, vec![train, test])
-    } else {
-        let (train, test) = all.split_by_row().map_err(|e| {
-            Failure::input(
-                format!("{name}: public and private rows: {e}"),
-                "give more rows, or a file of tests with --test",
-            )
-        })?;
-        (train, test, vec![file(csv, &all.sha256, Use::TestRows)])
+        Judges::Share(share) => {
+            let (train, test) = all.split_by_row(share).map_err(|e| {
+                Failure::input(
+                    format!("{name}: public and private rows: {e}"),
+                    "give more rows, another --test-share, or a file of tests with --test",
+                )
+            })?;
+            let used = file(csv, &all.sha256, Use::TestShare(share));
+            (train, test, vec![used])
+        }
     };
     Ok(Tables {
         name,
@@ -117,8 +123,7 @@ pub(super) fn read(csv: &Path, test: Option<&Path>, schema: &Path) -> Result<Tab
 }
 
 fn refused(error: DataError) -> Failure {
-    let hint = "see --input, --schema, --sensitive and --data-dir";
-    Failure::input(error.to_string(), hint)
+    private::refused(&error, "see --input, --schema, --sensitive and --data-dir")
 }
 
 /// The indices of each group's records in the order in which groups stand in a batch.

@@ -7,6 +7,7 @@ use lab::session::{Part, Tables};
 
 use super::settings::{Notion, Shared};
 use super::table;
+use crate::judges::Judges;
 use crate::objective::Preset;
 
 /// A task, by the settings that it alone has.
@@ -43,9 +44,12 @@ lab::settings! {
         /// A table of one's own: a CSV file that --schema describes.
         #[flag(requires = "schema", conflicts_with = "records")]
         input: PathBuf,
-        /// Test records for --input (default: about one in five of its rows, by number, which count as public).
-        #[flag(requires = "input")]
+        /// Public test records for --input: another file of the same form.
+        #[flag(requires = "input", conflicts_with = "test_share")]
         test: PathBuf,
+        /// Instead: the share of the rows of --input, chosen by their numbers, that become public test records.
+        #[flag(value_name = "SHARE", requires = "input")]
+        test_share: f64,
         /// What the columns of --input are: a TOML file, see `docs/schemas.md`.
         #[flag(requires = "input")]
         schema: PathBuf,
@@ -66,7 +70,14 @@ impl Own for Classification {
 
     fn tables(&self, shared: &Shared, _: Option<&Path>) -> Result<Tables, Failure> {
         match (&self.input, &self.schema) {
-            (Some(input), Some(schema)) => table::read(input, self.test.as_deref(), schema),
+            (Some(input), Some(schema)) => {
+                let test = self.test.as_deref();
+                table::read(
+                    input,
+                    Judges::of("input", input, test, self.test_share)?,
+                    schema,
+                )
+            }
             _ => table::simulated(shared),
         }
     }

@@ -1,6 +1,6 @@
 //! The budget of a flow, and what it promises, checked before it starts.
 
-use dp_core::delta::check_delta;
+use dp_core::delta::{check_delta, default_delta};
 use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::{Failure, OrFailed};
@@ -16,7 +16,7 @@ pub(crate) const MOMENTS: &str = "moments";
 
 lab::settings! {
     /// The budget of a mechanism that reads private records.
-    common { epsilon: Option<f64>, delta: f64, insecure_noise_seed: Option<u64> }
+    common { epsilon: Option<f64>, delta: Option<f64>, insecure_noise_seed: Option<u64> }
     optional {
         /// The noise multiplier instead of a budget: the epsilon is computed.
         #[flag(conflicts_with_all = ["no_privacy", "epsilon"])]
@@ -28,7 +28,7 @@ impl Settings {
     pub(super) fn check(&self) -> Result<(), Failure> {
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;
         positive("noise-multiplier", self.noise_multiplier.unwrap_or(1.0))?;
-        within("delta", self.delta, 0.0, 1.0, Ends::NEITHER)
+        within("delta", self.delta.unwrap_or(0.5), 0.0, 1.0, Ends::NEITHER)
     }
 
     /// The noise; none without privacy.
@@ -47,12 +47,14 @@ pub(crate) fn possible<M: ReleaseMethod>(
         return Ok(());
     };
     // More than there are is refused for itself.
-    if let Some(records) = settings.shared.records.filter(|&records| records <= most) {
-        check_delta(budget.delta, records as f64).map_err(refused_plan)?;
+    let records = settings.shared.records.filter(|&records| records <= most);
+    if let Some((delta, records)) = budget.delta.zip(records) {
+        check_delta(delta, records as f64).map_err(refused_plan)?;
     }
     if settings.own.batch().is_none() {
-        // Its noise does not depend on the records.
-        let plan = plan(settings, sampler(settings, &[1])?);
+        // Its noise depends on the records by the default of delta alone.
+        let records = records.unwrap_or(most).max(1);
+        let plan = plan(settings, sampler(settings, &[records])?);
         plan.map(TrainingPlan::check)
             .transpose()
             .map_err(refused_plan)?;
@@ -108,7 +110,8 @@ pub(crate) fn plan<M: ReleaseMethod>(
         }
         None => (0, settings.own.shares()),
     };
-    let plan = TrainingPlan::of(noise, budget.delta, steps, sampler);
+    let few = default_delta(sampler.presumed_records());
+    let plan = TrainingPlan::of(noise, budget.delta.unwrap_or(few), steps, sampler);
     Some(once.into_iter().fold(plan, |plan, (name, share)| {
         plan.and(name, ReleaseNoise::Share(share))
     }))
@@ -241,7 +244,7 @@ mod tests {
     fn the_published_settings_of_photographs_cost_less_than_published() {
         for (noise, expected) in [("0.6804", 5.92), ("0.8446", 3.33)] {
             let flags = ["images", "--public", "half", "--noise-multiplier", noise];
-            let flags = [&["--dataset"], &flags[..]].concat();
+            let flags = [&["--delta", "1e-6", "--dataset"], &flags[..]].concat();
             let settings = settings::<resampled::Settings>(&flags);
             let sampler = sampler(&settings, &[81385]).unwrap();
             assert_eq!(sampler.expected_sizes(), [250.0]);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use burn::tensor::Device;
+use clap::Id;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
@@ -16,13 +17,15 @@ use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
-    Session, Wording, bounded, floats_to_bytes, releaser,
+    Session, Wording, bounded, flags_of, floats_to_bytes, releaser,
 };
 use private_training::RngState;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
+use crate::apart;
 use crate::encoded::Encoded;
+use crate::export::ExportFlags;
 use crate::particles::share;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
@@ -119,8 +122,9 @@ impl<M: ReleaseMethod> Experiment for Run<M> {
     const NAME: &'static str = "flow";
     const KIND: Option<(&'static str, &'static str)> = Some(("mechanism", M::NAME));
     const ABOUT: &'static str = M::ABOUT;
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] =
-        &["ScoreFlags", "ExportFlags", "ExportRequest"];
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] =
+        &[flags_of::<ScoreFlags>, flags_of::<ExportFlags>];
+    const FLAGS_AFTERWARDS: &'static [fn() -> Vec<Id>] = &[flags_of::<ExportFlags>];
     const STORED: &'static [&'static str] = &[MOMENTS, RELEASE];
     type Settings = Settings<M>;
 
@@ -139,6 +143,9 @@ impl<M: ReleaseMethod> Experiment for Run<M> {
     ) -> Result<Self, Failure> {
         let (cache, flags) = (arguments.running.cache()?, &arguments.own.shared);
         let shared = &settings.shared;
+        if let (true, Some(root)) = (shared.photographs(), &arguments.running.data_dir) {
+            apart::check_output(&arguments.running, root)?;
+        }
         let split = DataSplit::load(
             shared,
             arguments.running.data_dir.as_deref(),

@@ -38,6 +38,7 @@ fn source(run: &Flow, labelled: bool) -> Source {
     let (public, name) = (&run.split.public, &run.split.public_name);
     let what = match run.shared.public.as_str() {
         "half" => "images of the kind of the private ones",
+        _ if run.shared.photographs() => "photographs of another folder",
         other => synthetic(other).unwrap_or("images of another data set"),
     };
     let settings = &run.shared;

@@ -48,8 +48,10 @@ impl<M: ReleaseMethod> session::Settings for Settings<M> {
             preset.remove("public-records");
         }
         if dataset == Some(IMAGES) {
-            let bound = "named for photographs: --public half makes half of them public";
+            let bound = "named for photographs: the folder of the public ones";
             bounded("public", "", flags.public.is_some(), bound)?;
+            let bound = "left out for photographs, all of which are private";
+            bounded("private-part", "", flags.private_part.is_none(), bound)?;
             // They have no classes, and the settings of Sebag et al. 2023 for them are others (appendix C.5).
             let own = format!("conditional = false\nlatent = 48\n{}", M::PHOTOGRAPHS);
             preset.extend(toml::from_str::<toml::Table>(&own).or_failed()?);

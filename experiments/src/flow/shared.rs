@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget;
 use crate::export::ExportFlags;
-use crate::records::{COSINES, synthetic};
+use crate::records::{COSINES, SHAPES, synthetic};
 use crate::scores::ScoreFlags;
 use crate::space::{SpaceForm, SpaceKind};
 use crate::variation::Variation;
@@ -44,9 +44,10 @@ lab::settings! {
         conditional: bool,
     }
     flags {
-        /// Private data: glyphs, mnist, fashion-mnist, usps, or `images`, a folder of photographs (--data-dir, --public half).
+        /// Private data: glyphs, mnist, fashion-mnist, usps, or `images`, a folder of photographs (--data-dir).
         dataset: String,
-        /// Public side: `half` of the data set, `shapes`, another data set such as `glyphs`, or nothing, `cosines`.
+        /// Public side: `half` of the data set, `shapes`, another data set such as `glyphs`, or nothing, `cosines`; for
+        /// photographs the folder of the public ones.
         public: String,
         /// How images become latents (default: learned; cosines for `mixture` beside shapes).
         #[flag(value_enum)]
@@ -235,8 +236,10 @@ impl Settings {
                     "leave it out",
                 ));
             }
-            let (half, bound) = (self.public == "half", "half for photographs");
-            bounded("public", &self.public, half, bound)?;
+            let keyword = ["half", "glyphs", SHAPES, COSINES].contains(&&*self.public);
+            let bound =
+                "the folder of the public photographs: move into it those that may be public";
+            bounded("public", &self.public, !keyword, bound)?;
             let bound = "learned for photographs";
             bounded("encoder", "cosines", !self.cosines(), bound)?;
         }

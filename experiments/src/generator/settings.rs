@@ -1,10 +1,11 @@
 //! A run's settings: the release's preset, then flags, then checks.
 
+use std::path::PathBuf;
+
 use data::ImageFolder;
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, budget_name, positive, within};
+use lab::session::{self, Arguments, Ends, bounded, budget_name, norm, positive, within};
 use model::generator::Dcgan;
-use serde::{Deserialize, Serialize};
 
 use super::release::Release;
 use crate::export::ExportFlags;
@@ -16,19 +17,11 @@ use crate::variation::Variation;
 const PHOTOGRAPH_RADIUS: f64 = 80.0;
 const PHOTOGRAPH_POINTS: usize = 64;
 
-/// Which photographs are public.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Public {
-    /// Half of them, of which some are the test.
-    Half,
-}
-
 lab::settings! {
     /// What every release has.
     struct Shared, SharedFlags;
     common {
-        records: Option<usize>, epsilon: Option<f64>, delta: f64, steps: u64, learning_rate: f64, slices: usize,
+        records: Option<usize>, epsilon: Option<f64>, delta: Option<f64>, steps: u64, learning_rate: f64, slices: usize,
         seed: u64, insecure_noise_seed: Option<u64>,
     }
     preset {
@@ -36,7 +29,7 @@ lab::settings! {
         release: String,
     }
     flags {
-        /// Data set: mnist, fashion-mnist, usps, glyphs, or `images`, a folder of photographs (--data-dir, --public half).
+        /// Data set: mnist, fashion-mnist, usps, glyphs, or `images`, a folder of photographs (--data-dir, --public).
         dataset: String,
         /// Radius of the ball that rows are projected onto, in units of a pixel; histograms reach as far.
         radius: f64,
@@ -55,9 +48,8 @@ lab::settings! {
         vary_tone: f64,
     }
     optional {
-        /// Which photographs of a folder are public: `half`, by which the generator is judged. It must be said.
-        #[flag(value_enum)]
-        public: Public,
+        /// The folder of public photographs, by which a generator of private ones is judged.
+        public: PathBuf,
         /// Average the weights with this decay, and generate by the average.
         ema: f64,
         /// Slices of one step, out of those released (default: all of them).
@@ -133,17 +125,23 @@ impl<R: Release> session::Settings for Settings<R> {
             kind("dataset", &shared.dataset)?;
         }
         let bound = match shared.photographs() {
-            true => "named for photographs: --public half makes half of them public",
+            true => "named for photographs: the folder of the public ones",
             false => "left out: all training records of a labelled data set are private",
         };
         let holds = shared.photographs() == shared.public.is_some();
         bounded("public", "", holds, bound)?;
         shared.variation().check()?;
         positive("epsilon", shared.epsilon.unwrap_or(1.0))?;
-        within("delta", shared.delta, 0.0, 1.0, Ends::NEITHER)?;
+        within(
+            "delta",
+            shared.delta.unwrap_or(0.5),
+            0.0,
+            1.0,
+            Ends::NEITHER,
+        )?;
         bounded("steps", shared.steps, shared.steps > 0, "at least 1")?;
         positive("learning-rate", shared.learning_rate)?;
-        positive("radius", shared.radius)?;
+        norm("radius", shared.radius)?;
         bounded("latent", shared.latent, shared.latent > 0, "at least 1")?;
         let bound = "at least 20: two of each of ten classes";
         bounded("points", shared.points, shared.points >= 20, bound)?;

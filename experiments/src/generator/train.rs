@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use burn::tensor::Device;
+use clap::Id;
 use data::LabelledImages;
+use dp_core::delta::default_delta;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
@@ -17,7 +19,7 @@ use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Releases, Report,
-    RunState, Session, Used, Wording, bounded, releaser,
+    RunState, Session, Used, Wording, bounded, flags_of, releaser,
 };
 use model::latent::ImageShape;
 use private_training::{RngState, cosine};
@@ -30,6 +32,8 @@ use swd::{FlowTarget, Particles, Region};
 use super::release::Release;
 use super::report;
 use super::settings::{Settings, Shared};
+use crate::apart;
+use crate::export::ExportFlags;
 use crate::flow::load_photographs;
 use crate::generators::{Architecture, Code, Generator, Size};
 use crate::random::stream;
@@ -90,13 +94,10 @@ fn labelled(settings: &Shared, data_dir: Option<&Path>) -> Result<Data, Failure>
     })
 }
 
-/// A folder of photographs, of which half is private and another part is the test.
-fn photographs(settings: &Shared, data_dir: Option<&Path>, cache: &Path) -> Result<Data, Failure> {
-    let split = load_photographs([settings.records, None], data_dir, cache)?;
-    let found = split.private.len();
-    let asked = settings.records.unwrap_or(found);
-    let bound = format!("between 1 and {found}");
-    bounded("records", asked, asked == found && found > 0, &bound)?;
+/// A folder of photographs, beside one of public ones, of which a part is the test.
+fn photographs(settings: &Shared, data_dir: Option<&Path>) -> Result<Data, Failure> {
+    let public = settings.public.as_deref().unwrap_or(Path::new(""));
+    let split = load_photographs([settings.records, None], data_dir, public)?;
     Ok(Data {
         name: settings.dataset.clone(),
         records: split.private,
@@ -211,8 +212,9 @@ impl<R: Release> Experiment for Generate<R> {
     const NAME: &'static str = "generator";
     const KIND: Option<(&'static str, &'static str)> = Some(("release", R::NAME));
     const ABOUT: &'static str = R::ABOUT;
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] =
-        &["ScoreFlags", "ExportFlags", "ExportRequest"];
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] =
+        &[flags_of::<ScoreFlags>, flags_of::<ExportFlags>];
+    const FLAGS_AFTERWARDS: &'static [fn() -> Vec<Id>] = &[flags_of::<ExportFlags>];
     const STORED: &'static [&'static str] = &[RELEASE];
     type Settings = Settings<R>;
 
@@ -231,7 +233,11 @@ impl<R: Release> Experiment for Generate<R> {
     ) -> Result<Self, Failure> {
         let data_dir = arguments.running.data_dir.as_deref();
         let data = match shared.photographs() {
-            true => photographs(shared, data_dir, &arguments.running.cache()?)?,
+            true => {
+                let root = data_dir.unwrap_or(Path::new(""));
+                apart::check_output(&arguments.running, root)?;
+                photographs(shared, data_dir)?
+            }
             false => labelled(shared, data_dir)?,
         };
         let (shape, flags) = (data.records.shape(), &arguments.own.shared);
@@ -247,7 +253,8 @@ impl<R: Release> Experiment for Generate<R> {
         let sampler: BatchSampler = FixedSizeSampler::new(records, batch)
             .map_err(refuse)?
             .into();
-        let (delta, steps) = (shared.delta, shared.steps);
+        let few = default_delta(records as f64);
+        let (delta, steps) = (shared.delta.unwrap_or(few), shared.steps);
         let plan = shared.epsilon.map(|epsilon| match own.batch() {
             Some(_) => TrainingPlan::within(epsilon, delta, steps, sampler.clone()),
             None => TrainingPlan::within(epsilon, delta, 0, sampler.clone())

@@ -21,10 +21,10 @@ pub(crate) const RELEASE: &str = "privatised";
 const PURE: f64 = 1e-12;
 
 /// The mechanism that every record passes. Where no noise is asked for it is one of epsilon 1 that nothing passes.
-pub(crate) fn mechanism(settings: &Shared) -> Result<LocalMechanism, Failure> {
+pub(crate) fn mechanism(settings: &Shared, delta: f64) -> Result<LocalMechanism, Failure> {
     let epsilon = settings.epsilon.unwrap_or(1.0);
     let kind = (settings.mechanism, settings.calibration);
-    let mechanism = calibrated(kind, [epsilon, settings.delta, settings.radius]);
+    let mechanism = calibrated(kind, [epsilon, delta, settings.radius]);
     mechanism.map_err(refused_plan)
 }
 
@@ -53,11 +53,15 @@ pub(crate) fn preprocessing(
 }
 
 /// The plan of one record: it is a data set of its own, whatever the others are.
-pub(super) fn plan(settings: &Shared, mechanism: &LocalMechanism) -> Result<TrainingPlan, Failure> {
+pub(super) fn plan(
+    settings: &Shared,
+    mechanism: &LocalMechanism,
+    delta: f64,
+) -> Result<TrainingPlan, Failure> {
     let alone = FixedSizeSampler::new(1, 1).map_err(refused_plan)?;
     let (noise_multiplier, epsilon) = (mechanism.noise_multiplier(), mechanism.epsilon());
     let (delta, noise) = match settings.mechanism {
-        NoiseKind::Gaussian => (settings.delta, ReleaseNoise::Gaussian { noise_multiplier }),
+        NoiseKind::Gaussian => (delta, ReleaseNoise::Gaussian { noise_multiplier }),
         NoiseKind::Laplace => (PURE, ReleaseNoise::Laplace { epsilon }),
     };
     // Nothing is left to calibrate: the mechanism has its noise.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use data::privatised::{Calibration, Header, NoiseKind, Wanted};
 use lab::diagnostic::Failure;
 use lab::session::{
-    self, Arguments, Ends, Part, bounded, budget_name, by_name, name_of, positive, within,
+    self, Arguments, Ends, Part, bounded, budget_name, by_name, name_of, norm, positive, within,
 };
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +80,7 @@ lab::settings! {
     /// What images and points have.
     struct Shared, SharedFlags;
     common {
-        records: Option<usize>, epsilon: Option<f64>, delta: f64, steps: u64, learning_rate: f64, slices: usize,
+        records: Option<usize>, epsilon: Option<f64>, delta: Option<f64>, steps: u64, learning_rate: f64, slices: usize,
         seed: u64, insecure_noise_seed: Option<u64>,
     }
     preset {
@@ -129,7 +129,7 @@ impl Shared {
         self.records = None;
         self.epsilon = Some(header.epsilon);
         if header.delta > 0.0 {
-            self.delta = header.delta;
+            self.delta = Some(header.delta);
         }
         self.radius = header.radius;
         (self.mechanism, self.calibration) = (header.mechanism, header.calibration);
@@ -195,10 +195,16 @@ impl<K: Kind> session::Settings for Settings<K> {
     fn check(&self) -> Result<(), Failure> {
         let shared = &self.shared;
         positive("epsilon", shared.epsilon.unwrap_or(1.0))?;
-        within("delta", shared.delta, 0.0, 0.5, Ends::NEITHER)?;
+        within(
+            "delta",
+            shared.delta.unwrap_or(0.25),
+            0.0,
+            0.5,
+            Ends::NEITHER,
+        )?;
         bounded("steps", shared.steps, shared.steps > 0, "at least 1")?;
         positive("learning-rate", shared.learning_rate)?;
-        positive("radius", shared.radius)?;
+        norm("radius", shared.radius)?;
         if (shared.mechanism, shared.calibration) == (NoiseKind::Laplace, Calibration::Paper) {
             return Err(Failure::input(
                 "--mechanism laplace: its calibration is exact, and --calibration paper was asked for",

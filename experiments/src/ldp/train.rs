@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use clap::Id;
 use data::privatised::NoiseSeed;
+use dp_core::delta::default_delta;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
@@ -12,7 +14,7 @@ use lab::checkpoint::RestoredCheckpoint;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Report, RunState,
-    Session, Wording, bounded, name_of, releaser,
+    Session, Wording, bounded, flags_of, name_of, releaser,
 };
 use private_training::{RngState, cosine};
 use rand_chacha::ChaCha20Rng;
@@ -23,6 +25,7 @@ use super::images::NetworkKind;
 use super::loss::PreparedLoss;
 use super::noise_model::NoiseModel;
 use super::plan::{mechanism, plan, preprocessing};
+use super::points::Judged;
 use super::private::{Privatised, header_of};
 use super::report;
 use super::settings::{Kind, Loss, Settings, Shared};
@@ -120,7 +123,8 @@ impl<K: Kind> Experiment for Ldp<K> {
     const NAME: &'static str = "ldp";
     const KIND: Option<(&'static str, &'static str)> = Some(("kind", K::NAME));
     const ABOUT: &'static str = K::ABOUT;
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags", "Judged"];
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] =
+        &[flags_of::<ScoreFlags>, flags_of::<Judged>];
     type Settings = Settings<K>;
 
     fn load(
@@ -132,7 +136,9 @@ impl<K: Kind> Experiment for Ldp<K> {
         let images = own.images();
         let input = shared.input.as_deref();
         let score = K::score(&arguments.own.own);
-        let mechanism = mechanism(shared)?;
+        let records = clean.private.as_ref().map_or(1, Rows::len);
+        let delta = shared.delta.unwrap_or(default_delta(records as f64));
+        let mechanism = mechanism(shared, delta)?;
         let form = clean.test.form();
         let preprocessing = preprocessing((shared, images), &form, mechanism)?;
         if let (Some(_), Some(flag)) = (input, score.and_then(ScoreFlags::reads_private)) {
@@ -145,7 +151,7 @@ impl<K: Kind> Experiment for Ldp<K> {
             Some(input) => (header_of(input)?, None),
             None => {
                 let noisy = shared.epsilon.is_some();
-                let plan = noisy.then(|| plan(shared, &mechanism)).transpose()?;
+                let plan = noisy.then(|| plan(shared, &mechanism, delta)).transpose()?;
                 let mut releaser = releaser(plan, shared.insecure_noise_seed)?;
                 let secret = releaser.as_mut().is_some_and(|r| r.noise().is_secret());
                 (preprocessing.header(&form, secret)?, releaser)

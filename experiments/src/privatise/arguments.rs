@@ -1,9 +1,10 @@
 //! What `privatise` can be asked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, Parser};
+use data::DatasetKind;
 use data::privatised::{Calibration, NoiseKind, Wanted};
 use data::stream::Form;
 use data::transform::Dct;
@@ -51,7 +52,7 @@ pub(super) struct Source {
     /// The seed of glyphs.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// Only the first so many records.
+    /// Only the first so many records, or so many of a folder, sampled.
     #[arg(long)]
     pub records: Option<u64>,
     /// What the columns of a CSV file are (docs/schemas.md). The sensitive column is left out.
@@ -66,6 +67,10 @@ pub(super) struct Source {
     /// Pixels along a side of the images of a folder.
     #[arg(long, default_value_t = 64)]
     pub side: usize,
+    /// Write records in the order of the input, where the place of each is public (default: in a secret order, but for data sets
+    /// by name, whose order is published).
+    #[arg(long)]
+    pub keep_order: bool,
     /// What records are as images, CHANNELSxHEIGHTxWIDTH: needed to transform those of NPY, checked elsewhere.
     #[arg(long)]
     pub shape: Option<Shape>,
@@ -99,6 +104,14 @@ pub(super) struct Noise {
     /// NOT PRIVATE: noise from a known seed, to repeat an experiment.
     #[arg(long, value_name = "SEED")]
     pub(super) insecure_noise_seed: Option<u64>,
+}
+
+impl Source {
+    /// Whether records are written in the order of the input, whose places are public then.
+    pub(super) fn keeps_order(&self) -> bool {
+        let name = self.input.as_deref().and_then(Path::to_str);
+        self.keep_order || name.is_some_and(|name| name.parse::<DatasetKind>().is_ok())
+    }
 }
 
 /// Channels, height and width.

@@ -10,6 +10,8 @@ use data::stream::{First, Form, InMemory, Labelled, Photographs, RecordStream, S
 use data::table::CsvStream;
 use data::{DataError, Dataset, DatasetKind, Glyphs, ImageFolder, LoadOptions, Schema};
 use lab::diagnostic::Failure;
+use lab::private;
+use rand_chacha::ChaCha20Rng;
 
 use super::arguments::Source;
 
@@ -25,10 +27,11 @@ pub(super) fn open(
     source: &Source,
     labels: bool,
     epsilon: f64,
+    rng: &mut ChaCha20Rng,
 ) -> Result<Input, Failure> {
     let name = path.display().to_string();
-    let refuse = |e: DataError| Failure::input(e.to_string(), "nothing was written");
-    let stream = stream(path, source, labels, epsilon)?;
+    let refuse = |e: DataError| private::refused(&e, "nothing was written");
+    let stream = stream(path, source, labels, epsilon, rng)?;
     let stream: Box<dyn RecordStream> = match source.records {
         None => stream,
         Some(count) => Box::new(First::new(stream, &name, count).map_err(refuse)?),
@@ -60,11 +63,12 @@ fn stream(
     source: &Source,
     labels: bool,
     epsilon: f64,
+    rng: &mut ChaCha20Rng,
 ) -> Result<Box<dyn RecordStream>, Failure> {
     let name = &path.display().to_string();
     let refuse = |e: DataError| {
-        Failure::input(
-            e.to_string(),
+        private::refused(
+            &e,
             "nothing was written; give idx images, .npy, .csv with --schema, a folder of images, or the name of a \
              data set: mnist, fashion-mnist, usps, glyphs",
         )
@@ -73,7 +77,11 @@ fn stream(
         return named(kind, source).map_err(refuse);
     }
     if path.is_dir() {
-        let folder = ImageFolder::scan(path, source.side).map_err(refuse)?;
+        let mut folder = ImageFolder::scan(path, source.side).map_err(refuse)?;
+        if !source.keeps_order() {
+            // `--records` samples some of a set.
+            folder.shuffle(rng);
+        }
         return Ok(Box::new(Photographs::new(folder)));
     }
     if let Some(header) = Header::read(path).map_err(refuse)? {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use data::privatised::Header;
+use files::atomic::{folder, sync_folder};
 use lab::diagnostic::Failure;
 use serde_json::json;
 
@@ -45,7 +46,8 @@ impl Log {
             .open(&self.0)
             .and_then(|mut file| {
                 file.write_all(format!("{line}\n").as_bytes())?;
-                file.sync_all()
+                file.sync_all()?;
+                sync_folder(folder(&self.0))
             })
             .map_err(|e| Failure::failed(format!("--log {}: {e}", self.0.display())))
     }

@@ -22,6 +22,7 @@ use data::DataError;
 use data::stream::RecordStream;
 use dp_core::mechanism::NoiseSource;
 use lab::diagnostic::{Failure, OrFailed};
+use lab::private;
 
 /// The most values, and records, that are read at once.
 const CHUNK_VALUES: usize = 1 << 20;
@@ -100,8 +101,8 @@ pub fn privatise(
 }
 
 fn unreadable(error: DataError) -> Failure {
-    Failure::input(
-        error.to_string(),
+    private::refused(
+        &error,
         "nothing was written; repair the input and privatise all of it: no record has left yet",
     )
 }

@@ -6,10 +6,6 @@ use data::transform::Dct;
 use dp_core::local::{LocalMechanism, LocalNoise};
 use lab::diagnostic::Failure;
 
-/// Scales of noise beyond the ball within which a 32-bit number has to reach: a draw beyond has a probability below
-/// `e^-1000`.
-const REACH: f64 = 1000.0;
-
 /// A mechanism with what comes before it. All of it is public, and none of it may be fitted to private records.
 #[derive(Debug, Clone)]
 pub struct Preprocessing {
@@ -84,12 +80,6 @@ impl Preprocessing {
         let scale = self.mechanism.scale(self.width(form)).map_err(|e| {
             Failure::input(e.to_string(), "give a larger --epsilon, or fewer values")
         })?;
-        if self.mechanism.radius() + REACH * scale > f64::from(f32::MAX) {
-            return Err(Failure::input(
-                format!("noise of scale {scale:e}: 32 bits cannot hold it"),
-                "give a smaller --radius, in smaller units",
-            ));
-        }
         Ok(scale)
     }
 

@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use data::DataError;
 use data::privatised::{Header, Writer, header_path};
 use data::stream::{Chunk, Form, RecordStream};
+use data::{DataError, Stored};
 use dp_core::mechanism::NoiseSource;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::interrupt::Interrupt;
 use lab::progress::Progress;
+use lab::session::noise_source;
+use rand::seq::SliceRandom;
 
 use super::arguments::{Arguments, Noise};
 use super::{Log, Preprocessing, input, mechanism_of, privatise, promise};
@@ -31,12 +33,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mechanism = asked.mechanism()?;
     let labels = asked.label_weight.is_some();
     arguments.check_files(out)?;
-    let input = input::open(from, &arguments.source, labels, mechanism.epsilon())?;
+    let mut noise = noise_source(asked.insecure_noise_seed)?;
+    let source = &arguments.source;
+    let input = input::open(from, source, labels, mechanism.epsilon(), noise.rng())?;
     let preprocessing = asked.preprocessing(mechanism, &input.form)?;
-    let mut noise = match asked.insecure_noise_seed {
-        None => NoiseSource::secret().or_failed()?,
-        Some(seed) => NoiseSource::insecure(seed),
-    };
     let header = preprocessing.header(&input.form, noise.is_secret())?;
     let refuse = |e: DataError| Failure::input(e.to_string(), "nothing was written");
     let writer = Writer::create(out, &header, arguments.force).map_err(refuse)?;
@@ -52,6 +52,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     promise(&announced)?
         .iter()
         .for_each(|line| println!("{line}"));
+    println!(
+        "order     {}",
+        match arguments.source.keeps_order() {
+            true => "that of the input: the place of a record is public",
+            false => "secret: no place of a record in the input is public",
+        }
+    );
     if !noise.is_secret() {
         eprintln!("NOT PRIVATE: --insecure-noise-seed gives noise that anybody can subtract");
     }
@@ -108,11 +115,18 @@ impl Arguments {
         let interrupt = Interrupt::listen()?;
         let bar = Progress::new(input.form.count.unwrap_or(0));
         let mut before = 0;
+        // Files of a folder are read in a secret order.
+        let folder = self.source.input.as_deref().is_some_and(Path::is_dir);
+        let in_turn = folder || self.source.keeps_order();
+        let mut noisy = Stored::<f32>::default();
         let counts = privatise(
             &mut Reshaped(&mut input),
             preprocessing,
             noise,
-            &mut |record| writer.push(record),
+            &mut |record| match in_turn {
+                true => writer.push(record),
+                false => noisy.add(record),
+            },
             &mut |done| {
                 (before..done).for_each(|_| bar.step());
                 before = done;
@@ -123,6 +137,16 @@ impl Arguments {
             },
         )?;
         bar.finish();
+        if !in_turn {
+            let width = preprocessing.header(&input.form, noise.is_secret())?.width;
+            let mut order: Vec<usize> = (0..counts.records as usize).collect();
+            order.shuffle(noise.rng());
+            for place in order {
+                interrupt.check("privatising; nothing was written")?;
+                let record = noisy.read(place * width..(place + 1) * width);
+                writer.push(&record.or_failed()?).or_failed()?;
+            }
+        }
         let header = Header {
             records: counts.records,
             ..preprocessing.header(&input.form, noise.is_secret())?

@@ -1,6 +1,7 @@
 //! What a run releases beside its steps.
 
 use dp_core::accounting::{Event, GaussianAccountant, noise_multiplier_for};
+use dp_core::delta::default_delta;
 use dp_core::plan::ReleaseNoise;
 use lab::diagnostic::Failure;
 use lab::session::refused_plan;
@@ -19,11 +20,16 @@ pub(crate) const MOMENTS: &str = "class-moments";
 pub(crate) const MARGINALS: &str = "class-marginals";
 
 /// What is released beside the steps of a private training, and the noise of each.
-pub(crate) fn releases(settings: &Settings) -> Result<Vec<(&'static str, ReleaseNoise)>, Failure> {
+///
+/// - `records`: private ones.
+pub(crate) fn releases(
+    settings: &Settings,
+    records: usize,
+) -> Result<Vec<(&'static str, ReleaseNoise)>, Failure> {
     let Some(epsilon) = settings.epsilon.filter(|_| settings.releases_moments()) else {
         return Ok(Vec::new());
     };
-    let delta = settings.delta;
+    let delta = settings.delta.unwrap_or(default_delta(records as f64));
     if !settings.releases_marginals() {
         let own = ReleaseNoise::GaussianWithin {
             epsilon: MOMENTS_SHARE * epsilon,

@@ -51,7 +51,7 @@ pub enum SampledBy {
 lab::settings! {
     /// Everything that decides a run's result, as written to `config.toml`.
     common {
-        records: Option<usize>, epsilon: Option<f64>, delta: f64, steps: u64, learning_rate: f64, slices: usize,
+        records: Option<usize>, epsilon: Option<f64>, delta: Option<f64>, steps: u64, learning_rate: f64, slices: usize,
         seed: u64, insecure_noise_seed: Option<u64>,
     }
     preset {
@@ -249,7 +249,7 @@ impl session::Settings for Settings {
     fn check(&self) -> Result<(), Failure> {
         kind("dataset", &self.dataset)?;
         positive("epsilon", self.epsilon.unwrap_or(1.0))?;
-        let delta = self.delta;
+        let delta = self.delta.unwrap_or(0.5);
         let bound = "above 0 and below 1/n for n records";
         bounded("delta", delta, delta > 0.0 && delta < 1.0, bound)?;
         bounded("steps", self.steps, self.steps > 0, "at least 1")?;

@@ -1,8 +1,10 @@
 //! The training run: its records, its autoencoder, one step, and its interim scores.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use clap::Id;
 use data::Dataset;
 use lab::backend::Chosen;
 use lab::diagnostic::Failure;
@@ -10,8 +12,8 @@ use lab::interrupt::Interrupt;
 use lab::report::Better;
 use lab::run_folder::RunFolder;
 use lab::session::{
-    Arguments, Evaluation, Report, Scores, Session, Start, TrainingRun, Wording, judge_again,
-    load_weights, released,
+    Arguments, Evaluation, Report, Scores, Session, Start, TrainingRun, Wording, flags_of,
+    judge_again, load_weights, released,
 };
 use model::swae::{Swae, SwaeConfig};
 use private_training::{StepLosses, Training, TrainingConfig};
@@ -19,6 +21,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
+use crate::export::ExportFlags;
 use crate::particles::share;
 use crate::random::stream;
 use crate::records::{kind, load_private};
@@ -52,8 +55,8 @@ impl TrainingRun for SwaeRun {
                                  learned. Values come from the preset, and a flag wins over the preset. \
                                  The run folder holds the resolved configuration, the privacy ledger, \
                                  metrics, weights, pictures and a report.";
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] =
-        &["ScoreFlags", "Judging", "ExportFlags", "ExportRequest"];
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = &[flags_of::<Judging>];
+    const FLAGS_AFTERWARDS: &'static [fn() -> Vec<Id>] = &[flags_of::<ExportFlags>];
     const STORED: &'static [&'static str] = &[MOMENTS, MARGINALS];
     /// On public test records.
     const EVALUATIONS: u64 = 10;
@@ -82,6 +85,13 @@ impl TrainingRun for SwaeRun {
             Ok(())
         };
         Some(judge_again::<Self>(path, arguments, finished, weights))
+    }
+
+    fn when_done(run: &Path, word: &str) -> String {
+        format!(
+            "judge it again by `sliver swae --rescore {} {word}`",
+            run.display()
+        )
     }
 
     fn afterwards(
@@ -126,7 +136,7 @@ impl TrainingRun for SwaeRun {
         let non_private = stream(settings.seed, 1);
         let sampler = batches.sampler.clone();
         let mut start = Start::new(&lab::basics!(settings), config, network, sampler);
-        for (name, noise) in releases(settings)? {
+        for (name, noise) in releases(settings, data.train.len())? {
             start = start.and(name, noise);
         }
         start.batches = non_private;

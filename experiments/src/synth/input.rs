@@ -7,15 +7,15 @@ use data::pictures::{Form, Pictures};
 use data::split::{Records as _, Use};
 use data::{DataError, DatasetKind, LabelledImages, LoadOptions, Shapes, StoredImages, Units};
 use lab::diagnostic::{Failure, OrFailed};
+use lab::private;
 use lab::progress::Progress;
-use lab::session::{Used, bounded, name_of_path};
+use lab::session::{Used, bounded, name_of_path, noise_source};
 use model::latent::ImageShape;
-use rand::seq::SliceRandom;
+use rand::Rng;
 use regex::Regex;
 
-use super::apart;
 use super::settings::{Settings, names_data_set};
-use crate::random::stream;
+use crate::apart;
 use crate::records::{self, SHAPES};
 
 /// The name of the data set of colour photographs.
@@ -66,11 +66,13 @@ impl Input {
             let all = input.images.len();
             let bound = format!("at most {all}, the images that there are");
             bounded("records", records, records <= all, &bound)?;
-            if input.form == Form::Folders {
-                // They stand class after class.
-                let mut places: Vec<usize> = (0..all).collect();
-                places.shuffle(&mut stream(0, 65));
-                input.images = input.images.select(&places[..records]).or_failed()?;
+            if matches!(input.form, Form::Folders | Form::Flat) {
+                // Files are a set: none is chosen by its place in the order of paths, which others can move.
+                let known = settings.insecure_noise_seed;
+                let public = settings.epsilon.is_none().then_some(settings.seed);
+                let mut key = [0; 32];
+                noise_source(known.or(public))?.rng().fill_bytes(&mut key);
+                input.images = input.images.sampled(records, &key).or_failed()?;
             } else {
                 input.images.truncate(records).or_failed()?;
             }
@@ -155,7 +157,7 @@ pub(super) fn cifar10(data_dir: Option<&Path>) -> Result<Input, Failure> {
         ..LoadOptions::default()
     };
     let [train, test] = watched(|done| Pictures::cifar10(&options, done))
-        .map_err(|e| Failure::input(e.to_string(), "check --data-dir"))?;
+        .map_err(|e| private::refused(&e, "check --data-dir"))?;
     let sha256 = train.images.sha256().or_failed()?;
     Ok(Input {
         units: 0,
@@ -231,7 +233,7 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
 
 /// The unit of each image, where there are such.
 fn units(settings: &Settings, pictures: &Pictures) -> Result<Option<Units>, Failure> {
-    let refuse = |e: DataError| Failure::input(e.to_string(), "give each image a unit");
+    let refuse = |e: DataError| private::refused(&e, "give each image a unit");
     if let Some(text) = &settings.unit {
         let (file, column) = match text.rsplit_once(':') {
             Some((file, column)) if !Path::new(text).exists() => (file, Some(column)),
@@ -264,18 +266,19 @@ pub(super) fn read(
     public: &data::pictures::Public,
 ) -> Result<Pictures, Failure> {
     watched(|done| Pictures::read(path, public, done)).map_err(|e| {
-        Failure::input(
-            format!("--{flag}: {e}"),
+        private::refused_of(
+            flag,
+            &e,
             "--side, --channels and --classes say what is public of images; see --help",
         )
     })
 }
 
-/// Reads images, with a count of them where that takes long.
+/// Reads images, with a sign of life where that takes long.
 fn watched<T>(
     read: impl FnOnce(&(dyn Fn(usize) + Sync)) -> Result<T, DataError>,
 ) -> Result<T, DataError> {
-    let progress = Progress::new(0);
+    let progress = Progress::reading();
     let result = read(&|_| progress.step());
     progress.finish();
     result

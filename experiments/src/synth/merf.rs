@@ -47,7 +47,7 @@ impl Synth {
     fn embed(&self, query: &Embeddings, session: &Session) -> Result<SensitiveVector, Failure> {
         let images = &self.input.images;
         let mut stopped = Ok(());
-        let progress = Progress::new(images.len().div_ceil(PART) as u64);
+        let progress = Progress::reading();
         let parts = images.blocks(PART).map_while(|part| {
             progress.step();
             let checked = session.interrupt.check("features were measured");

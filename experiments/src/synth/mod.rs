@@ -2,7 +2,6 @@
 //! latent space; samples of the mixture are decoded. Or, as a baseline, a generator learns from what is released. Every record is
 //! private.
 
-mod apart;
 mod generated;
 mod input;
 mod merf;

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Id;
+use dp_core::delta::default_delta;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
@@ -13,14 +15,13 @@ use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, bounded,
-    floats_to_bytes, releaser,
+    flags_of, floats_to_bytes, releaser,
 };
 use model::latent::{ImageShape, LatentSpace};
 use private_queries::{Gaussians, Mixture, Moments, Query};
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
-use super::apart;
 use super::generated::{CODE, Generated};
 use super::input::Input;
 use super::merf::FREQUENCIES;
@@ -30,8 +31,9 @@ use super::public::PublicImages;
 use super::report;
 use super::same_input;
 use super::settings::{Flags, Settings, names_data_set};
+use crate::apart;
 use crate::encoded::Encoded;
-use crate::export;
+use crate::export::{self, ExportRequest};
 use crate::flow::{apportion, normalise};
 use crate::latents::Latents;
 use crate::random::stream;
@@ -150,7 +152,7 @@ impl Synth {
             return Ok(None);
         };
         let all = FixedSizeSampler::new(records, records).or_failed()?;
-        let delta = settings.delta.unwrap_or(0.1 / records as f64);
+        let delta = settings.delta.unwrap_or(default_delta(records as f64));
         let plan = TrainingPlan::of(Noise::TargetEpsilon(epsilon), delta, 0, all);
         let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score));
         let plan = match (settings.method, cells) {
@@ -276,7 +278,8 @@ impl Experiment for Synth {
     const ABOUT: &'static str = "Make a private copy of labelled images: a folder in, a data set out that \
                                  trains models and may be published. Every image is private, and public is \
                                  only what a flag says.";
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &["ScoreFlags", "ExportRequest"];
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] =
+        &[flags_of::<ScoreFlags>, flags_of::<ExportRequest>];
     const STORED: &'static [&'static str] = &[MOMENTS, CELLS, EMBEDDINGS, SCORE];
     type Settings = Settings;
 
@@ -286,10 +289,8 @@ impl Experiment for Synth {
         _: &Chosen,
     ) -> Result<Self, Failure> {
         let data_dir = arguments.running.data_dir.as_deref();
-        let running = &arguments.running;
         if !names_data_set(&settings.input) {
-            let given = [&running.resume, &running.out, &running.run];
-            apart::check_output(given, Path::new(&settings.input))?;
+            apart::check_output(&arguments.running, Path::new(&settings.input))?;
         }
         let mut input = Input::load(settings, data_dir)?;
         let shape = input.shape();
@@ -454,13 +455,21 @@ impl Experiment for Synth {
         })
     }
 
+    fn when_done(run: &Path, word: &str) -> String {
+        format!(
+            "`sliver export {} --out DIR` makes other samples of it, with --count, --format and --sample-seed; leave {word} out \
+             here, or name another folder",
+            run.display()
+        )
+    }
+
     fn afterwards(
         arguments: &Arguments<Flags>,
         folder: &RunFolder,
         interrupt: &Interrupt,
     ) -> Result<(), Failure> {
         let to = folder.file(COPY);
-        if to.exists() && !arguments.own.export.force {
+        if to.exists() {
             return Ok(());
         }
         export::export(folder, &to, &arguments.own.export, interrupt)

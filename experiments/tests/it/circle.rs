@@ -131,7 +131,7 @@ fn bad_input_is_refused_by_name() {
             --steps 0 => --steps 0
             --slices 1 => --slices 1
             --clip-jacobian 0 => --clip-jacobian 0
-            smoothed --clip-activation 0 => positive
+            smoothed --clip-activation 0 => from 1e-9 to 1e18
             smoothed --protect source => '--protect'
             gradients --combine => '--combine'
             --delta 0.1 => delta = 0.1

@@ -71,6 +71,13 @@ fn a_distance_leaves_with_its_error_its_test_and_its_ledger() {
     assert!(distance(&a, &b, &out, &flags).status.success());
     assert_eq!(lines(&out), 1);
     assert_eq!(json(&out.join("run.json"))["test"], found);
+    // A run that resumes tells it as it was asked to; one that is done tells it again.
+    std::fs::remove_file(out.join("run.json")).expect("removed");
+    let mut resumed = sliver("distance");
+    let said = text(&done(resumed.arg("--resume").arg(&out)).stdout);
+    assert_eq!(said.lines().last(), Some(last));
+    let said = text(&done(distance(&a, &b, &out, &flags)).stdout);
+    assert_eq!(said.lines().last(), Some(last));
 }
 
 #[test]
@@ -123,7 +130,10 @@ fn bad_files_are_refused_by_name_and_nothing_is_written() {
     for (b, says) in [
         (write("short.npy", cut), "short.npy: expected 448 bytes"),
         (write("wide.csv", wide), "rows of 2 values"),
-        (write("bad.csv", b"1,2\n1,nan\n"), "line 2, column 2"),
+        (
+            write("bad.csv", b"1,2\n1,nan\n"),
+            "column 2: expected a finite number",
+        ),
         (write("few.csv", b"1,2\n1,4\n"), "2 rows, at least 4"),
         (
             write("no-idx", &[0, 0, 8, 1, 0, 0]),

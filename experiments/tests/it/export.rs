@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use data::idx::{read_images, read_labels};
-use data::{ImageFolder, Split, SplitPlan};
 use lab::checkpoint::hex;
-use lab::session::{name_of_path, splits_folder};
 
 use crate::program::{Ran, json, refusal, says, sliver, text, words};
 
@@ -50,14 +48,14 @@ impl Home {
         command.ran()
     }
 
-    /// Photographs, each of two colours of its own.
+    /// Private photographs, each of two colours of its own, and as many public ones.
     fn photographs(&self, count: u8) -> PathBuf {
-        let folder = self.at("photographs");
-        std::fs::create_dir(&folder).expect("a folder");
-        for place in 0..count {
-            photograph(&folder, place, 30);
+        let [private, public] = ["photographs", "public"].map(|name| self.at(name));
+        for (folder, first) in [(&private, 0), (&public, count)] {
+            std::fs::create_dir(folder).expect("a folder");
+            (first..first + count).for_each(|place| photograph(folder, place, 30));
         }
-        folder
+        private
     }
 }
 
@@ -122,7 +120,7 @@ fn an_export_from_the_runs_folder_alone_is_the_export_at_its_end() {
         ),
         (
             "flow",
-            &words("--dataset images --data-dir photographs --public half --width 4"),
+            &words("--dataset images --data-dir photographs --public public --width 4"),
             20,
         ),
         (
@@ -132,12 +130,12 @@ fn an_export_from_the_runs_folder_alone_is_the_export_at_its_end() {
         ),
         (
             "generator",
-            &words("--dataset images --data-dir photographs --public half"),
+            &words("--dataset images --data-dir photographs --public public"),
             30,
         ),
     ] {
         let home = Home::new();
-        let photographs = home.photographs(40);
+        let photographs = home.photographs(20);
         let count = most.to_string();
         let mut command = home.command(experiment, "run", more);
         command.args(["--export", "first", "--count", &count]);
@@ -221,25 +219,14 @@ fn beside_what_was_released_nothing_of_an_export_depends_on_a_record() {
         ("generator", &["weights.f32"]),
     ] {
         let home = Home::new();
-        let photographs = home.photographs(40);
-        let more = words("--dataset images --data-dir photographs --public half --width 4");
+        let photographs = home.photographs(20);
+        let more = words("--dataset images --data-dir photographs --public public --width 4");
         let more = &more[..if experiment == "flow" { 8 } else { 6 }];
         let run = |name: &str| {
             done(&home.command(experiment, name, more).ran());
         };
         run("one");
-        let private = {
-            let all = ImageFolder::scan(&photographs, 64).expect("photographs");
-            let (splits, name) = (
-                splits_folder(&home.at("cache")),
-                name_of_path("images", &photographs),
-            );
-            let split = Split::load_or_create(&splits, &name, &all, &SplitPlan::default());
-            split.expect("the split").private()[0]
-        };
-        // Another cache: this one holds a checksum of the records.
-        std::fs::remove_dir_all(home.at("cache")).expect("a cache");
-        photograph(&photographs, private as u8, 250);
+        photograph(&photographs, 0, 250);
         run("other");
 
         let [one, other] = ["one", "other"].map(|name| files(&home.at(name)));

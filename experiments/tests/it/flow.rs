@@ -321,7 +321,7 @@ fn a_mixture_that_was_killed_releases_nothing_twice() {
 }
 
 /// What the folder of a flow of many releases holds at its end.
-const PUBLISHED: &str = ".lock autoencoder.f32 labels.u8 command.txt config.toml ledger.jsonl metrics.jsonl latents.f32 \
+const PUBLISHED: &str = ".lock autoencoder.f32 labels.u8 command.txt asked.json config.toml ledger.jsonl metrics.jsonl latents.f32 \
                          samples.json samples.png reconstructions.png strip.png run.json report.html";
 
 #[test]
@@ -419,24 +419,31 @@ fn the_published_settings_cost_less_than_published() {
 
 #[test]
 fn a_folder_of_photographs_flows() {
-    let photographs = tempfile::tempdir().expect("a temporary folder");
-    for i in 0..60_u32 {
-        let colour = |x: u32, y: u32| image::Rgb([(x * 2) as u8, (y * 2) as u8, (4 * i) as u8]);
-        let picture = image::RgbImage::from_fn(90, 70, colour);
-        let name = photographs.path().join(format!("{i}.png"));
-        picture.save(name).expect("a picture");
+    let (keep, out) = folder();
+    let [photographs, public] = ["photographs", "public"].map(|name| keep.path().join(name));
+    for (folder, places) in [(&photographs, 0..30_u32), (&public, 30..60)] {
+        std::fs::create_dir(folder).expect("created");
+        for i in places {
+            let colour = |x: u32, y: u32| image::Rgb([(x * 2) as u8, (y * 2) as u8, (4 * i) as u8]);
+            let picture = image::RgbImage::from_fn(90, 70, colour);
+            let name = folder.join(format!("{i}.png"));
+            picture.save(name).expect("a picture");
+        }
     }
-    let (_keep, out) = folder();
+    let public = public.to_str().expect("a path");
     let run = |more: &[&str]| {
         let mut command = flow(more);
         command.args(["--dataset", "images", "--width", "2", "--latent", "8"]);
         command.args(words("--public-epochs 1 --slices 16 --particles 30"));
-        command.arg("--data-dir").arg(photographs.path());
+        command.arg("--data-dir").arg(&photographs);
         command.arg("--run").arg(&out).ran()
     };
     let refused = text(&run(&["marginals"]).stderr).replace(['\n', '│'], "");
-    assert!(refused.contains("makes half of them public"), "{refused}");
-    let half = ["--public", "half"];
+    assert!(
+        refused.contains("the folder of the public ones"),
+        "{refused}"
+    );
+    let half = ["--public", public];
     let refused = text(&run(&[&["marginals", "--conditional"], &half[..]].concat()).stderr);
     assert!(refused.contains("have no classes"), "{refused}");
     let refused = text(&run(&["fixed", "--public", "glyphs"]).stderr);
@@ -448,14 +455,15 @@ fn a_folder_of_photographs_flows() {
     .concat()));
     let run = json(&out.join("run.json"));
     assert_eq!(run["private"], true);
-    assert_eq!(run["settings"]["delta"], 1e-6);
+    // One tenth of one in as many as there are.
+    assert!(number(&run["plan"]["delta"]) <= 0.1 / 30.0);
     assert!(run["images"]["sliced_w2_squared"].as_f64().is_some());
     let samples = image::open(out.join("samples.png")).expect("a picture");
     assert!(samples.color().has_color() && samples.width() > 640);
     let entries = ledger(&out).entries;
     assert_eq!(entries.len(), 5);
     // Without its folder a run cannot resume, and says what it needs.
-    let lost = flow(&["--dataset", "images", "--public", "half"]).ran();
+    let lost = flow(&["--dataset", "images", "--public", public]).ran();
     assert!(text(&lost.stderr).contains("--data-dir"));
 }
 
@@ -626,8 +634,10 @@ fn bad_input_is_refused_by_name() {
             --dataset minst => --dataset minst
             --public glyphs => --public glyphs
             public --public shapes --conditional => --public shapes
-            --public shapes --dataset images => --public shapes
-            --public cosines --dataset images => --public cosines
+            --public shapes --dataset images --data-dir . => --public shapes
+            --public cosines --dataset images --data-dir . => --public cosines
+            --public half --dataset images --data-dir . => --public half: it must be the folder of the public photographs
+            --public . --dataset images --data-dir . => --public .: it must be apart from the private input
             marginals --public cosines --start public => --public cosines
             mixture --moments-share 0 => --moments-share 0
             mixture --cells 0 => --cells 0

@@ -68,22 +68,24 @@ fn without_privacy_nothing_is_promised() {
 #[test]
 fn photographs_come_without_classes() {
     let (keep, out) = folder();
-    let photographs = keep.path().join("photographs");
-    std::fs::create_dir(&photographs).expect("a folder");
-    for place in 0..40_u8 {
-        let colour = image::Rgb([6 * place, 200 - place, 30]);
-        let picture = image::RgbImage::from_pixel(8, 8, colour);
-        let name = photographs.join(format!("{place}.png"));
-        picture.save(name).expect("a picture");
+    let [photographs, public] = ["photographs", "public"].map(|name| keep.path().join(name));
+    for (folder, places) in [(&photographs, 0..20_u8), (&public, 20..40)] {
+        std::fs::create_dir(folder).expect("a folder");
+        for place in places {
+            let colour = image::Rgb([6 * place, 200 - place, 30]);
+            let picture = image::RgbImage::from_pixel(8, 8, colour);
+            let name = folder.join(format!("{place}.png"));
+            picture.save(name).expect("a picture");
+        }
     }
     let mut command = generator("marginals", &out);
     command
-        .args(words(
-            "--dataset images --public half --slices 6 --slices-per-step 3",
-        ))
+        .args(words("--dataset images --slices 6 --slices-per-step 3"))
         .args(["--steps", "2", "--points", "20"])
         .arg("--data-dir")
-        .arg(&photographs);
+        .arg(&photographs)
+        .arg("--public")
+        .arg(&public);
     done(command);
     let picture = image::open(out.join("samples.png")).expect("a picture");
     // Pictures of 64 pixels, with 2 around each.
@@ -105,7 +107,7 @@ fn bad_input_is_refused_before_anything_is_written() {
                 --radius nan => --radius
                 --bins 12 => --bins 12
                 --points 7 => --points 7
-                images => --public half makes half of them public
+                images => the folder of the public ones
                 glyphs --public half => all training records of a labelled data set are private
                 --dataset nothing => --dataset nothing
                 --delta 0.1 => delta
@@ -114,8 +116,8 @@ fn bad_input_is_refused_before_anything_is_written() {
                 projections --slices 1000 => a power of two
                 projections --slices 512 => at least 794
                 projections --batch 500 => --batch 500
-                --dataset images --public half => --data-dir
-                --dataset images --public half --latent 10 => --latent 10
+                --dataset images --public . => --data-dir
+                --dataset images --public . --latent 10 => --latent 10
             ",
         run,
     );

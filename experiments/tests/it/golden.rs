@@ -61,8 +61,12 @@ const RUNS: &[(&str, &str, &str)] = &[
     ("fair-regression1d", "fair", "regression1d"),
     ("fair-regression2d", "fair", "regression2d"),
     ("fair-representation", "fair", "representation"),
-    ("ldp-points", "ldp", "points --dataset line"),
-    ("ldp-images", "ldp", "--dataset glyphs --quick-scores"),
+    ("ldp-points", "ldp", "points --dataset line --delta 1e-6"),
+    (
+        "ldp-images",
+        "ldp",
+        "--dataset glyphs --quick-scores --delta 1e-5",
+    ),
     ("circle-gradients", "circle", "gradients --epsilon 1"),
     ("circle-smoothed", "circle", "smoothed --epsilon 10"),
     ("adapt", "adapt", "sliced --epsilon 2"),
@@ -85,7 +89,7 @@ fn common(program: &str) -> &'static str {
         }
         "fair" => "--records 300 --steps 8 --insecure-noise-seed 3",
         "ldp" => "--records 200 --steps 3 --insecure-noise-seed 3",
-        "circle" => "--records 2000 --batch 200 --steps 20 --insecure-noise-seed 4",
+        "circle" => "--records 2000 --batch 200 --steps 20 --delta 5e-5 --insecure-noise-seed 4",
         "adapt" => {
             "--features 12 --classes 3 --delta 1e-4 --public-steps 30 --public-batch 32 --batch 60 --steps 3 \
              --latent 4 --slices 4 --insecure-noise-seed 5"
@@ -203,7 +207,10 @@ fn small_runs_write_what_they_wrote() {
             .args(common(program).split_whitespace())
             .args(["--backend", "flex"]);
         match *program {
-            "adapt" => command.args(["--source", "source.csv", "--target", "target.csv"]),
+            "adapt" => {
+                command.args(["--source", "source.csv", "--target", "target.csv"]);
+                command.args(["--test-share", "0.2"])
+            }
             "distance" => command.args(["--source", "a.csv", "--target", "b.csv"]),
             _ => &mut command,
         };

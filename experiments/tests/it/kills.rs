@@ -152,7 +152,7 @@ fn ten_kills_of_an_adaptation() {
     });
     let flags = format!(
         "sliced --features 6 --classes 3 --delta 1e-4 --public-steps 60 --public-batch 32 --batch 60 \
-         --latent 4 --slices 4 --ema 0.5 --source {source} --target {target}"
+         --latent 4 --slices 4 --ema 0.5 --source {source} --target {target} --test-share 0.2"
     );
     with_cache(&flags, |flags| {
         survives("adapt", Steps::Release, flags);

@@ -18,7 +18,9 @@ mod hyper_queue;
 #[cfg(unix)]
 mod kills;
 mod ldp;
+mod leaks;
 mod local_contract;
+mod neighbours;
 mod own_experiment;
 mod pages;
 mod pipe;

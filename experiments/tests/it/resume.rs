@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use crate::program::{
-    Ran, done, folder, killed_after, last_checkpoint, lines, metrics, number, refusal, says,
+    Ran, done, folder, json, killed_after, last_checkpoint, lines, metrics, number, refusal, says,
     sliver, stopped_after, text, words,
 };
 
@@ -77,6 +77,75 @@ fn signal(child: &Child, name: &str) {
         .status()
         .expect("kill");
     assert!(status.success());
+}
+
+/// What a run is asked for that its settings do not say is done when it resumes, by whatever flags; of a run that is done
+/// nothing is asked for that would be passed over.
+#[test]
+fn what_a_run_was_asked_for_survives_a_kill() {
+    let (home, out) = folder();
+    let taken = home.path().join("taken");
+    let asked = ["--export", &taken.to_string_lossy(), "--count", "7"];
+    let mut started = start(&out, &asked);
+    stopped_after(
+        started.args(["--cache-dir", &home.path().join("cache").to_string_lossy()]),
+        9,
+    );
+    let again = |flag: &str, more: &[&str]| {
+        let mut command = sliver("swae");
+        command.arg(flag).arg(&out).args(more);
+        command
+    };
+    let printed = text(&done(again("--resume", &["--format", "npz"])).stdout);
+    says(
+        &printed,
+        &[
+            "asked",
+            "--count=7",
+            "--quick-scores",
+            "--checkpoint-every=3",
+            "--format=npz",
+        ],
+    );
+    let card = json(&taken.join("card.json"));
+    assert_eq!(
+        (&card["count"], taken.join("png").exists()),
+        (&7.into(), false)
+    );
+    // The scores were quick, as they were asked for.
+    let run = json(&out.join("run.json"));
+    assert!(run["images"].is_null(), "{run}");
+
+    let command = |more: &[&str]| {
+        let mut command = start(&out, &[]);
+        let args: Vec<_> = command
+            .get_args()
+            .map(std::ffi::OsStr::to_os_string)
+            .collect();
+        command = Command::new(command.get_program());
+        command.args(
+            args.into_iter()
+                .map(|arg| if arg == "--out" { "--run".into() } else { arg }),
+        );
+        command.args(more);
+        command
+    };
+    let message = refusal(command(&["--memorisation"]));
+    says(
+        &message,
+        &["--memorisation", "is done", "sliver swae --rescore"],
+    );
+    let message = refusal(command(&["--count", "3"]));
+    says(&message, &["--count", "nothing is exported"]);
+    done(command(&[]));
+    let more = home.path().join("more");
+    done(command(&[
+        "--export",
+        &more.to_string_lossy(),
+        "--count",
+        "3",
+    ]));
+    assert_eq!(json(&more.join("card.json"))["count"], 3);
 }
 
 /// What a run leaves, without what depends on time and place.

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use dp_core::delta::loose_delta;
+
 use crate::program::{Ran, refusal, text};
 use experiments::program::{command, parse};
 
@@ -133,6 +135,201 @@ fn what_a_run_is_on_may_come_first() {
     let (code, _, message) = sliver(&["fair", "regression1d", "mnist"]);
     assert_eq!(code, Some(2));
     assert!(message.contains("unexpected argument 'mnist'"), "{message}");
+}
+
+/// All orders of some parts of a command line, and of each a line.
+fn orders(parts: &[&str]) -> Vec<String> {
+    if parts.is_empty() {
+        return vec![String::new()];
+    }
+    let first = |place: usize| {
+        let mut rest = parts.to_vec();
+        let part = rest.remove(place);
+        let lines = orders(&rest).into_iter();
+        lines.map(move |line| format!("{part} {line}").trim_end().to_string())
+    };
+    (0..parts.len()).flat_map(first).collect()
+}
+
+/// Values that stand without their flags may stand anywhere, and a flag and its value may be one word.
+#[test]
+fn the_order_of_words_says_nothing() {
+    let mut lines = 0;
+    for (before, parts, long) in [
+        (
+            "synth",
+            &[
+                "people.csv",
+                "--schema people.toml",
+                "--epsilon 2",
+                "--ceilings",
+                "--seed 3",
+            ][..],
+            "synth table --input people.csv --schema people.toml --epsilon 2 --ceilings --seed 3",
+        ),
+        (
+            "synth",
+            &["--input people.csv", "--epsilon 2", "--count 7"],
+            "synth table --input people.csv --epsilon 2 --count 7",
+        ),
+        (
+            "synth",
+            &["scans/", "--side 32", "--channels 3", "--epsilon 2"],
+            "synth images --input scans/ --side 32 --channels 3 --epsilon 2",
+        ),
+        (
+            "synth",
+            &["adult", "--epsilon 2", "--compare other.csv"],
+            "synth table --input adult --epsilon 2 --compare other.csv",
+        ),
+        (
+            "swae",
+            &[
+                "mnist",
+                "--conditional",
+                "--epsilon 2",
+                "--export out",
+                "--count 9",
+            ],
+            "swae --dataset mnist --conditional --epsilon 2 --export out --count 9",
+        ),
+        (
+            "flow",
+            &["mnist", "--public glyphs", "--epsilon 2"],
+            "flow mixture --dataset mnist --public glyphs --epsilon 2",
+        ),
+        (
+            "flow resampled",
+            &["mnist", "--batch 50", "--epsilon 2"],
+            "flow resampled --dataset mnist --batch 50 --epsilon 2",
+        ),
+        (
+            "generator projections",
+            &["mnist", "--steps 3", "--epsilon 2"],
+            "generator projections --dataset mnist --steps 3 --epsilon 2",
+        ),
+        (
+            "ldp points",
+            &["line", "--epsilon 2", "--loss w2"],
+            "ldp points --dataset line --epsilon 2 --loss w2",
+        ),
+        (
+            "adapt",
+            &["usps mnist", "--epsilon 2", "--seed 3"],
+            "adapt warp --source usps --target mnist --epsilon 2 --seed 3",
+        ),
+        (
+            "distance",
+            &["a.npy b.npy", "--radius 3", "--epsilon 2", "--test"],
+            "distance measure --source a.npy --target b.npy --radius 3 --epsilon 2 --test",
+        ),
+        (
+            "schema",
+            &["people.csv", "--label income", "--open"],
+            "schema --input people.csv --label income --open",
+        ),
+        (
+            "privatise",
+            &[
+                "in.csv out.safetensors",
+                "--mechanism laplace",
+                "--epsilon 2",
+            ],
+            "privatise --input in.csv --out out.safetensors --mechanism laplace --epsilon 2",
+        ),
+    ] {
+        let read = |line: &str| {
+            let words = std::iter::once("sliver").chain(line.split(' '));
+            parse(words.map(Into::into)).unwrap_or_else(|e| panic!("{line}: {e}"))
+        };
+        let long = read(long);
+        for line in orders(parts) {
+            // `--flag=value` in the place of `--flag value`.
+            let words: Vec<&str> = line.split(' ').collect();
+            let mut joined = String::new();
+            for (place, word) in words.iter().enumerate() {
+                let of_flag = place > 0 && words[place - 1].starts_with("--");
+                let takes = parts
+                    .iter()
+                    .any(|part| part.starts_with(&format!("{} ", words[place.saturating_sub(1)])));
+                joined += if of_flag && takes { "=" } else { " " };
+                joined += word;
+            }
+            for line in [format!("{before} {line}"), format!("{before}{joined}")] {
+                assert_eq!(read(&line), long, "{line}");
+                lines += 1;
+            }
+        }
+    }
+    assert!(lines > 500, "{lines}");
+    for (line, says) in [
+        (
+            "flow --epsilon 1 resampled mnist",
+            "'resampled' must stand before all flags",
+        ),
+        ("swae mnist usps", "unexpected argument 'usps'"),
+        ("swae mnist --dataset usps", "cannot be used with"),
+        ("schema --open", "--input <INPUT>"),
+        ("distance a.npy", "--target <TARGET>"),
+    ] {
+        let (code, _, message) = sliver(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(code, Some(2), "{line}");
+        assert!(message.contains(says), "{line}: {message}");
+    }
+}
+
+/// Whatever has a budget: its delta is at most a tenth over its private records where none is given.
+#[test]
+fn no_run_warns_of_a_delta_that_nobody_gave() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for (name, shift) in [("a.csv", 0), ("b.csv", 4)] {
+        let row = |i: usize| format!("{}.5,{}.25,{}\n", i % 7 + shift, i % 5, i % 3);
+        let rows: String = (0..300).map(row).collect();
+        std::fs::write(folder.path().join(name), rows).expect("written");
+    }
+    let files = format!("{} {}", path("a.csv"), path("b.csv"));
+    let mut runs = vec![
+        "swae".to_string(),
+        "swae --preset tuned".into(),
+        "synth shapes".into(),
+        "synth biased".into(),
+        format!("distance {files} --radius 3"),
+        "adapt".into(),
+        format!(
+            "adapt sliced {files} --features 2 --classes 3 --latent 2 --test-share 0.2 --slices 2"
+        ),
+        format!("adapt dann {files} --features 2 --classes 3 --latent 2 --test-share 0.2"),
+    ];
+    for (name, kinds) in [
+        (
+            "flow",
+            "mixture marginals fixed resampled generator gaussian",
+        ),
+        ("generator", "marginals projections"),
+        (
+            "fair",
+            "classification regression1d regression2d representation",
+        ),
+        ("ldp", "images points"),
+        ("circle", "gradients smoothed"),
+    ] {
+        runs.extend(kinds.split(' ').map(|kind| format!("{name} {kind}")));
+    }
+    for line in runs {
+        let cache = path("cache");
+        let mut words: Vec<&str> = line.split(' ').collect();
+        words.extend(["--plan", "--backend", "flex", "--cache-dir", &cache]);
+        let (code, printed, message) = sliver(&words);
+        assert_eq!(code, Some(0), "{line}: {message}");
+        let last = printed.lines().last().expect("a line");
+        let plan: serde_json::Value = serde_json::from_str(last).expect("JSON");
+        let [delta, records] =
+            ["delta", "records"].map(|key| plan[key].as_f64().expect("a number"));
+        assert_eq!(loose_delta(delta, records), None, "{line}: {delta}");
+        // The rule of an adaptation counts the public records of the source too.
+        assert!(delta * records > 0.049, "{line}: {delta}");
+    }
 }
 
 /// Subcommands of one name: the name, the setting that says which, the first, and another one.

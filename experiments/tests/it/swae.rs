@@ -148,7 +148,7 @@ fn bad_input_is_refused_by_name() {
         ("--delta 0.5", "delta 0.5 1/n"),
         ("--alpha 1.5", "alpha 1.5 between 0 and 1"),
         ("--slices 3", "slices 3 6"),
-        ("--clip-jacobian 0", "--clip-jacobian 0 positive"),
+        ("--clip-jacobian 0", "--clip-jacobian 0 from 1e-9"),
         ("--ema 1", "ema 1 below 1"),
         ("--steps 0", "steps 0 at least 1"),
         ("--backend abacus", "abacus flex"),

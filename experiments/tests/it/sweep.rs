@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::program::{Ran, done, refusal, says, sliver, text};
+use crate::program::{Ran, done, json, refusal, says, sliver, text};
 
 const SWEEP: &str = r#"
     experiment = "swae"
@@ -96,5 +96,94 @@ fn mistakes_end_with_code_2() {
     ] {
         let message = refusal(sweep(folder.path(), &SWEEP.replace(change, to), &[]));
         assert!(message.contains(says), "{message}");
+    }
+}
+
+/// Nothing of a single run's cost is in what a private choice releases, and samples are made of it as of any run.
+#[test]
+fn a_private_choice_tells_of_no_single_run() {
+    for (experiment, fixed, select) in [
+        (
+            "circle",
+            "records = 2000\nbatch = 200\nsteps = 25\nepsilon = 1",
+            "to the circle",
+        ),
+        (
+            "synth",
+            "kind = \"table\"\ninput = \"biased\"\nrecords = 400\nepsilon = 1",
+            "sliced Wasserstein",
+        ),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = folder.path().join("cache");
+        let text = format!(
+            "experiment = \"{experiment}\"\nname = \"choice\"\n[fixed]\nbackend = \"flex\"\ncache-dir = {:?}\n{fixed}\n[grid]\nseed = [1, 2]\n",
+            cache.display().to_string()
+        );
+        let flags = [
+            "--private",
+            "--select",
+            select,
+            "--runs",
+            "2",
+            "--law",
+            "logarithmic",
+        ];
+        done(sweep(folder.path(), &text, &flags));
+        let (best, secret) = (
+            folder.path().join("runs/best"),
+            folder.path().join("runs/private"),
+        );
+        let mut single = Vec::new();
+        for run in std::fs::read_dir(secret).expect("runs").flatten() {
+            if !run.path().is_dir() {
+                continue;
+            }
+            let run = json(&run.path().join("run.json"));
+            for number in [
+                &run["plan"]["epsilon_upper"],
+                &run["plan"]["noise_multiplier"],
+                &run["epsilon_source_upper"],
+                &run["epsilon_target_upper"],
+            ] {
+                single.extend(number.as_f64());
+            }
+        }
+        assert!(single.len() >= 2);
+        for entry in std::fs::read_dir(&best).expect("a folder").flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name == "ledger.jsonl" {
+                // What may be chosen has its noise there: the selection's epsilon is computed from it.
+                continue;
+            }
+            let bytes = std::fs::read(entry.path()).expect("a file");
+            let written = String::from_utf8_lossy(&bytes);
+            for number in &single {
+                for shown in [number.to_string(), dp_core::decimal::upper(*number)] {
+                    // A whole number may be any number.
+                    let told = shown.contains('.') && written.contains(&shown);
+                    assert!(!told, "{experiment} {name}: {shown}");
+                }
+            }
+            assert!(!name.starts_with("panel"), "{name}");
+        }
+        let run = json(&best.join("run.json"));
+        assert_eq!(run["settings"]["epsilon"], run["plan"]["epsilon_upper"]);
+        if experiment == "synth" {
+            let to = folder.path().join("copy");
+            let mut export = sliver("export");
+            done(
+                export
+                    .arg(&best)
+                    .arg("--out")
+                    .arg(&to)
+                    .args(["--count", "20"]),
+            );
+            let card = json(&to.join("card.json"));
+            assert_eq!(
+                card["privacy"]["epsilon_upper"],
+                run["plan"]["epsilon_upper"]
+            );
+        }
     }
 }

@@ -10,7 +10,7 @@ use image::{GrayImage, Luma, Rgb, RgbImage};
 use test_support::data_folder;
 
 use crate::program::{
-    Ran, done, folder, json, made_again, number, refusal, refuses, says, sliver, text, words,
+    Ran, done, folder, json, made_again, number, refusal, refuses, says, sliver, text,
 };
 
 /// Classes of colour images of 36 x 32 pixels, each image with a place of its own.
@@ -115,85 +115,17 @@ fn a_folder_of_classes_becomes_one_that_may_be_published() {
         _ => arg.to_owned(),
     });
     let place: Vec<_> = place.skip(1).collect();
-    done(sliver("synth").args(place));
+    done(sliver("synth").args(&place));
+    // Other samples are not made in its place, nor passed over.
+    let mut other = sliver("synth");
+    let count = place.iter().position(|arg| arg == "10").expect("a count");
+    other
+        .args(&place[..count])
+        .arg("11")
+        .args(&place[count + 1..]);
+    says(&refusal(other), &["--count=11", "is done", "sliver export"]);
     let ledger = fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
     assert_eq!(ledger.lines().count(), 3, "{ledger}");
-}
-
-/// Neighbours differ in one image and its class, or in all images of a person: with noise from one seed, names and sizes of
-/// files are the same, and so is all that is written but what the released values are in.
-#[test]
-fn a_replaced_record_or_unit_changes_released_values_alone() {
-    for (flags, unit) in [
-        ("", false),
-        ("--unit-from-name person([0-9]+) --most-per-unit 3", true),
-    ] {
-        let (home, out) = folder();
-        let flags = format!("{COLOUR} --epsilon 2 --count 6 --insecure-noise-seed 3 {flags}");
-        let input = images(home.path(), &["a", "b"], 12);
-        done(command(&input, &out, &flags));
-        let before = files(&out);
-        fs::remove_dir_all(&out).expect("removed");
-        // One record goes from one class to the other, with another content. A person of four images has one then.
-        fs::remove_file(input.join("a/person1-2.png")).expect("removed");
-        if unit {
-            for name in ["a/person1-3.png", "b/person1-2.png"] {
-                fs::remove_file(input.join(name)).expect("removed");
-            }
-        } else {
-            GrayImage::from_pixel(300, 200, Luma([255]))
-                .save(input.join("b/other.png"))
-                .expect("written");
-        }
-        done(command(&input, &out, &flags));
-        let after = files(&out);
-        let [names, others] =
-            [&before, &after].map(|files| files.keys().cloned().collect::<Vec<_>>());
-        let plain = |names: &[PathBuf]| -> Vec<PathBuf> {
-            // Which class a sample is of is read from released values.
-            names
-                .iter()
-                .filter(|name| !name.starts_with("copy/png"))
-                .cloned()
-                .collect()
-        };
-        assert_eq!(plain(&names), plain(&others));
-        let released =
-            words("moments.bin cells.bin score.bin latents.f32 labels.u8 samples.png report.html");
-        for name in plain(&names) {
-            let [one, two] = [&before[&name], &after[&name]];
-            if released.iter().any(|r| name == Path::new(r)) {
-                continue;
-            }
-            if name.extension().is_some_and(|ending| ending == "json") {
-                assert_eq!(unreleased(one), unreleased(two), "{}", name.display());
-            } else {
-                assert_eq!(text(one), text(two), "{}", name.display());
-            }
-        }
-        for name in ["moments.bin", "cells.bin", "score.bin", "latents.f32"] {
-            let [one, two] = [&before, &after].map(|files| &files[Path::new(name)]);
-            assert!(one.len() == two.len() && one != two, "{name}");
-        }
-    }
-}
-
-/// A JSON file without times, and without what is computed from released values: scores, counts of samples of each class,
-/// and checksums of files.
-pub(crate) fn unreleased(bytes: &[u8]) -> serde_json::Value {
-    fn strip(value: &mut serde_json::Value) {
-        let computed = words("value class_counts sha256 finished started seconds pictures");
-        if let Some(object) = value.as_object_mut() {
-            object.retain(|key, _| !computed.contains(&&**key));
-            object.values_mut().for_each(strip);
-        }
-        if let Some(list) = value.as_array_mut() {
-            list.iter_mut().for_each(strip);
-        }
-    }
-    let mut value = serde_json::from_slice(bytes).expect("JSON");
-    strip(&mut value);
-    value
 }
 
 #[test]
@@ -326,7 +258,7 @@ fn public_images_are_what_a_copy_is_decoded_by() {
     };
     let [same, twin, array] = [&input, &twin, &array].map(|path| path.display());
     let cases = format!(
-        "--public {same} => apart from --input
+        "--public {same} => apart from the private input
         --public {twin} => other images than the private ones
         --public {array} => small.npz
         --public glyphs => as --input has them
@@ -347,7 +279,7 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
                 --side 30 --channels 3 => --side 30: it must be a multiple of 4 from 28 to 64
                 --side 68 --channels 3 => --side 68
                 --side 32 --channels 2 => --channels 2: it must be 1 or 3
-                --side 32 --channels 3 --classes a => lies in no folder of the 1 classes
+                --side 32 --channels 3 --classes a => lies in no folder of a class
                 --side 32 --channels 3 --classes a,a => names of folders, each once
                 --side 32 --channels 3 --classes 10000 => 1 to 256
                 --side 32 --channels 3 --epsilon -1 => --epsilon -1
@@ -369,14 +301,17 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
         [&*inside, around].map(|path| {
             let path = path.display();
             format!(
-                "--side 32 --channels 3 --{flag} {path} => {path}: it must be apart from --input"
+                "--side 32 --channels 3 --{flag} {path} => {path}: it must be apart from the private input"
             )
         })
     });
     refuses(&cases.collect::<Vec<_>>().join("\n"), run);
     let within = input.join("a/new/copy");
     let said = refusal(command(&input, &within, "--side 32 --channels 3").ran());
-    assert!(said.contains("apart from --input, where"), "{said}");
+    assert!(
+        said.contains("apart from the private input, where"),
+        "{said}"
+    );
     let around = home.path().join("none/../scans/a/new");
     let said = refusal(command(&input, &around, "--side 32 --channels 3").ran());
     assert!(said.contains("without .."), "{said}");
@@ -389,7 +324,7 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     {
         let link = input.join("a/linked");
         std::os::unix::fs::symlink(home.path(), &link).expect("a link");
-        refuses("--side 32 --channels 3 => linked: a link to a folder", run);
+        refuses("--side 32 --channels 3 => in it is a link to a folder", run);
         fs::remove_file(link).expect("removed");
     }
     // A folder that is there is not written into.
@@ -407,7 +342,10 @@ fn what_is_wrong_is_named_and_nothing_is_written() {
     let image = input.join("a").join("person0-0.png");
     let bytes = fs::read(&image).expect("readable");
     fs::write(&image, &bytes[..bytes.len() / 2]).expect("written");
-    refuses("--side 32 --channels 3 => a/person0-0.png", run);
+    refuses(
+        "--side 32 --channels 3 => a file in it cannot be read as an image",
+        run,
+    );
 }
 
 /// Images are encoded some at once: those of the last class lie beyond the first ones, and have their share of the copy.

@@ -235,7 +235,7 @@ fn what_is_wrong_is_said_before_anything_is_released() {
         ),
         (
             SCHEMA.replace("missing = \"level\"\n", ""),
-            "line 8, column ward",
+            "column ward: expected a value",
         ),
     ] {
         fs::write(&schema, text).expect("written");

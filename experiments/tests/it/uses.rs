@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::program::{Ran, SCHEMA, json, refusal, sliver, text, words};
+use data::split::is_test_row;
+
+use crate::program::{Ran, SCHEMA, done, json, refusal, says, sliver, text, words};
 
 /// Runs a program in a run folder of its own and gives what it warned of: the same in its first lines,
 /// in `run.json`, in its promise and on its page.
@@ -143,7 +145,7 @@ fn a_table_that_is_public_and_private_in_turn_is_told() {
     let both = ["--input", &mine, "--test", &tests];
     assert!(fair("0", &[&both[..], &["--no-privacy"]].concat()).is_empty());
     for name in ["1", "2"] {
-        assert!(fair(name, &["--input", &mine]).is_empty());
+        assert!(fair(name, &["--input", &mine, "--test-share", "0.2"]).is_empty());
     }
     let notes = fair("3", &both);
     assert_eq!(notes.len(), 1);
@@ -151,11 +153,14 @@ fn a_table_that_is_public_and_private_in_turn_is_told() {
         notes[0].contains("mine.csv are all private in this run"),
         "{notes:?}"
     );
-    assert!(notes[0].contains("public in one row of five"), "{notes:?}");
+    assert!(
+        notes[0].contains("public in a share of 0.2 of its rows"),
+        "{notes:?}"
+    );
     // What was public once, under another name.
     let copy = home.path().join("copy.csv");
     std::fs::copy(&tests, &copy).expect("copied");
-    let notes = fair("4", &["--input", &path(&copy)]);
+    let notes = fair("4", &["--input", &path(&copy), "--test-share", "0.2"]);
     assert_eq!(notes.len(), 1);
     assert!(notes[0].contains("all public in another"), "{notes:?}");
     // In one run there is no such thing.
@@ -166,4 +171,69 @@ fn a_table_that_is_public_and_private_in_turn_is_told() {
         .ran();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("the same records as --input"));
+}
+
+/// Neither `fair` nor `adapt` makes a row public that nobody named; what does is in the first lines, in the promise and on the
+/// page, with the number of rows.
+#[test]
+fn no_row_of_ones_own_becomes_public_by_itself() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let schema = home.path().join("schema.toml");
+    std::fs::write(&schema, SCHEMA).expect("written");
+    table(home.path(), "mine.csv", 0);
+    let features = |name: &str, start: usize| {
+        let row = |i: usize| format!("{},{},{}\n", i % 7, (i + start) % 5, i % 2);
+        let rows: String = (0..200).map(row).collect();
+        std::fs::write(home.path().join(name), rows).expect("written");
+    };
+    features("source.csv", 0);
+    features("target.csv", 1);
+    let run = |experiment: &str, more: &str| {
+        let mut command = sliver(experiment);
+        command.current_dir(home.path()).args(words(more));
+        command.args(words("--backend flex --cache-dir cache --out"));
+        command.arg(experiment).ran()
+    };
+    let public = (0..200).filter(|&row| is_test_row(row, 0.3)).count();
+    for (experiment, flags, name) in [
+        (
+            "fair",
+            "--steps 3 --input mine.csv --schema schema.toml",
+            "mine.csv",
+        ),
+        (
+            "adapt",
+            "sliced --source source.csv --target target.csv --features 2 --classes 2 --epsilon 2 --steps 2 \
+             --public-steps 5 --slices 4 --latent 2 --delta 1e-4",
+            "target.csv",
+        ),
+    ] {
+        let said = refusal(run(experiment, flags));
+        says(
+            &said,
+            &[name, "no test records", "--test FILE", "--test-share 0.2"],
+        );
+        for (more, word) in [
+            ("--test-share 0", "--test-share 0: it must be above 0"),
+            ("--test-share 1", "below 1"),
+            ("--test-share 0.3 --test mine.csv", "cannot be used with"),
+        ] {
+            let said = refusal(run(experiment, &format!("{flags} {more}")));
+            assert!(said.contains(word), "{more}: {said}");
+        }
+        assert!(!home.path().join(experiment).exists());
+        let printed = done(run(experiment, &format!("{flags} --test-share 0.3")));
+        let rows = format!("{public} rows of {name}, which --test-share 0.3 makes public");
+        let first = format!("public    {rows}\n");
+        says(&text(&printed.stdout), &[&first]);
+        let out = home.path().join(experiment);
+        let record = json(&out.join("run.json"));
+        assert_eq!(record["records"], 200 - public);
+        let promise = record["privacy"].as_str().expect("a sentence");
+        says(promise, &[&rows]);
+        let page = std::fs::read_to_string(out.join("report.html")).expect("a page");
+        says(&page, &[&rows]);
+    }
+    let said = refusal(run("adapt", "glyphs usps --test-share 0.2"));
+    says(&said, &["--test-share 0.2", "left out for a data set"]);
 }

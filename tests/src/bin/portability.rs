@@ -8,6 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 
+use lab::run_folder::write_file;
 use serde::{Deserialize, Serialize};
 use system_tests::portability::{TestDevice, Tolerance, parts, test_devices};
 
@@ -84,13 +85,11 @@ fn main() -> ExitCode {
         eprintln!("beyond its tolerance:\n{}", found.wrong.join("\n"));
         return ExitCode::FAILURE;
     }
-    if let Some(file) = file {
-        let written = file.with_extension("md.new");
-        let done = std::fs::write(&written, page).and_then(|()| std::fs::rename(&written, &file));
-        if let Err(error) = done {
-            eprintln!("{}: {error}", file.display());
-            return ExitCode::FAILURE;
-        }
+    if let Some(file) = file
+        && let Err(error) = write_file(&file, page.as_bytes())
+    {
+        eprintln!("{error}");
+        return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
 }

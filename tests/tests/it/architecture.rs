@@ -190,17 +190,19 @@ fn arrows_go_one_way() {
     let arrows: BTreeMap<&str, &[&str]> = BTreeMap::from([
         ("dp-accountant", &[][..]),
         ("swd", &[]),
-        ("data", &[]),
+        ("files", &[]),
+        ("data", &["files"]),
         ("dp-core", &["dp-accountant"]),
         ("private-queries", &["dp-core", "swd"]),
         ("private-training", &["dp-core", "swd"]),
         ("model", &["dp-core", "private-training"]),
-        ("reporting", &["dp-accountant"]),
+        ("reporting", &["dp-accountant", "files"]),
         (
             "evaluating",
             &[
                 "data",
                 "dp-core",
+                "files",
                 "model",
                 "private-training",
                 "reporting",
@@ -213,13 +215,14 @@ fn arrows_go_one_way() {
                 "data",
                 "dp-core",
                 "evaluating",
+                "files",
                 "model",
                 "private-queries",
                 "private-training",
                 "reporting",
             ],
         ),
-        ("tools", &["dp-accountant", "reporting"]),
+        ("tools", &["dp-accountant", "files", "reporting"]),
     ]);
     let packages = packages();
     for Package { name, needs, .. } in &packages {
@@ -229,6 +232,94 @@ fn arrows_go_one_way() {
     }
     let known = |name: &&str| packages.iter().any(|package| package.name == **name);
     assert!(arrows.keys().all(known));
+}
+
+/// The source of the packages that are not published, without their unit tests, by its path.
+fn sources() -> Vec<(String, String)> {
+    let home = root();
+    let mut folders: Vec<PathBuf> = packages()
+        .into_iter()
+        .filter(|package| !package.published)
+        .map(|package| package.folder.join("src"))
+        .collect();
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let text = std::fs::read_to_string(&path).expect("readable");
+                let code = text.split("#[cfg(test)]\nmod tests {").next();
+                let home = home.canonicalize().expect("the workspace");
+                let path = path.canonicalize().expect("a file");
+                let path = path.strip_prefix(home).expect("of the workspace");
+                let path = path.to_string_lossy().into_owned();
+                if !path.ends_with("tests.rs") && !path.contains("/tests/") {
+                    found.push((path, code.unwrap_or_default().to_string()));
+                }
+            }
+        }
+    }
+    assert!(found.len() > 200, "{}", found.len());
+    found
+}
+
+/// A new name is lost with the power unless its folder is flushed too, which `files::atomic` does.
+#[test]
+fn files_get_their_names_in_one_place() {
+    let sources = sources();
+    let named: Vec<&str> = sources
+        .iter()
+        .filter(|(_, code)| {
+            ["fs::rename(", ".persist(", ".persist_noclobber("]
+                .iter()
+                .any(|call| code.contains(call))
+        })
+        .map(|(path, _)| path.as_str())
+        .collect();
+    assert_eq!(named, ["crates/files/src/atomic.rs"]);
+}
+
+/// A panic of a decoder would end the program, with words that may quote a record: `files::foreign` turns it into an error.
+#[test]
+fn decoders_of_others_cannot_panic() {
+    const DECODERS: [&str; 14] = [
+        "GzDecoder::new(",
+        "ZipArchive::new(",
+        "tar::Archive::new(",
+        "ImageReader::new(",
+        "image::open(",
+        "image::load_from_memory",
+        "png::Decoder::new(",
+        "SerializedFileReader::new(",
+        ".get_column_reader(",
+        ".read_records(",
+        ".read_byte_record(",
+        "csv::Reader",
+        "Store::from_file(",
+        ".try_load_file(",
+    ];
+    // What is called by one that is guarded, and what reads the pages of this project.
+    const OTHERS: [&str; 2] = [
+        "crates/data/src/table/parquet/texts.rs",
+        "tools/src/figures/docs/table.rs",
+    ];
+    let mut seen = std::collections::BTreeSet::new();
+    for (path, code) in sources() {
+        let named: Vec<&str> = DECODERS
+            .into_iter()
+            .filter(|name| code.contains(name))
+            .collect();
+        let guards = ["quietly(", "decoded(", "Decoder("];
+        let guarded = guards.iter().any(|call| code.contains(call));
+        assert!(
+            named.is_empty() || guarded || OTHERS.contains(&path.as_str()),
+            "{path}: {named:?} without files::foreign"
+        );
+        seen.extend(named);
+    }
+    assert!(seen.len() > 8, "{seen:?}");
 }
 
 /// Runs a command that must succeed, and gives what it printed.

@@ -9,6 +9,7 @@ mod agreement;
 mod architecture;
 mod documents;
 mod fairness_contract;
+mod leaks;
 mod privacy_contract;
 mod sample_contract;
 mod transport_factor;

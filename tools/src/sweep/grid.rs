@@ -1,5 +1,7 @@
 //! From a sweep file to its cells.
 
+use std::collections::HashSet;
+
 use reporting::checksum::hex;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -87,20 +89,37 @@ impl Sweep {
                 }
             }
         }
-        for key in ["out", "run", "resume"] {
-            if sweep.fixed.contains_key(key)
-                || sweep.grid.contains_key(key)
-                || sweep.variant.iter().any(|v| v.contains_key(key))
-            {
-                return Err(format!("{key} is chosen by the sweep itself"));
+        let named = |key: &str| {
+            let everywhere = [&sweep.fixed, &sweep.grid].into_iter();
+            everywhere
+                .chain(&sweep.variant)
+                .any(|table| table.contains_key(key))
+        };
+        let own = "is chosen by the sweep itself";
+        let logged = "would tell of private records in the log of a cell";
+        for (key, why) in [
+            ("out", own),
+            ("run", own),
+            ("resume", own),
+            ("show-private", logged),
+        ] {
+            if named(key) {
+                return Err(format!("{key} {why}"));
             }
         }
-        if sweep.coupled
-            && ["insecure-noise-seed"]
-                .iter()
-                .any(|k| sweep.fixed.contains_key(*k) || sweep.grid.contains_key(*k))
-        {
+        if sweep.coupled && named("insecure-noise-seed") {
             return Err("insecure-noise-seed follows the seed in a coupled sweep".into());
+        }
+        let mut names = HashSet::new();
+        if let Some(cell) = sweep
+            .cells()
+            .into_iter()
+            .find(|cell| !names.insert(cell.name.clone()))
+        {
+            return Err(format!(
+                "two cells are {}: remove a variant, or give it other flags or another label",
+                cell.name
+            ));
         }
         Ok(sweep)
     }
@@ -265,6 +284,23 @@ mod tests {
     }
 
     #[test]
+    fn a_flag_of_the_sweep_is_in_no_variant() {
+        let refused = |change: &str, variants: &str| {
+            let text = TEXT.replace("name =", change) + variants;
+            Sweep::parse(&text).unwrap_err()
+        };
+        let coupled = "coupled = true\nname =";
+        let seed = "[[variant]]\ninsecure-noise-seed = 3";
+        assert!(refused(coupled, seed).contains("follows the seed"));
+        for key in ["out", "run", "resume"] {
+            let variant = format!("[[variant]]\n{key} = \"x\"");
+            assert!(refused("name =", &variant).contains("is chosen by the sweep"));
+        }
+        let twice = "[[variant]]\nsteps = 2\n[[variant]]\nsteps = 2";
+        assert!(refused("name =", twice).contains("two cells are"));
+    }
+
+    #[test]
     fn mistakes_are_named() {
         for (change, to, says) in [
             ("[1, 2, 3]", "3", "grid.seed must be a list"),
@@ -273,6 +309,7 @@ mod tests {
             ("[1, 2, 3]", "[[1]]", "grid.seed[0] must be a number"),
             ("seed =", "conditional =", "conditional stands in [fixed]"),
             ("seed =", "out =", "out is chosen"),
+            ("seed =", "show-private =", "show-private would tell"),
             ("small", "a/b", "name = \"a/b\""),
             ("name", "nome", "nome"),
         ] {

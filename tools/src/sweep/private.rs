@@ -3,7 +3,8 @@
 //!
 //! `FOLDER/private` holds which cells were sampled and all runs. It must stay secret: its very length says how many runs
 //! there were. `FOLDER/best` is what is released: the best run, with a ledger, a page and a `run.json` that say what the
-//! whole selection cost. It keeps nothing that tells how many runs came before: no times, no curves, no other run.
+//! whole selection cost. What may leave is listed, files and fields: nothing tells how many runs came before, no time and no
+//! other run, and no number says what a single run would have cost.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -11,16 +12,18 @@ use std::path::Path;
 
 use dp_accountant::accounting::{AccountingError, Event, Neighbours, Runs, Selection};
 use dp_accountant::decimal::upper;
+use dp_accountant::delta::loose_delta;
 use dp_accountant::ledger::{Entries, Ledger, LedgerEntry};
+use files::atomic::{NewFile, rename, sync_folder};
 use rand::RngExt;
 use rand::rand_core::UnwrapErr;
 use rand::rngs::SysRng;
 use reporting::checksum::hex;
 use reporting::diagnostic::{Failure, OrFailed};
-use reporting::report::{Better, Metric, RunRecord, SAMPLED_RUNS, command_line};
+use reporting::report::{Better, Metric, Plan, RunFile, RunRecord, SAMPLED_RUNS, command_line};
 use reporting::run_folder::write_file;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::runner::{Executor, Runner};
 use super::{Arguments, GridCell, Sweep};
@@ -30,14 +33,39 @@ const PRIVATE: &str = "private";
 const BEST: &str = "best";
 /// Flags whose scores read private records beyond the ledger.
 const READS_PRIVATE: [&str; 3] = ["--memorisation", "--ceilings", "--paper-labels"];
-/// Files of a run that do not leave: times, curves with the epsilon of one run, what is written anew.
-const STAYS: [&str; 6] = [
-    "run.json",
-    "report.html",
-    "ledger.jsonl",
-    "metrics.jsonl",
-    "command.txt",
-    ".lock",
+/// How the names of scores begin that read private records.
+const COUNTS_PRIVATE: &str = "Reads private";
+/// Files of a run that may leave as they are: what samples are made from, and pictures without a number of the run's privacy.
+const LEAVES: [&str; 29] = [
+    "model.bpk",
+    "weights.f32",
+    "generator.f32",
+    "autoencoder.f32",
+    "latents.f32",
+    "labels.u8",
+    "class-moments.bin",
+    "samples.json",
+    "table.json",
+    "schema.toml",
+    "marginals.csv",
+    "model.json",
+    "copy.bin",
+    "samples.png",
+    "varied.png",
+    "strip.png",
+    "reconstructions.png",
+    "interpolations.png",
+    "privatised.png",
+    "confusion.png",
+    "latents.svg",
+    "points.svg",
+    "columns.svg",
+    "pairs.svg",
+    "features-before.svg",
+    "features-after.svg",
+    "group.svg",
+    "group-class-1.svg",
+    "curve.svg",
 ];
 /// Trials of the runs' epsilon for that of the selection.
 const TRIALS: u32 = 12;
@@ -46,6 +74,8 @@ const TRIALS: u32 = 12;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 struct Planned {
     private: bool,
+    /// As they follow from the command line alone.
+    settings: Map<String, Value>,
     event: Option<Event>,
     neighbours: Option<Neighbours>,
     delta: Option<f64>,
@@ -69,7 +99,9 @@ struct Promise {
     neighbours: Neighbours,
     delta: f64,
     epsilon: f64,
+    /// Of each cell.
     releases: Vec<u64>,
+    settings: Vec<Map<String, Value>>,
 }
 
 /// Runs the private selection of a sweep, or resumes it, and releases the best run.
@@ -153,7 +185,7 @@ pub(super) fn run(
     let workers = arguments.workers.map_or(1, NonZeroUsize::get);
     runner.run(&open, &secret, &Executor::Here { workers })?;
     let mut mechanisms = promise.events.clone();
-    let mut found: Option<(RunRecord, Metric)> = None;
+    let mut found: Option<(RunRecord, Metric, usize)> = None;
     for (attempt, &cell) in attempts.iter().zip(&sampled.cells) {
         let path = secret.join(&attempt.name);
         let record = RunRecord::read(&path)?;
@@ -161,9 +193,9 @@ pub(super) fn run(
         let metric = metric(&record, select)?;
         if found
             .as_ref()
-            .is_none_or(|(_, best)| is_better(&metric, best))
+            .is_none_or(|(_, best, _)| is_better(&metric, best))
         {
-            found = Some((record, metric));
+            found = Some((record, metric, cell));
         }
     }
     let promise = Promise {
@@ -171,11 +203,16 @@ pub(super) fn run(
         events: mechanisms,
         ..promise
     };
-    let Some((record, metric)) = found else {
+    let Some((record, metric, cell)) = found else {
         println!("released  nothing: the law drew no run, and that is what may be told");
         return Ok(());
     };
-    release(&record, &metric, &promise, cells.len(), arguments, &best)?;
+    let chosen = Chosen {
+        record: &record,
+        metric: &metric,
+        settings: &promise.settings[cell],
+    };
+    release(&chosen, &promise, cells.len(), arguments, &best)?;
     println!("released  {}", best.display());
     Ok(())
 }
@@ -246,7 +283,8 @@ fn planned(runner: &Runner, cell: &GridCell) -> Result<Planned, Failure> {
 /// What the best of a random number of runs promises, each of any of these plans.
 fn promise(runs: Runs, plans: &[Planned], delta: Option<f64>) -> Result<Promise, Failure> {
     let mut events: Vec<Event> = Vec::new();
-    let (mut shared, mut largest, mut releases) = (None::<Neighbours>, 0.0_f64, Vec::new());
+    let (mut shared, mut largest) = (None::<Neighbours>, 0.0_f64);
+    let (mut releases, mut all_settings) = (Vec::new(), Vec::new());
     for plan in plans {
         let Planned {
             private: true,
@@ -254,6 +292,7 @@ fn promise(runs: Runs, plans: &[Planned], delta: Option<f64>) -> Result<Promise,
             neighbours: Some(neighbours),
             delta: Some(own),
             releases: Some(count),
+            settings,
         } = plan
         else {
             return Err(Failure::input(
@@ -273,6 +312,7 @@ fn promise(runs: Runs, plans: &[Planned], delta: Option<f64>) -> Result<Promise,
         shared = Some(*neighbours);
         largest = largest.max(*own);
         releases.push(*count);
+        all_settings.push(settings.clone());
     }
     let delta = delta.unwrap_or(largest);
     let selection = Selection::new(runs, events.clone(), 0.0).map_err(refused)?;
@@ -283,6 +323,7 @@ fn promise(runs: Runs, plans: &[Planned], delta: Option<f64>) -> Result<Promise,
         neighbours: shared.unwrap_or(Neighbours::ReplaceOne),
         delta,
         releases,
+        settings: all_settings,
     })
 }
 
@@ -371,12 +412,9 @@ fn draw(
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
         folder.create(secret)?;
-        // A file of its own is read by its owner alone.
-        let mut file = tempfile::NamedTempFile::new_in(secret)?;
+        let mut file = NewFile::private(&secret.join(SAMPLED_RUNS))?;
         serde_json::to_writer(&mut file, &sampled)?;
-        file.as_file().sync_all()?;
-        file.persist_noclobber(secret.join(SAMPLED_RUNS))?;
-        Ok(())
+        file.finish_new()
     };
     attempt().map_err(|e| {
         Failure::input(format!("{}: {e}", secret.display()), "choose another --out")
@@ -417,13 +455,18 @@ fn metric(record: &RunRecord, select: &str) -> Result<Metric, Failure> {
             format!("name a part of one of these: {}", names.join("; ")),
         ));
     };
-    if found.name.starts_with("Reads private") || found.better.is_none() {
+    if !is_score(found) {
         return Err(Failure::input(
             format!("--select {select:?}: {:?} cannot choose", found.name),
             "name a score on public records that has a better side",
         ));
     }
     Ok(found.clone())
+}
+
+/// Whether a result says how good the run is, and reads no private record beyond the ledger.
+fn is_score(metric: &Metric) -> bool {
+    metric.better.is_some() && !metric.name.starts_with(COUNTS_PRIVATE)
 }
 
 /// Whether a score is better; one that is not finite is worse than any, and of equal ones the first counts, which the
@@ -440,52 +483,58 @@ fn is_better(score: &Metric, than: &Metric) -> bool {
 
 /// A law in words.
 fn law(runs: Runs) -> String {
-    let mean = format!("{:.4}", runs.mean());
-    let mean = mean.trim_end_matches('0').trim_end_matches('.');
-    match runs {
-        Runs::NegativeBinomial { shape, .. } => format!(
-            "a random number of runs (truncated negative binomial law of shape {shape}, mean {mean})"
-        ),
-        Runs::Poisson { .. } => format!("a random number of runs (Poisson law, mean {mean})"),
-    }
+    format!("a random number of runs ({})", runs.words())
+}
+
+/// The run that leaves.
+struct Chosen<'a> {
+    record: &'a RunRecord,
+    /// The score that chose it.
+    metric: &'a Metric,
+    /// As its cell has them.
+    settings: &'a Map<String, Value>,
 }
 
 /// Puts the best run where it may leave from, whole or not at all.
 fn release(
-    record: &RunRecord,
-    metric: &Metric,
+    chosen: &Chosen,
     promise: &Promise,
     cells: usize,
     arguments: &Arguments,
     best: &Path,
 ) -> Result<(), Failure> {
-    let epsilon = promise.selection.epsilon(promise.delta).map_err(refused)?;
     let parent = best.parent().unwrap_or(Path::new("."));
+    let from = &chosen.record.folder;
     let attempt = || -> std::io::Result<tempfile::TempDir> {
         let part = tempfile::TempDir::with_prefix_in(".best-", parent)?;
-        for entry in fs::read_dir(&record.folder)? {
-            let entry = entry?;
-            let stays = STAYS.iter().any(|name| entry.file_name() == *name);
-            if entry.file_type()?.is_file() && !stays {
-                fs::copy(entry.path(), part.path().join(entry.file_name()))?;
+        for name in LEAVES {
+            let file = from.join(name);
+            if file.is_file() {
+                let copy = part.path().join(name);
+                fs::copy(file, &copy)?;
+                fs::File::open(copy)?.sync_all()?;
             }
         }
         Ok(part)
     };
     let part = attempt().or_failed()?;
-    ledger(part.path(), &entries(&record.folder)?, promise)?;
-    let run = released_run(record, metric, promise, epsilon, cells, arguments)?;
+    let own = entries(from)?;
+    ledger(part.path(), &own, promise)?;
+    let run = released_run(chosen, &own, promise, cells, arguments)?;
+    let settings = toml::to_string_pretty(&run.settings).or_failed()?;
+    write_file(&part.path().join("config.toml"), settings.as_bytes())?;
     let bytes = serde_json::to_vec_pretty(&run).or_failed()?;
     write_file(&part.path().join("run.json"), &bytes)?;
     reporting::report::write(part.path())?;
     fs::remove_file(part.path().join(".lock")).or_failed()?;
+    sync_folder(part.path()).or_failed()?;
     let made = part.keep();
     #[cfg(unix)]
     {
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(&made, open).or_failed()?;
     }
-    fs::rename(&made, best).or_failed()
+    rename(&made, best).or_failed()
 }
 
 /// One line with what the selection costs, and one for the releases of the run, which it covers.
@@ -514,59 +563,110 @@ fn ledger(folder: &Path, own: &Entries, promise: &Promise) -> Result<(), Failure
     Ok(())
 }
 
+/// Settings with the budget of the selection in the place of the run's, and of paths the last name alone: where private records
+/// lie is private.
+fn settings(own: &Map<String, Value>, epsilon: f64, delta: f64) -> Map<String, Value> {
+    let mut settings = own.clone();
+    for value in settings.values_mut() {
+        if let Value::String(text) = value
+            && let Some(name) = Path::new(&*text).file_name()
+        {
+            *text = name.to_string_lossy().into_owned();
+        }
+    }
+    if settings.remove("noise-multiplier").is_some() {
+        settings.insert("epsilon".into(), Value::Null);
+    }
+    for (name, of_selection) in [("epsilon", epsilon), ("delta", delta)] {
+        if let Some(value) = settings.get_mut(name) {
+            *value = json!(of_selection);
+        }
+    }
+    settings
+}
+
 /// `run.json` of what is released.
 fn released_run(
-    record: &RunRecord,
-    metric: &Metric,
+    chosen: &Chosen,
+    own: &Entries,
     promise: &Promise,
-    epsilon: f64,
     cells: usize,
     arguments: &Arguments,
-) -> Result<Value, Failure> {
-    let mut run = serde_json::to_value(&record.run).or_failed()?;
-    let neighbours = run["plan"]["neighbours"]
-        .as_str()
-        .unwrap_or_default()
-        .to_string();
-    run["privacy"] = json!(format!(
+) -> Result<RunFile, Failure> {
+    let (runs, delta) = (promise.selection.runs(), promise.delta);
+    let epsilon = promise.selection.epsilon(delta).map_err(refused)?;
+    let run = chosen.record.run.clone().unwrap_or_default();
+    let neighbours = run.plan.and_then(|plan| plan.neighbours);
+    let privacy = format!(
         "({}, {})-differentially private, the choice of hyperparameters included: this is the best, by {:?}, of {}, each \
-         one of {cells} settings at random; neighbours: {neighbours}; accountant: selection (upper bound). The score that \
+         one of {cells} settings at random; neighbours: {}; accountant: selection (upper bound). The score that \
          chose counts as public. The number of runs and all other runs stay secret. Not covered: the choice of the \
          settings to try.",
         upper(epsilon),
-        upper(promise.delta),
-        metric.name,
-        law(promise.selection.runs()),
-    ));
-    run["plan"]["epsilon_upper"] = json!(epsilon);
-    run["plan"]["delta"] = json!(promise.delta);
-    run["plan"]["accountant"] = json!("selection");
-    run["epsilon_spent_upper"] = json!(epsilon);
-    run["selection"] = json!({
-        "runs": promise.selection.runs(),
-        "mean_runs": promise.selection.runs().mean(),
-        "cells": cells,
-        "score": metric.name,
-        "best": metric.value,
-    });
+        upper(delta),
+        chosen.metric.name,
+        law(runs),
+        neighbours.as_deref().unwrap_or_default(),
+    );
     let file = arguments.file.to_string_lossy();
     let select = arguments.select.as_deref().unwrap_or_default();
-    run["command"] = json!(command_line(
-        "just",
-        ["sweep", file.as_ref(), "--private", "--select", select]
-    ));
-    if let Some(fields) = run.as_object_mut() {
-        // When it ended, and how long it took beside others, tells how many came before.
-        for name in [
-            "finished",
-            "training_seconds",
-            "autoencoder_seconds",
-            "steps_per_second",
-        ] {
-            fields.remove(name);
-        }
-    }
-    Ok(run)
+    let command = ["sweep", file.as_ref(), "--private", "--select", select];
+    let elsewhere = run.more.get("elsewhere").and_then(Value::as_array);
+    let elsewhere = elsewhere.into_iter().flatten().filter_map(Value::as_str);
+    let loose = loose_delta(delta, run.records.unwrap_or(0) as f64);
+    let selection = json!({
+        "runs": runs,
+        "mean_runs": runs.mean(),
+        "cells": cells,
+        "score": chosen.metric.name,
+        "best": chosen.metric.value,
+    });
+    let more = [
+        ("epsilon_spent_upper", Some(json!(epsilon))),
+        ("selection", Some(selection)),
+        (
+            "public_knowledge",
+            run.more.get("public_knowledge").cloned(),
+        ),
+    ];
+    let scores = run.metrics.into_iter().filter(is_score);
+    let figures = run.figures.into_iter();
+    Ok(RunFile {
+        experiment: run.experiment,
+        version: run.version,
+        commit: run.commit,
+        device: run.device,
+        settings: settings(chosen.settings, epsilon, delta),
+        records: run.records,
+        privacy,
+        private: true,
+        plan: Some(Plan {
+            epsilon_upper: Some(epsilon),
+            delta: Some(delta),
+            accountant: Some("selection".into()),
+            neighbours,
+            ..Plan::default()
+        }),
+        releases: Some(own.releases()),
+        command: Some(command_line("just", command)),
+        figures: figures
+            .filter(|figure| LEAVES.contains(&&*figure.file))
+            .collect(),
+        // Published numbers are of a single run.
+        metrics: scores
+            .map(|score| Metric {
+                paper: None,
+                source: None,
+                ..score
+            })
+            .collect(),
+        warnings: elsewhere.map(String::from).chain(loose).collect(),
+        more: more
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_string(), value?)))
+            .collect(),
+        ..RunFile::default()
+    })
 }
 
 #[cfg(test)]
@@ -576,6 +676,7 @@ mod tests {
     fn plan(noise_multiplier: f64) -> Planned {
         Planned {
             private: true,
+            settings: Map::new(),
             event: Some(Event::Gaussian { noise_multiplier }),
             neighbours: Some(Neighbours::ReplaceOne),
             delta: Some(1e-5),

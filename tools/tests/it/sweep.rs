@@ -70,9 +70,10 @@ fn a_private_selection_releases_the_best_alone() {
     }
     // The best of those that were made.
     let score = |run: &Path| {
-        json(&run.join("run.json"))["metrics"][2]["value"]
-            .as_f64()
-            .expect("a score")
+        let run = json(&run.join("run.json"));
+        let metrics = run["metrics"].as_array().expect("metrics").iter();
+        let accuracy = metrics.clone().find(|m| m["name"] == "Accuracy on tests");
+        accuracy.and_then(|m| m["value"].as_f64()).expect("a score")
     };
     let most = attempts.iter().map(|run| score(run)).fold(0.0, f64::max);
     assert_eq!(score(&best), most);
@@ -108,9 +109,7 @@ fn a_private_selection_releases_the_best_alone() {
     );
     // Nothing that tells of the others, neither there nor in a report of the sweep.
     assert!(run["finished"].is_null() && run["training_seconds"].is_null());
-    for name in ["metrics.jsonl", "command.txt", ".lock", "checkpoints"] {
-        assert!(!best.join(name).exists(), "{name}");
-    }
+    leaves_what_is_allowed(&best, &run, total);
     let page = std::fs::read_to_string(best.join("report.html")).expect("a page");
     assert!(page.contains("the best of a random number of runs"));
     assert!(!page.contains("private/") && !page.contains("00001_"));
@@ -130,6 +129,70 @@ fn a_private_selection_releases_the_best_alone() {
     let refused = other.expect_err("another selection");
     assert!(matches!(refused, Failure::BadInput { .. }), "{refused:?}");
     assert!(refused.to_string().contains("another selection"));
+}
+
+/// Files and fields are those of a list, whatever the run's folder holds, and numbers of its privacy those of the selection.
+fn leaves_what_is_allowed(best: &Path, run: &serde_json::Value, total: f64) {
+    let entries = std::fs::read_dir(best).expect("a folder");
+    let mut names: Vec<String> = entries
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .into_string()
+                .expect("text")
+        })
+        .collect();
+    names.sort();
+    let allowed = [
+        "config.toml",
+        "ledger.jsonl",
+        "report.html",
+        "run.json",
+        "samples.png",
+        "weights.f32",
+    ];
+    assert_eq!(names, allowed);
+    for name in names {
+        let text = std::fs::read_to_string(best.join(&name)).expect("text");
+        assert!(!text.contains("7.654321"), "{name}: {text}");
+    }
+    let fields = |value: &serde_json::Value| -> Vec<String> {
+        let mut fields: Vec<String> = value.as_object().expect("fields").keys().cloned().collect();
+        fields.sort();
+        fields
+    };
+    let of_plan = &run["plan"];
+    let said = fields(of_plan)
+        .into_iter()
+        .filter(|name| !of_plan[name].is_null());
+    let said: Vec<String> = said.collect();
+    assert_eq!(said, ["accountant", "delta", "epsilon_upper", "neighbours"]);
+    let metrics = run["metrics"].as_array().expect("metrics").iter();
+    let metrics: Vec<&str> = metrics
+        .filter_map(|metric| metric["name"].as_str())
+        .collect();
+    assert_eq!(metrics, ["Distance", "Accuracy on tests"]);
+    assert_eq!(
+        run["warnings"],
+        serde_json::json!(["Public in another run."])
+    );
+    assert_eq!(run["public_knowledge"], "Nothing.");
+    let config = std::fs::read_to_string(best.join("config.toml")).expect("text");
+    let config: toml::Table = config.parse().expect("TOML");
+    for settings in [
+        serde_json::to_value(config).expect("JSON"),
+        run["settings"].clone(),
+    ] {
+        assert_eq!(
+            fields(&settings),
+            ["dataset", "delta", "epsilon", "input", "records"]
+        );
+        let epsilon = settings["epsilon"].as_f64().expect("a number");
+        assert!((epsilon - total).abs() < 1e-6, "{epsilon} {total}");
+        assert_eq!(settings["delta"], 1e-5);
+        assert_eq!(settings["input"], "people.csv");
+    }
 }
 
 #[test]

@@ -82,7 +82,7 @@ impl Layout {
     /// [`DataError::Request`] for a count of 0 or beyond a format, sides of 0, another number of channels, no format, one
     /// named twice, and idx files of colour images.
     pub fn check(&self) -> Result<(), DataError> {
-        let refuse = |message: String| Err(DataError::Request(message));
+        let refuse = |message: String| Err(DataError::request(message));
         let sides = 1..=MAX_SIDE as usize;
         if self.sides.iter().any(|side| !sides.contains(side)) || ![1, 3].contains(&self.channels) {
             return refuse(format!(
@@ -165,7 +165,7 @@ impl ImageWriter {
         let count = pixels.len() / size;
         let fit = pixels.len().is_multiple_of(size) && self.done + count <= self.layout.count;
         if !fit || labels.len() != if self.layout.labels { count } else { 0 } {
-            return Err(DataError::Request(format!(
+            return Err(DataError::request(format!(
                 "{} bytes and {} labels after {} of {} images of {size} bytes do not fit",
                 pixels.len(),
                 labels.len(),
@@ -193,7 +193,7 @@ impl ImageWriter {
     /// [`DataError::Request`] where images are missing; [`DataError::Io`].
     pub fn finish(self) -> Result<Vec<&'static str>, DataError> {
         if self.done != self.layout.count {
-            return Err(DataError::Request(format!(
+            return Err(DataError::request(format!(
                 "{} images of {} were written",
                 self.done, self.layout.count
             )));

@@ -8,39 +8,43 @@ use image::{
 };
 
 use crate::DataError;
+use files::foreign::{DAMAGED, quietly};
 
-/// The bytes of a file of the name that errors use.
-pub(crate) fn read(path: &Path, name: &str) -> Result<Vec<u8>, DataError> {
-    fs::read(path).map_err(|error| unreadable(name, &error.to_string()))
+/// The bytes of a file in a folder of images.
+pub(crate) fn read(root: &Path, file: &Path) -> Result<Vec<u8>, DataError> {
+    fs::read(root.join(file)).map_err(|error| unreadable(root, file, &error.to_string()))
 }
 
-/// Decodes an image, turned as its EXIF data has it; `name` is for errors.
-pub(crate) fn image(name: &str, bytes: &[u8]) -> Result<DynamicImage, DataError> {
-    let unreadable = |reason: &str| unreadable(name, reason);
-    // By its first bytes, not by its name.
-    let mut reader = ImageReader::new(Cursor::new(bytes))
-        .with_guessed_format()
-        .map_err(|error| unreadable(&error.to_string()))?;
-    // Memory for what the file can hold, never for what its header claims.
-    let mut limits = Limits::default();
-    limits.max_alloc = Some(most(bytes.len()));
-    reader.limits(limits);
-    if reader.format() == Some(ImageFormat::Jpeg) && !has_end(bytes) {
-        return Err(unreadable("the jpg file is cut off"));
-    }
-    let decoded = reader.into_decoder().and_then(|mut decoder| {
-        let orientation = decoder.orientation()?;
-        let mut image = DynamicImage::from_decoder(decoder)?;
-        image.apply_orientation(orientation);
-        Ok(image)
+/// Decodes an image, turned as its EXIF data has it: that of a file in a folder or an archive.
+pub(crate) fn image(root: &Path, file: &Path, bytes: &[u8]) -> Result<DynamicImage, DataError> {
+    let unreadable = |reason: &str| unreadable(root, file, reason);
+    let image = quietly(|| {
+        // By its first bytes, not by its name.
+        let mut reader = ImageReader::new(Cursor::new(bytes))
+            .with_guessed_format()
+            .map_err(|error| unreadable(&error.to_string()))?;
+        // Memory for what the file can hold, never for what its header claims.
+        let mut limits = Limits::default();
+        limits.max_alloc = Some(most(bytes.len()));
+        reader.limits(limits);
+        if reader.format() == Some(ImageFormat::Jpeg) && !has_end(bytes) {
+            return Err(unreadable("the jpg file is cut off"));
+        }
+        let image = reader.into_decoder().and_then(|mut decoder| {
+            let orientation = decoder.orientation()?;
+            let mut image = DynamicImage::from_decoder(decoder)?;
+            image.apply_orientation(orientation);
+            Ok(image)
+        });
+        image.map_err(|error| unreadable(reason(&error)))
     });
-    decoded.map_err(|error| unreadable(reason(&error)))
+    image.unwrap_or_else(|| Err(unreadable(DAMAGED)))
 }
 
-fn unreadable(name: &str, reason: &str) -> DataError {
-    DataError::File(format!(
-        "{name}: cannot be read as an image: {reason}; replace or remove the file"
-    ))
+fn unreadable(root: &Path, file: &Path, reason: &str) -> DataError {
+    let problem = format!("cannot be read as an image: {reason}; replace or remove the file");
+    DataError::file(format!("{}: a file in it {problem}", root.display()))
+        .telling(format!("{}: {problem}", root.join(file).display()))
 }
 
 /// The most memory that decoding a file of so many bytes may take: that of its pixels and as much again, and 512 MiB in

@@ -14,6 +14,8 @@ pub(crate) mod scan;
 
 use std::path::{Path, PathBuf};
 
+use rand::Rng;
+use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 use crate::error::{check_side, empty, index};
@@ -21,12 +23,13 @@ use crate::split::{Records, digest, file_digest};
 use crate::{DataError, idx};
 
 /// The images of a folder, which stay on disk until a batch asks for them.
-#[derive(Debug)]
 pub struct ImageFolder {
     root: PathBuf,
     files: Vec<PathBuf>,
     side: usize,
 }
+
+debug_shows!(ImageFolder { root, side });
 
 impl ImageFolder {
     /// The name of this kind of data on the command line.
@@ -55,6 +58,11 @@ impl ImageFolder {
         })
     }
 
+    /// Puts the images in an order that `rng` draws.
+    pub fn shuffle(&mut self, rng: &mut impl Rng) {
+        self.files.shuffle(rng);
+    }
+
     /// The number of images; at least 1.
     #[allow(clippy::len_without_is_empty)] // there is always one
     pub fn len(&self) -> usize {
@@ -81,7 +89,7 @@ impl ImageFolder {
     ///
     /// # Errors
     /// [`DataError::Request`] for an index past the end, [`DataError::File`] for the first file among
-    /// them that cannot be read.
+    /// them that cannot be read, whose name is private.
     pub fn gather(&self, indices: &[usize]) -> Result<Vec<f32>, DataError> {
         let mut paths = Vec::with_capacity(indices.len());
         for &place in indices {
@@ -93,9 +101,7 @@ impl ImageFolder {
             .par_chunks_mut(self.image_size())
             .zip(paths)
             .map(|(values, path)| {
-                let path = self.root.join(path);
-                let name = path.display().to_string();
-                let image = decode::image(&name, &decode::read(&path, &name)?)?;
+                let image = decode::image(&self.root, path, &decode::read(&self.root, path)?)?;
                 let bytes = decode::square(image, self.side, Self::CHANNELS);
                 let pairs = values.iter_mut().zip(bytes);
                 pairs.for_each(|(value, byte)| *value = f32::from(byte) / 255.0);
@@ -136,7 +142,8 @@ impl ImageFolder {
                 let name = parts.join("/");
                 let mut entry = (name.len() as u64).to_le_bytes().to_vec();
                 entry.extend(name.as_bytes());
-                entry.extend(file_digest(&self.root.join(file))?);
+                let path = self.root.join(file);
+                entry.extend(file_digest(&path).map_err(|e| e.of_part(&self.root, &path))?);
                 Ok(entry)
             })
             .collect();

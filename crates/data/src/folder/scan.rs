@@ -16,7 +16,8 @@ pub(crate) fn images(root: &Path) -> Result<Vec<PathBuf>, DataError> {
             true => root.to_path_buf(),
             false => root.join(&folder),
         };
-        let unreadable = io(&path, "read the folder");
+        let failed = io(&path, "read the folder");
+        let unreadable = |error| failed(error).of_part(root, &path);
         for entry in fs::read_dir(&path).map_err(&unreadable)? {
             let entry = entry.map_err(&unreadable)?;
             let name = entry.file_name();
@@ -31,8 +32,8 @@ pub(crate) fn images(root: &Path) -> Result<Vec<PathBuf>, DataError> {
             } else if kind.is_symlink() && entry.path().is_dir() {
                 // One to a folder above would never end, and what is left out is missed.
                 let problem = "a link to a folder, expected a folder or a file";
-                let shown = entry.path().display().to_string();
-                return Err(DataError::File(format!("{shown}: {problem}")));
+                let link = DataError::file(format!("{}: in it is {problem}", root.display()));
+                return Err(link.telling(format!("{}: {problem}", entry.path().display())));
             } else if is_image(&below) {
                 found.push(below);
             }

@@ -16,6 +16,7 @@ pub use write::{write_images, write_labels};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
+use files::foreign::Decoder;
 use flate2::bufread::MultiGzDecoder;
 
 use crate::error::{check_pair, corrupt, io, not_gzip, open, oversized};
@@ -34,7 +35,7 @@ pub(crate) const IMAGES: u32 = 0x0000_0803;
 pub(crate) const LABELS: u32 = 0x0000_0801;
 
 /// The content of an idx3 file of bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct IdxImages {
     /// Number of images.
     pub count: usize,
@@ -45,6 +46,12 @@ pub struct IdxImages {
     /// `count * height * width` bytes, image by image, row by row.
     pub pixels: Vec<u8>,
 }
+
+debug_shows!(IdxImages {
+    count,
+    height,
+    width
+});
 
 impl LabelledImages {
     /// Reads a gzip idx3 file of images and the gzip idx1 file of their labels 0 to 9.
@@ -118,7 +125,7 @@ fn image_header(stream: &mut Stream<'_>, most: u64) -> Result<[u32; 3], DataErro
     let total = u128::from(count) * u128::from(height) * u128::from(width);
     if count == 0 || !sides.contains(&height) || !sides.contains(&width) || total > u128::from(most)
     {
-        return Err(DataError::File(format!(
+        return Err(DataError::file(format!(
             "{}: the header promises {count} images of {height} x {width}, {total} bytes, expected at least 1 image with \
              sides of 1 to {MAX_SIDE} and at most {most} bytes in all; replace the file",
             stream.file
@@ -147,7 +154,7 @@ fn label_header(stream: &mut Stream<'_>) -> Result<u64, DataError> {
     stream.magic(LABELS, "labels, one dimension of bytes")?;
     let [count] = stream.header::<1>()?;
     if count == 0 || u64::from(count) > MAX_BYTES {
-        return Err(DataError::File(format!(
+        return Err(DataError::file(format!(
             "{}: the header promises {count} labels, expected 1 to {MAX_BYTES} labels; replace the file",
             stream.file
         )));
@@ -164,10 +171,14 @@ pub(crate) fn check_labels(
 ) -> Result<(), DataError> {
     match labels.iter().position(|&label| label > max) {
         None => Ok(()),
-        Some(place) => Err(DataError::Record(format!(
-            "{file}: the label at index {}: expected 0 to {max}; replace the file",
-            first + place
-        ))),
+        Some(place) => {
+            let expected = format!("expected 0 to {max}; replace the file");
+            let place = first + place;
+            Err(
+                DataError::record(format!("{file}: a label is no class: {expected}"))
+                    .telling(format!("{file}: the label at index {place}: {expected}")),
+            )
+        }
     }
 }
 
@@ -193,7 +204,7 @@ impl<'a> Stream<'a> {
             file: file.into(),
             reader: match gzip {
                 // Multi-member decoding, so that bytes after the first gzip member are seen and refused.
-                true => Box::new(MultiGzDecoder::new(whole)),
+                true => Box::new(Decoder(MultiGzDecoder::new(whole))),
                 false => Box::new(whole),
             },
             given: 0,
@@ -205,11 +216,17 @@ impl<'a> Stream<'a> {
         if found == expected {
             return Ok(());
         }
-        Err(DataError::File(format!(
-            "{}: wrong idx magic number: expected {expected:#010x} ({meaning}), found {found:#010x}; check that images \
-             and labels are not exchanged",
+        let problem = format!(
+            "{}: wrong idx magic number: expected {expected:#010x} ({meaning}), found",
             self.file
-        )))
+        );
+        let advice = "check that images and labels are not exchanged";
+        let all = format!("{problem} {found:#010x}; {advice}");
+        // Other files may begin with a record.
+        Err(match found {
+            IMAGES | LABELS => DataError::file(all),
+            _ => DataError::file(format!("{problem} another; {advice}")).telling(all),
+        })
     }
 
     fn header<const N: usize>(&mut self) -> Result<[u32; N], DataError> {
@@ -248,7 +265,7 @@ impl<'a> Stream<'a> {
             Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
                 Err(corrupt(&self.file, &error))
             }
-            _ if (bytes.len() as u64) < length => Err(DataError::File(format!(
+            _ if (bytes.len() as u64) < length => Err(DataError::file(format!(
                 "{}: truncated: expected {expected} bytes after decompression, found {found}; replace the file",
                 self.file
             ))),

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use files::foreign::Decoder;
 use image::{DynamicImage, GrayImage, RgbImage};
 use rayon::prelude::*;
 use zip::ZipArchive;
 
 use super::{Classes, Form, Pictures, Public};
-use crate::error::{check_pair, open, unfit};
-use crate::features::{ADVICE, class, class_bound, row};
+use crate::error::{check_pair, decoded, open, unfit};
+use crate::features::{class, no_class};
 use crate::folder::decode;
 use crate::npy::NpyStream;
 use crate::stream::RecordStream;
@@ -26,23 +27,24 @@ pub(super) fn npz(
 ) -> Result<Pictures, DataError> {
     let file = path.display().to_string();
     let refuse = |why: &dyn std::fmt::Display| {
-        DataError::File(format!(
+        DataError::file(format!(
             "{file}: {why}; save it by numpy.savez(FILE, images=bytes, labels=numbers)"
         ))
     };
-    let mut archive = ZipArchive::new(open(path)?).map_err(|e| refuse(&e))?;
+    let zip = open(path)?;
+    let mut archive = decoded(&file, || ZipArchive::new(zip).map_err(|e| refuse(&e)))?;
     let classes = listed(&file, &public.classes)?;
     let labels = {
         let name = format!("{file}: labels.npy");
-        let entry = archive
-            .by_name("labels.npy")
-            .map_err(|e| refuse(&format!("labels: {e}")))?;
-        let mut labels = NpyStream::of(&name, entry, 1)?;
+        let entry = decoded(&file, || {
+            let entry = archive.by_name("labels.npy");
+            entry.map_err(|e| refuse(&format!("labels: {e}")))
+        })?;
+        let mut labels = NpyStream::of(&name, Decoder(entry), 1)?;
         let all = labels.shape()[0];
         let found = labels.next(all)?.values;
         let label = |(place, &value): (usize, &f32)| {
-            let bound = class_bound(classes.len());
-            let refused = || row(&name, &format!("index {place}"), &bound, ADVICE);
+            let refused = || no_class(&name, &format!("index {place}"), classes.len(), value);
             class(f64::from(value), classes.len())
                 .map(|label| label as u8)
                 .ok_or_else(refused)
@@ -54,10 +56,11 @@ pub(super) fn npz(
             .collect::<Result<Vec<u8>, DataError>>()?
     };
     let name = format!("{file}: images.npy");
-    let entry = archive
-        .by_name("images.npy")
-        .map_err(|e| refuse(&format!("images: {e}")))?;
-    let mut images = NpyStream::of(&name, entry, 4)?;
+    let entry = decoded(&file, || {
+        let entry = archive.by_name("images.npy");
+        entry.map_err(|e| refuse(&format!("images: {e}")))
+    })?;
+    let mut images = NpyStream::of(&name, Decoder(entry), 4)?;
     let (count, height, width, channels) = match *images.shape() {
         [n, h, w] => (n, h, w, 1),
         [n, h, w, c @ (1 | 3)] => (n, h, w, c),
@@ -100,7 +103,7 @@ pub(super) fn idx(
         .filter(|name| name.contains("images-idx3"))
         .map(|name| path.with_file_name(name.replace("images-idx3", "labels-idx1")));
     let Some(labels_path) = labels_path else {
-        return Err(DataError::File(format!(
+        return Err(DataError::file(format!(
             "{file}: expected a folder, a .tar or .npz archive, or an idx file whose name has images-idx3 in it; convert it"
         )));
     };
@@ -123,7 +126,7 @@ pub(super) fn idx(
 
 fn listed(file: &str, classes: &Classes) -> Result<Vec<String>, DataError> {
     classes.listed()?.ok_or_else(|| {
-        DataError::Request(format!("{file}: how many classes there are is public, and no record is asked for it; say it, or name them"))
+        DataError::request(format!("{file}: how many classes there are is public, and no record is asked for it; say it, or name them"))
     })
 }
 

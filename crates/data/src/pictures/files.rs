@@ -1,5 +1,6 @@
 //! Image files: a folder, or a tar archive.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -7,11 +8,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use files::foreign::Decoder;
 use flate2::read::MultiGzDecoder;
 use rayon::prelude::*;
 
-use super::{Classes, Form, Pictures, Public, check_classes};
-use crate::error::{check_side, empty, io, unfit};
+use super::{Classes, Form, MAX_CLASSES, Pictures, Public, check_classes};
+use crate::error::{check_side, decoded, empty, io, unfit};
 use crate::folder::{decode, scan};
 use crate::{DataError, Stored, StoredImages};
 
@@ -33,7 +35,7 @@ pub(super) fn read(
     mut pixels: Stored<u8>,
 ) -> Result<Pictures, DataError> {
     let asked = |what, flag| {
-        DataError::Request(format!(
+        DataError::request(format!(
             "{}: {what} is public, and no file is asked for it; say {flag}",
             path.display()
         ))
@@ -86,36 +88,38 @@ pub(super) fn read(
         }
     };
     let mut labels = vec![0; files.len()];
+    // What folders are called is public where their names are the classes, but only if they can be.
+    let of_folders = public.classes == Classes::Folders;
     if !flat {
-        check_classes(&names)?;
+        check_classes(&names).map_err(|e| match of_folders {
+            true => e.hidden(&format!(
+                "{}: the names of its folders are no classes: expected 1 to {MAX_CLASSES} names, none with a \\; rename \
+                 them, or name the classes",
+                path.display()
+            )),
+            false => e,
+        })?;
         for ((label, class), (file, _)) in labels.iter_mut().zip(&of_files).zip(&files) {
             let place = class
                 .as_ref()
                 .and_then(|class| names.iter().position(|name| name == class));
-            let found = file.display();
-            *label = place.ok_or_else(|| {
-                let known = names.len();
-                DataError::File(format!("{}: {found} lies in no folder of the {known} classes; move it, or name its class", path.display()))
-            })? as u8;
+            let problem = "an image lies in no folder of a class; move it, or name its class";
+            *label = place.ok_or_else(|| refuse(path, problem, file))? as u8;
         }
         // Of names that are on a list, which ones have no image is private.
-        let of_folders = public.classes == Classes::Folders;
         let mut classes = (0..names.len()).filter(|_| of_folders);
         if let Some(class) = classes.find(|&class| !labels.contains(&(class as u8))) {
-            return Err(empty(
-                format!("{}: the folder of class {}", path.display(), names[class]),
-                "jpg or png image",
-            ));
+            let problem = "a folder of a class is empty: expected at least 1 jpg or png image; remove it, or give it some";
+            return Err(refuse(path, problem, Path::new(&names[class])));
         }
     }
     let decoded = AtomicUsize::new(0);
     let image = |(file, held): &Held| {
-        let name = format!("{}", path.join(file).display());
         let bytes = match held {
-            Some(place) => decode::image(&name, &contents.read(place.clone())?),
-            None => decode::image(&name, &decode::read(&path.join(file), &name)?),
+            Some(place) => contents.read(place.clone())?,
+            None => Cow::Owned(decode::read(path, file)?),
         };
-        let image = decode::square(bytes?, side, channels);
+        let image = decode::square(decode::image(path, file, &bytes)?, side, channels);
         done(1 + decoded.fetch_add(1, Ordering::Relaxed));
         Ok(image)
     };
@@ -133,6 +137,12 @@ pub(super) fn read(
         form: if flat { Form::Flat } else { Form::Folders },
         classes: names,
     })
+}
+
+/// A file or a folder in the input is none that can be taken.
+fn refuse(input: &Path, problem: &str, found: &Path) -> DataError {
+    DataError::file(format!("{}: {problem}", input.display()))
+        .telling(format!("{}: {problem}", input.join(found).display()))
 }
 
 /// The files of a folder, and the names of the folders in it.
@@ -159,43 +169,56 @@ fn unpack(
     reader: &mut dyn Read,
     contents: &mut Stored<u8>,
 ) -> Result<Vec<Held>, DataError> {
-    let failed = io(path, "read the archive");
+    let shown = path.display().to_string();
+    // What is said of a damaged archive may quote the name of a file in it.
+    let failed = |error: std::io::Error| {
+        let error = io(path, "read the archive")(error);
+        error.hidden(&format!(
+            "{shown}: cannot read the archive: it is damaged or cut off; pack it again"
+        ))
+    };
     let mut reader = BufReader::new(reader);
     let gzip = reader
         .fill_buf()
         .map_err(&failed)?
         .starts_with(&[0x1f, 0x8b]);
     let reader: Box<dyn Read> = match gzip {
-        true => Box::new(MultiGzDecoder::new(reader)),
+        true => Box::new(Decoder(MultiGzDecoder::new(reader))),
         false => Box::new(reader),
     };
     let (mut files, mut total): (Vec<Held>, u64) = (Vec::new(), 0);
     let mut archive = tar::Archive::new(reader);
-    for entry in archive.entries().map_err(&failed)? {
-        let entry = entry.map_err(&failed)?;
-        let name = entry.path().map_err(&failed)?.into_owned();
+    let mut entries = decoded(&shown, || archive.entries().map_err(&failed))?;
+    loop {
+        let next = decoded(&shown, || {
+            let Some(entry) = entries.next().transpose().map_err(&failed)? else {
+                return Ok(None);
+            };
+            let name = entry.path().map_err(&failed)?.into_owned();
+            Ok(Some((name, entry.header().entry_type(), entry)))
+        });
+        let Some((name, kind, entry)) = next? else {
+            break;
+        };
         let hidden = name
             .iter()
             .any(|part| part.as_encoded_bytes().starts_with(b".") && part != ".");
-        let kind = entry.header().entry_type();
         if kind.is_dir() || hidden || !scan::is_image(&name) {
             continue;
         }
         if !kind.is_file() {
-            let (path, name) = (path.display(), name.display());
-            return Err(DataError::File(format!(
-                "{path}: {name} is a link; pack the images themselves"
-            )));
+            let problem = "an image in it is a link; pack the images themselves";
+            return Err(refuse(path, problem, &name));
         }
         let mut bytes = Vec::new();
-        entry
+        Decoder(entry)
             .take(MAX_BYTES - total + 1)
             .read_to_end(&mut bytes)
             .map_err(&failed)?;
         total += bytes.len() as u64;
         if total > MAX_BYTES {
             return Err(unfit(
-                &format!("{}: bytes of images", path.display()),
+                &format!("{shown}: bytes of images"),
                 format!("at most {MAX_BYTES}"),
                 "more",
             ));
@@ -219,11 +242,8 @@ fn unpack(
     }
     files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     if let Some(twice) = files.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        let name = twice[0].0.display();
-        return Err(DataError::File(format!(
-            "{}: {name} is there twice; pack each image once",
-            path.display()
-        )));
+        let problem = "an image is in it twice; pack each image once";
+        return Err(refuse(path, problem, &twice[0].0));
     }
     Ok(files)
 }

@@ -62,7 +62,6 @@ pub enum Form {
 }
 
 /// Images with what is known of them.
-#[derive(Debug)]
 pub struct Pictures {
     /// The images; all of class 0 where they have no classes.
     pub images: StoredImages,
@@ -73,6 +72,8 @@ pub struct Pictures {
     /// The form that they came in.
     pub form: Form,
 }
+
+debug_shows!(Pictures { images, form });
 
 fn named(path: &Path, endings: &[&str]) -> bool {
     let name = path.to_string_lossy().to_lowercase();
@@ -105,7 +106,7 @@ impl Pictures {
     /// # Errors
     /// [`DataError::Request`] where something public was not said, or is out of its bounds; [`DataError::File`] for the first
     /// file that cannot be read, a class that is empty or not on the list, and what is in no form above;
-    /// [`DataError::Record`] for a label that is no class, whose value is not said; [`DataError::Io`].
+    /// [`DataError::Record`] for a label that is no class; [`DataError::Io`].
     pub fn read(
         path: &Path,
         public: &Public,

@@ -1,10 +1,12 @@
 //! Whose images are whose.
 
 use std::collections::BTreeMap;
+use std::io::BufReader;
 use std::path::Path;
 
 use super::Pictures;
-use crate::error::io;
+use crate::error::{fields, open};
+use crate::table::lines::Lines;
 use crate::units::Units;
 use crate::{DataError, StoredImages};
 
@@ -20,9 +22,8 @@ impl Units {
         let of = (0..pictures.images.len()).map(|place| {
             let name = pictures.name(place);
             let unit = unit(&name).filter(|unit| !unit.is_empty());
-            unit.ok_or_else(|| {
-                DataError::Record(format!("{name}: this image has no unit; give each one"))
-            })
+            let none = || DataError::record("an image has no unit; give each one");
+            unit.ok_or_else(|| none().telling(format!("{name}: this image has no unit")))
         });
         let of: Vec<String> = of.collect::<Result<_, _>>()?;
         Ok(Self::of_texts(of.iter().map(String::as_str)))
@@ -39,38 +40,37 @@ impl Units {
         path: &Path,
         column: Option<&str>,
     ) -> Result<Self, DataError> {
-        let shown = path.display();
-        let refuse = |why: String| DataError::File(format!("{shown}: {why}; repair the file"));
-        let file = std::fs::File::open(path).map_err(io(path, "open the file"))?;
-        let mut reader = csv::ReaderBuilder::new()
-            .trim(csv::Trim::All)
-            .from_reader(file);
-        let header = reader.headers().map_err(|e| refuse(e.to_string()))?;
+        let file = path.display().to_string();
+        let refuse = |why: &str| DataError::file(format!("{file}: {why}; repair the file"));
+        let mut lines = Lines::new(&file, b',', None, BufReader::new(open(path)?));
+        let header = lines.next()?.map_or_else(Vec::new, |line| line.fields);
         let place = match column {
             None => (header.len() > 1).then_some(1),
-            Some(column) => header.iter().position(|name| name == column),
+            Some(column) => header.iter().position(|&name| name == column),
         };
         let place = place.ok_or_else(|| {
             let column = column.unwrap_or("the second");
-            refuse(format!(
+            refuse(&format!(
                 "there is no column {column} among {}",
                 header.len()
             ))
         })?;
-        let mut units = BTreeMap::new();
-        for (line, row) in (2..).zip(reader.records()) {
-            let row = row.map_err(|e| refuse(e.to_string()))?;
-            let (name, unit) = (
-                row.get(0).unwrap_or_default(),
-                row.get(place).unwrap_or_default(),
-            );
+        let (width, mut units) = (header.len(), BTreeMap::new());
+        while let Some(line) = lines.next()? {
+            if line.fields.len() != width {
+                return Err(fields(&file, line.place, width, line.fields.len()));
+            }
+            let (name, unit) = (line.fields[0], line.fields[place]);
             if units.insert(name.to_string(), unit.to_string()).is_some() {
-                return Err(refuse(format!(
-                    "line {line}: an image that is there before"
-                )));
+                let (twice, place) = (refuse("an image is there twice"), line.place);
+                return Err(twice.telling(format!("{file}, {place}: {name} is there before")));
             }
         }
-        Self::of_names(pictures, |name| units.get(name).cloned()).map_err(|e| refuse(e.to_string()))
+        Self::of_names(pictures, |name| units.get(name).cloned()).map_err(|e| {
+            e.hidden(&format!(
+                "{file}: an image has no unit in it; give each one"
+            ))
+        })
     }
 
     /// At most `most` images of each unit, by the checksums of their pixels.

@@ -156,7 +156,7 @@ impl Header {
         ];
         match differing.into_iter().flatten().next() {
             None => Ok(()),
-            Some((key, found, asked)) => Err(DataError::Request(format!(
+            Some((key, found, asked)) => Err(DataError::request(format!(
                 "{file}: {key}: {found}, but {asked} is asked for; ask for what the file has, or privatise the records \
                  anew, at the sum of both costs"
             ))),

@@ -76,7 +76,7 @@ pub fn header_path(npy: &Path) -> PathBuf {
 
 /// An entry of a header that no header may have.
 fn refuse(file: &str, key: &str, expected: &str, found: impl Display) -> DataError {
-    DataError::File(format!(
+    DataError::file(format!(
         "{file}, header, {key}: expected {expected}, found {found}; get the file again"
     ))
 }

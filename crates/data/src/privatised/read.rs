@@ -8,18 +8,20 @@ use serde::Deserialize;
 use super::text::{Texts, is_ours};
 use super::{Header, MAX_HEADER, TENSOR, header_path, is_npy, refuse};
 use crate::DataError;
-use crate::error::{self, io};
+use crate::error::{self, decoded, io};
 use crate::npy::NpyStream;
 use crate::stream::RecordStream;
 
 /// Records that were privatised, with what was promised of them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Privatised {
     /// How, and with which promise.
     pub header: Header,
     /// Values, shape `[header.records, header.width]`, all finite.
     pub values: Vec<f32>,
 }
+
+debug_shows!(Privatised { header });
 
 /// Values that are read at once.
 const BLOCK: usize = 1 << 16;
@@ -81,7 +83,7 @@ impl Header {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             text => text.map_err(io(&header_file, "read the file"))?,
         };
-        let texts: Texts = match serde_json::from_str(&text) {
+        let texts: Texts = match decoded(&name, || Ok(serde_json::from_str(&text)))? {
             Ok(texts) if is_ours(&texts) => texts,
             // Anybody's JSON.
             _ => return Ok(None),
@@ -127,8 +129,10 @@ fn open(name: &str, path: &Path) -> Result<Option<(Header, BufReader<File>)>, Da
     // At most the size of the file.
     let mut text = vec![0; length as usize];
     file.read_exact(&mut text).map_err(&unread)?;
-    let mut entries: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&text)
-        .map_err(|error| other_kind(name, &format!("its header is no JSON ({error})")))?;
+    let mut entries: BTreeMap<String, serde_json::Value> = decoded(name, || {
+        serde_json::from_slice(&text)
+            .map_err(|error| other_kind(name, &format!("its header is no JSON ({error})")))
+    })?;
     let texts = entries.remove("__metadata__").unwrap_or_default();
     let texts: Texts = match serde_json::from_value(texts) {
         Ok(texts) if is_ours(&texts) => texts,
@@ -183,7 +187,7 @@ fn check_tensor(name: &str, header: &Header, value: serde_json::Value) -> Result
 fn finite(name: &str, header: &Header, values: &[f32]) -> Result<(), DataError> {
     match values.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
-        Some(place) => Err(DataError::Record(format!(
+        Some(place) => Err(DataError::record(format!(
             "{name}, record {}, value {}: expected a finite number; get the file again",
             place / header.width,
             place % header.width
@@ -205,13 +209,13 @@ fn same(name: &str, key: &str, said: u64, found: u64) -> Result<(), DataError> {
 }
 
 fn other_kind(name: &str, problem: &str) -> DataError {
-    DataError::File(format!(
+    DataError::file(format!(
         "{name}: no privatised records: {problem}; give a file that `privatise` wrote"
     ))
 }
 
 fn wrong_size(name: &str, expected: u64, found: u64) -> DataError {
-    DataError::File(format!(
+    DataError::file(format!(
         "{name}: expected {expected} bytes, as its header promises, found {found}; it is cut off or damaged: get it again"
     ))
 }

@@ -3,11 +3,10 @@ use std::fs;
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use files::atomic::{NewFile, folder};
 use serde_json::json;
-use tempfile::NamedTempFile;
 
 use super::{Header, TENSOR, header_path, is_npy};
-use crate::atomic::{sync_folder, temporary};
 use crate::error::{empty, io};
 use crate::{DataError, npy};
 
@@ -18,10 +17,9 @@ use crate::{DataError, npy};
 pub struct Writer {
     path: PathBuf,
     name: String,
-    folder: PathBuf,
     header: Header,
     replace: bool,
-    body: BufWriter<NamedTempFile>,
+    body: BufWriter<NewFile>,
     /// Bytes that are kept free for the header, whose number of records is known last.
     reserved: usize,
 }
@@ -34,16 +32,10 @@ impl Writer {
     pub fn create(path: &Path, header: &Header, replace: bool) -> Result<Self, DataError> {
         let name = path.display().to_string();
         header.check(&name)?;
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
-            _ => PathBuf::from("."),
-        };
-        let file = temporary(&folder, ".privatised-");
-        let file = file.map_err(io(&folder, "write in the folder"))?;
+        let file = NewFile::of(path).map_err(io(folder(path), "write in the folder"))?;
         let mut writer = Self {
             path: path.into(),
             name,
-            folder,
             header: header.clone(),
             replace,
             body: BufWriter::new(file),
@@ -70,7 +62,7 @@ impl Writer {
                 true => "one that is not finite".to_string(),
                 false => record.len().to_string(),
             };
-            return Err(DataError::Record(format!(
+            return Err(DataError::record(format!(
                 "{}, record {records}: expected {width} finite values, found {found}",
                 self.name
             )));
@@ -97,10 +89,9 @@ impl Writer {
         }
         let head = self.head()?;
         let sealed = self.body.flush().and_then(|()| {
-            let file = self.body.get_mut().as_file_mut();
+            let file = self.body.get_mut().file();
             file.seek(SeekFrom::Start(0))?;
-            file.write_all(&head)?;
-            file.sync_all()
+            file.write_all(&head)
         });
         sealed.map_err(self.io())?;
         self.refuse_existing()?;
@@ -110,7 +101,7 @@ impl Writer {
         let (io, path) = (self.io(), &self.path);
         let part = self.body.into_inner();
         let part = part.map_err(|error| io(error.into_error()))?;
-        persist(part, path, self.replace).map_err(|source| {
+        finish(part, self.replace).map_err(|source| {
             if is_npy(path) {
                 // Best effort: a header alone is readable as nothing.
                 let _ = fs::remove_file(header_path(path));
@@ -120,7 +111,6 @@ impl Writer {
                 _ => io(source),
             }
         })?;
-        sync_folder(&self.folder).map_err(io)?;
         Ok(self.header)
     }
 
@@ -130,9 +120,8 @@ impl Writer {
         let io = io(&path, "write the file");
         let text = serde_json::to_string_pretty(&self.header.to_texts());
         let text = text.map_err(|error| io(error.into()))?;
-        let mut part = temporary(&self.folder, ".privatised-").map_err(&io)?;
+        let mut part = NewFile::of(&path).map_err(&io)?;
         let written = part.write_all(format!("{text}\n").as_bytes());
-        let written = written.and_then(|()| part.as_file().sync_all());
         written.map_err(&io)?;
         if self.replace {
             // Nor with the header of others.
@@ -141,7 +130,7 @@ impl Writer {
                 _ => {}
             }
         }
-        persist(part, &path, self.replace).map_err(io)
+        finish(part, self.replace).map_err(io)
     }
 
     fn refuse_existing(&self) -> Result<(), DataError> {
@@ -185,16 +174,15 @@ impl Writer {
 }
 
 fn exists(path: &Path) -> DataError {
-    DataError::Request(format!(
+    DataError::request(format!(
         "{}: exists already, and was not overwritten; name another file, or say --force",
         path.display()
     ))
 }
 
-fn persist(part: NamedTempFile, path: &Path, replace: bool) -> io::Result<()> {
-    let named = match replace {
-        true => part.persist(path),
-        false => part.persist_noclobber(path),
-    };
-    named.map(drop).map_err(|error| error.error)
+fn finish(part: NewFile, replace: bool) -> io::Result<()> {
+    match replace {
+        true => part.finish(),
+        false => part.finish_new(),
+    }
 }

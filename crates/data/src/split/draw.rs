@@ -42,15 +42,18 @@ fn by_stratum(strata: &[usize]) -> Vec<Vec<usize>> {
     groups.into_values().collect()
 }
 
-/// Whether a row of a table is public where no file of tests is given: one in five is, by a hash of its
+/// Whether a row of a table is among the `share` of its rows that somebody makes public: by a hash of its
 /// number from 0, with nothing else in it. So a row keeps its side whatever other rows hold, how many
-/// there are, and what the seed of a run is.
-pub fn is_test_row(row: usize) -> bool {
+/// there are, and what the seed of a run is; and what is public of a share is so of every larger one.
+pub fn is_test_row(row: usize, share: f64) -> bool {
     let mut hash = Sha256::new();
     hash.update("sliver rows");
     hash.update((row as u64).to_le_bytes());
     let sum: [u8; 32] = hash.finalize().into();
-    u64::from_le_bytes(sum.as_chunks::<8>().0[0]).is_multiple_of(5)
+    let sum = u64::from_le_bytes(sum.as_chunks::<8>().0[0]);
+    // The remainder comes first: one row in five is those of remainder 0.
+    let fifths = (sum % 5) as f64 + (sum / 5) as f64 / (u64::MAX / 5) as f64;
+    fifths < 5.0 * share
 }
 
 /// A generator that shares no randomness with others of the same seed.
@@ -68,9 +71,24 @@ mod tests {
     /// Golden, from Python's hashlib: a row that is public today is public for ever.
     #[test]
     fn a_rows_side_depends_on_its_number_alone() {
-        let public: Vec<usize> = (0..60).filter(|&row| is_test_row(row)).collect();
-        assert_eq!(public, [2, 16, 22, 30, 41, 42, 43, 44, 46, 47]);
-        assert_eq!((0..10_000).filter(|&row| is_test_row(row)).count(), 2064);
+        let public = |share| {
+            let rows = 0..10_000;
+            rows.filter(|&row| is_test_row(row, share))
+                .collect::<Vec<_>>()
+        };
+        let fifth = public(0.2);
+        assert_eq!(fifth[..10], [2, 16, 22, 30, 41, 42, 43, 44, 46, 47]);
+        assert_eq!(fifth.len(), 2064);
+        // A larger share has the rows of a smaller one. Binomial(10 000, p) has a standard deviation of at most 50; the rows
+        // are the same each time, so this cannot fail by chance.
+        let mut before = Vec::new();
+        for share in [0.01, 0.1, 0.2, 0.25, 0.5, 0.9] {
+            let rows = public(share);
+            assert!(before.iter().all(|row| rows.contains(row)), "{share}");
+            let expected = 1e4 * share;
+            assert!((rows.len() as f64 - expected).abs() < 250.0, "{share}");
+            before = rows;
+        }
     }
 
     /// 400 seeds, 20 of 40 records each: a record is public Binomial(400, 1/2) times, sd 10. 40 records

@@ -15,7 +15,7 @@ const FORMAT: &str = "sliver split 1";
 const MAX_BYTES: u64 = 64 << 20;
 
 /// What a split file says, in the order of its lines.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Content {
     pub format: String,
@@ -31,6 +31,12 @@ pub(super) struct Content {
     /// The SHA-256 of the file's text with nothing between these quotes.
     pub checksum: String,
 }
+
+debug_shows!(Content {
+    format,
+    dataset,
+    records
+});
 
 impl Content {
     /// Completes a content whose other fields are filled in.

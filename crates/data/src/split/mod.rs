@@ -27,8 +27,10 @@ pub use uses::{Use, note};
 
 use std::path::{Path, PathBuf};
 
+use files::atomic;
+
+use crate::DataError;
 use crate::error::{check_count, io};
-use crate::{DataError, atomic};
 use file::Content;
 
 /// What the name of a split file ends in.
@@ -74,13 +76,15 @@ impl Default for SplitPlan {
 }
 
 /// A data set's public and private records: disjoint, and all of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Split {
     path: PathBuf,
     sha256: String,
     public: Vec<usize>,
     private: Vec<usize>,
 }
+
+debug_shows!(Split { path });
 
 impl Split {
     /// The split of the data set `name` in `folder`: read if it was made before, by whatever process,
@@ -121,8 +125,7 @@ impl Split {
             ..Content::default()
         };
 
-        let file = format!("{name}{ENDING}");
-        let path = folder.join(&file);
+        let path = folder.join(format!("{name}{ENDING}"));
         if let Some(content) = Content::read(&path)? {
             return Self::checked(path, &content, &asked);
         }
@@ -130,7 +133,7 @@ impl Split {
         let half = draw::public_half(count, public, strata.as_deref(), plan.seed);
         let text = asked.clone().with_public(&half).render();
         std::fs::create_dir_all(folder)
-            .and_then(|()| atomic::create_new(folder, &file, text.as_bytes()))
+            .and_then(|()| atomic::create_new(&path, text.as_bytes()))
             .map_err(io(&path, "write the file"))?;
         // Read back even after writing it: whoever was first, all go by what the file says.
         match Content::read(&path)? {

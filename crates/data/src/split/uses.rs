@@ -3,23 +3,25 @@
 //! A split file says that of itself; every other way to use a data set is noted beside it, in
 //! `<name>.use.json`, `<name>-2.use.json` and so on, before the records are used.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use files::atomic;
 use serde::{Deserialize, Serialize};
 
 use super::file::Content;
 use super::{ENDING, NOTE, check_name, damaged};
 use crate::error::io;
-use crate::{DataError, atomic, error};
+use crate::{DataError, error};
 
 const FORMAT: &str = "sliver use 1";
 
 /// Which records of a data set a run treats as public, and which as private.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", from = "Written")]
 pub enum Use {
     /// All are private.
     AllPrivate,
@@ -27,8 +29,32 @@ pub enum Use {
     AllPublic,
     /// One part is public, by a [`Split`](crate::Split).
     Split,
-    /// One row in five is public, by its number ([`is_test_row`](super::is_test_row)).
+    /// This share of the rows is public, by their numbers ([`is_test_row`](super::is_test_row)).
+    TestShare(f64),
+}
+
+/// As a note has it.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Written {
+    AllPrivate,
+    AllPublic,
+    Split,
+    /// One row in five, before other shares were possible.
     TestRows,
+    TestShare(f64),
+}
+
+impl From<Written> for Use {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::AllPrivate => Self::AllPrivate,
+            Written::AllPublic => Self::AllPublic,
+            Written::Split => Self::Split,
+            Written::TestRows => Self::TestShare(0.2),
+            Written::TestShare(share) => Self::TestShare(share),
+        }
+    }
 }
 
 impl fmt::Display for Use {
@@ -37,13 +63,13 @@ impl fmt::Display for Use {
             Self::AllPrivate => "all private",
             Self::AllPublic => "all public",
             Self::Split => "split into a public and a private half",
-            Self::TestRows => "public in one row of five",
+            Self::TestShare(share) => return write!(f, "public in a share of {share} of its rows"),
         })
     }
 }
 
 /// What a note says.
-#[derive(PartialEq, Eq, Serialize, Deserialize)]
+#[derive(PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Note {
     format: String,
@@ -87,7 +113,7 @@ fn write(folder: &Path, name: &str, text: &[u8]) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut file = format!("{name}{NOTE}");
     let mut number = 1;
-    while !atomic::create_new(folder, &file, text)? {
+    while !atomic::create_new(&folder.join(&file), text)? {
         number += 1;
         file = format!("{name}-{number}{NOTE}");
     }
@@ -108,7 +134,7 @@ fn uses(folder: &Path, sha256: &str) -> Result<Vec<Use>, DataError> {
             uses.push(note.used);
         }
     }
-    uses.sort_by_key(|&used| used as u8);
+    uses.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
     uses.dedup();
     Ok(uses)
 }

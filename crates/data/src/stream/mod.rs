@@ -13,7 +13,7 @@ pub use sources::{InMemory, Photographs, SyntheticGlyphs};
 
 use crate::DataError;
 use crate::error::{check_count, check_pair};
-use crate::features::{ADVICE, class, class_bound, row};
+use crate::features::{class, no_class};
 use crate::npy::NpyStream;
 
 /// What is known, and public, of all records before the first one is read.
@@ -30,13 +30,15 @@ pub struct Form {
 }
 
 /// Some records, in order.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Chunk {
     /// Values, shape `[records, width]`; they may be NaN or infinite where a file may hold that.
     pub values: Vec<f32>,
     /// A class for each record, or nothing where records have no labels.
     pub labels: Vec<usize>,
 }
+
+debug_shows!(Chunk {});
 
 /// Records that are read when they are asked for.
 pub trait RecordStream {
@@ -93,7 +95,13 @@ impl<S: RecordStream> RecordStream for First<S> {
         let read = (chunk.values.len() / self.stream.form().width.max(1)) as u64;
         self.read += read;
         if most > 0 && read == 0 {
-            check_count(&self.name, self.count as usize, self.read as usize)?;
+            // How many there are, no header said: some lines may be no records.
+            let (name, asked) = (&self.name, self.count);
+            let problem = format!("{name}: {asked} records asked for, expected");
+            return Err(DataError::request(format!(
+                "{problem} no more than there are; change the number"
+            ))
+            .telling(format!("{problem} 1 to {}; change the number", self.read)));
         }
         Ok(chunk)
     }
@@ -126,7 +134,10 @@ impl<S: RecordStream> Labelled<S> {
         if found.width != 1 {
             let advice = "save them as an array of one dimension";
             let columns = format!("{} columns", found.width);
-            return Err(row(labels.name(), &columns, "one, of classes", advice));
+            let file = labels.name();
+            return Err(DataError::record(format!(
+                "{file}, {columns}: expected one, of classes; {advice}"
+            )));
         }
         let [images, count] = [form.count, found.count].map(|n| n.unwrap_or(0));
         check_pair((name, images), (labels.name(), count))?;
@@ -153,7 +164,7 @@ impl<S: RecordStream> RecordStream for Labelled<S> {
             let label = class(f64::from(value), self.classes);
             chunk.labels.push(label.ok_or_else(|| {
                 let (file, place) = (self.labels.name(), format!("row {}", self.read));
-                row(file, &place, &class_bound(self.classes), ADVICE)
+                no_class(file, &place, self.classes, value)
             })?);
             self.read += 1;
         }

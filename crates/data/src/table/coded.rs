@@ -31,7 +31,7 @@ pub struct CodeColumn {
 }
 
 /// Records as codes, read from a file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct CodedTable {
     /// The codes of the records, shape `[rows, columns]` in row-major order.
     pub codes: Vec<u16>,
@@ -44,6 +44,8 @@ pub struct CodedTable {
     /// The SHA-256 of the file, as 64 lower-case hexadecimal digits. As secret as its records.
     pub sha256: String,
 }
+
+debug_shows!(CodedTable { columns, rows });
 
 /// Which records of a table one of several processes takes, that share them: all where there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +73,7 @@ impl Default for Part {
 }
 
 /// What is known of a table beside its codes.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub(super) struct Read {
     pub columns: usize,
     /// The records of all parts.
@@ -79,6 +81,8 @@ pub(super) struct Read {
     pub clamped: u64,
     pub sha256: String,
 }
+
+debug_shows!(Read { columns, rows });
 
 impl Read {
     /// Behind the last record: files have these sums.
@@ -177,7 +181,7 @@ impl Schema {
                 .coded_columns()
                 .map(|column| column.name.as_str())
                 .collect();
-            return Err(DataError::Request(format!(
+            return Err(DataError::request(format!(
                 "{}: label '{column}': expected one of the columns: {}; choose one",
                 self.name,
                 known.join(", ")
@@ -235,7 +239,9 @@ impl Schema {
         let absent = self.missing.first().map_or("", String::as_str);
         let mut coding = Coding::new(self, part, most);
         let files = parts(path)?;
-        let open = |file: &PathBuf| Opened::open(self, file, absent);
+        let open = |part: &PathBuf| {
+            Opened::open(self, (path, part), absent).map_err(|e| e.of_part(path, part))
+        };
         // A part is of whole groups of records where there are as many, which need not be read to be passed over.
         let mut groups = 0;
         if part.of > 1 && files.iter().all(|file| is_parquet(file)) {
@@ -244,13 +250,15 @@ impl Schema {
             }
         }
         coding.by_groups = groups >= part.of && part.of > 1;
-        for path in files {
-            let file = path.display().to_string();
-            let (mut opened, places) = open(&path)?;
-            coding.read(&file, &mut opened, places, &mut each)?;
-            coding.sums.push(opened.sum(&path)?);
+        let name = path.display().to_string();
+        for part in files {
+            let (mut opened, places) = open(&part)?;
+            let read = coding.read(&name, &mut opened, places, &mut each);
+            read.map_err(|e| e.of_part(path, &part))?;
+            let sum = opened.sum(&part).map_err(|e| e.of_part(path, &part))?;
+            coding.sums.push(sum);
         }
-        coding.read.ended(&path.display().to_string(), &coding.sums)
+        coding.read.ended(&name, &coding.sums)
     }
 
     /// The columns of a file of a copy, which has none that is ignored.
@@ -271,7 +279,7 @@ impl Schema {
 
     /// Refuses a schema that is none of a copy.
     pub(super) fn check_copy(&self) -> Result<(), DataError> {
-        let refuse = |problem: String| Err(DataError::Request(format!("{}: {problem}", self.name)));
+        let refuse = |problem: String| Err(DataError::request(format!("{}: {problem}", self.name)));
         let mut columns = self.coded_columns();
         if let Some(column) = columns.find(|column| column.missing == Missing::Drop) {
             return refuse(format!(

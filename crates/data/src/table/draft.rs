@@ -1,16 +1,18 @@
 //! Drafts of schemas from what records hold.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fmt::Write;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use super::Schema;
+use serde::{Serialize, Serializer};
+use toml::Value;
+
 use super::calendar::{DAY, day, midnight, minute, minute_text};
 use super::lines::{Lines, Records};
 use super::number::MAX_BINS;
 use super::parquet::{ParquetRows, is_parquet};
 use super::parts::parts;
+use super::{OpenSchema, Schema};
 use crate::DataError;
 use crate::error::{empty, fields, open};
 
@@ -22,6 +24,10 @@ const MAX_NUMBERED_CLASSES: usize = 10;
 const FIRST_LINES: usize = 20;
 /// What stands for a missing value, in letters of either case.
 const ABSENT: [&str; 6] = ["", "?", "na", "n/a", "null", "nan"];
+/// The same as they are mostly written: what a draft says that shows none of the records.
+const ABSENT_WORDS: [&str; 11] = [
+    "", "?", "NA", "na", "N/A", "n/a", "NULL", "null", "NaN", "NAN", "nan",
+];
 const YES_AND_NO: [[&str; 2]; 5] = [
     ["no", "yes"],
     ["n", "y"],
@@ -45,7 +51,7 @@ impl Schema {
         let guessed = Guessed::of_text(None, name, || Ok(bytes))?;
         match guessed.records {
             0 => Err(empty(name, "record")),
-            _ => guessed.draft(name, label),
+            _ => guessed.draft(name, label, Shown::All),
         }
     }
 
@@ -54,7 +60,7 @@ impl Schema {
     /// # Errors
     /// As [`Schema::draft`]; [`DataError::Io`].
     pub fn draft_of(path: &Path, label: Option<&str>) -> Result<String, DataError> {
-        Guessed::of_files(path)?.draft(&path.display().to_string(), label)
+        Guessed::of_files(path)?.draft(&path.display().to_string(), label, Shown::All)
     }
 
     /// The text of the schema of a public file, by the rules of [`Schema::draft_of`], confirmed: it tells of no private record.
@@ -62,14 +68,44 @@ impl Schema {
     /// # Errors
     /// As [`Schema::draft_of`].
     pub fn of_public(path: &Path) -> Result<String, DataError> {
-        Guessed::of_files(path)?.text(&path.display().to_string(), None, true)
+        let name = path.display().to_string();
+        Guessed::of_files(path)?.text(&name, None, Shown::Confirmed)
     }
 }
 
-fn head(name: &str) -> String {
-    format!(
-        "# A draft of the schema of {name:?}. IT HAS SEEN THE RECORDS.\n\
-         #\n\
+impl OpenSchema {
+    /// The text of a draft that shows names and kinds of columns alone, and of the `label` its classes or its range: it is the
+    /// same for all files of which those are the same. Truth values are categories, whose spellings are found as all others.
+    ///
+    /// **Private**: kinds are guessed from the records.
+    ///
+    /// # Errors
+    /// As [`Schema::draft_of`].
+    pub fn draft_of(path: &Path, label: Option<&str>) -> Result<String, DataError> {
+        Guessed::of_files(path)?.draft(&path.display().to_string(), label, Shown::Kinds)
+    }
+}
+
+/// What a text says of the records.
+#[derive(Clone, Copy, PartialEq)]
+enum Shown {
+    /// All that a schema needs, as public.
+    Confirmed,
+    /// The same, to be confirmed.
+    All,
+    /// Names and kinds, to be confirmed.
+    Kinds,
+}
+
+fn head(name: &str, shown: Shown) -> String {
+    let head = match shown {
+        Shown::Kinds => KINDS_HEAD,
+        _ => HEAD,
+    };
+    format!("# A draft of the schema of {name:?}. IT HAS SEEN THE RECORDS.\n{head}")
+}
+
+const HEAD: &str = "#\n\
          # The categories, ranges and words for missing values below were taken from them, and so tell of them. No private\n\
          # copy is made with a column that says public = false. For each column:\n\
          #\n\
@@ -79,9 +115,20 @@ fn head(name: &str) -> String {
          # 3. Then say public = true.\n\
          #\n\
          # The words in 'missing' and the names of the columns become public with them. If the names are values of the first\n\
-         # record, say header = false and name the columns.\n\n"
-    )
-}
+         # record, say header = false and name the columns.\n\n";
+
+const KINDS_HEAD: &str = "#\n\
+         # The kinds below were guessed from them, and the classes or the range of a label are theirs. A share of the budget\n\
+         # finds all other ranges and categories (--private-schema). No private copy is made with a column that says\n\
+         # public = false. For each column:\n\
+         #\n\
+         # 1. Say the range or the categories where everybody knows them: nothing is spent on them then.\n\
+         # 2. Or leave the column out: kind = \"ignore\", and nothing else but its name.\n\
+         # 3. Remove missing = \"level\" where no value can be missing.\n\
+         # 4. Then say public = true.\n\
+         #\n\
+         # The names of the columns become public. If they are values of the first record, say header = false and name the\n\
+         # columns.\n\n";
 
 /// What a file seems to hold.
 struct Guessed {
@@ -118,22 +165,27 @@ impl Guessed {
     /// Of a file, or of several with the same columns.
     fn of_files(path: &Path) -> Result<Self, DataError> {
         let mut all: Option<Self> = None;
-        for path in parts(path)? {
-            let file = path.display().to_string();
-            all = Some(if is_parquet(&path) {
-                let mut rows = ParquetRows::open(&path, "")?;
-                let names = checked(&file, rows.names().to_vec())?;
-                let mut guessed = Self::or(all, &file, b',', true, names)?;
-                for (place, (_, guess)) in guessed.columns.iter_mut().enumerate() {
-                    guess.unread |= !rows.is_read(place);
-                }
-                guessed.read(&file, &mut rows)?
-            } else {
-                Self::of_text(all, &file, || Ok(BufReader::new(open(&path)?)))?
-            });
+        let file = path.display().to_string();
+        for part in parts(path)? {
+            let with = Self::with(all, &file, &part).map_err(|e| e.of_part(path, &part))?;
+            all = Some(with);
         }
         all.filter(|all| all.records > 0)
             .ok_or_else(|| empty(path.display(), "record"))
+    }
+
+    /// Of a part too, of the files before it.
+    fn with(before: Option<Self>, file: &str, part: &Path) -> Result<Self, DataError> {
+        if !is_parquet(part) {
+            return Self::of_text(before, file, || Ok(BufReader::new(open(part)?)));
+        }
+        let mut rows = ParquetRows::open(file, part, "")?;
+        let names = checked(file, rows.names().to_vec())?;
+        let mut guessed = Self::or(before, file, b',', true, names)?;
+        for (place, (_, guess)) in guessed.columns.iter_mut().enumerate() {
+            guess.unread |= !rows.is_read(place);
+        }
+        guessed.read(file, &mut rows)
     }
 
     /// Of a text that is read more than once: first for its delimiter.
@@ -181,7 +233,7 @@ impl Guessed {
         let same = before.columns.iter().map(|(name, _)| name).eq(&names);
         match same && (before.delimiter, before.header) == (delimiter, header) {
             true => Ok(before),
-            false => Err(DataError::File(format!(
+            false => Err(DataError::file(format!(
                 "{file}: expected the columns of the files before it, in their order, found others; write it anew, or leave it \
                  out"
             ))),
@@ -217,44 +269,94 @@ impl Guessed {
         }
     }
 
-    fn draft(&self, file: &str, label: Option<&str>) -> Result<String, DataError> {
-        Ok(format!("{}{}", head(file), self.text(file, label, false)?))
+    fn draft(&self, file: &str, label: Option<&str>, shown: Shown) -> Result<String, DataError> {
+        let text = self.text(file, label, shown)?;
+        Ok(head(file, shown) + &text)
     }
 
-    fn text(&self, file: &str, label: Option<&str>, public: bool) -> Result<String, DataError> {
+    fn text(&self, file: &str, label: Option<&str>, shown: Shown) -> Result<String, DataError> {
         if let Some(label) = label
             && !self.columns.iter().any(|(name, _)| name == label)
         {
             // Their names are left out: where the first line is a record, they are its values.
-            return Err(DataError::Request(format!(
+            return Err(DataError::request(format!(
                 "{file}: label '{label}': no column has this name; choose one of the first line"
             )));
         }
-        let mut text = format!(
-            "delimiter = {}\nheader = {}\nmissing = {}\n",
-            quoted(&char::from(self.delimiter).to_string()),
-            self.header,
-            list(&self.missing)
-        );
+        let missing = match shown {
+            Shown::Kinds => texts(ABSENT_WORDS),
+            _ => texts(&self.missing),
+        };
+        let first = Fields(vec![
+            ("delimiter", char::from(self.delimiter).to_string().into()),
+            ("header", self.header.into()),
+            ("missing", missing),
+        ]);
+        let mut text = first.written(file)?;
         for (name, guess) in &self.columns {
-            let column = match label == Some(name) {
-                false => guess.column(),
-                true => guess.label().ok_or_else(|| {
-                    DataError::Request(format!(
-                        "{file}: label '{name}': expected 2 to {MAX_LEVELS} categories, or numbers; choose another column"
-                    ))
-                })?,
+            let (mut fields, note) = match (label == Some(name), shown) {
+                (true, _) => {
+                    let label = guess.label().ok_or_else(|| {
+                        DataError::request(format!(
+                            "{file}: label '{name}': expected 2 to {MAX_LEVELS} categories, or numbers; choose another column"
+                        ))
+                    });
+                    (label?, None)
+                }
+                (false, Shown::Kinds) => (guess.column().0.open(), None),
+                (false, _) => guess.column(),
             };
-            let _ = write!(text, "\n[[column]]\nname = {}\n{column}", quoted(name));
-            if column.starts_with("kind = \"ignore\"") {
-                continue;
+            let ignored = fields.kind() == Some("ignore");
+            if !ignored {
+                let is_level = match (shown, label == Some(name)) {
+                    (Shown::Kinds, false) => true,
+                    _ => guess.missing,
+                };
+                if is_level {
+                    fields.0.push(("missing", "level".into()));
+                }
+                let public = shown == Shown::Confirmed;
+                fields.0.push(("public", public.into()));
             }
-            if guess.missing {
-                text += "missing = \"level\"\n";
-            }
-            let _ = writeln!(text, "public = {public}");
+            fields.0.insert(0, ("name", name.as_str().into()));
+            text += "\n[[column]]\n";
+            text += fields.written(file)?.trim_end();
+            text += &note.map_or(String::new(), |note| format!(" # {note}"));
+            text += "\n";
         }
         Ok(text)
+    }
+}
+
+/// A line of a draft: its key and its value.
+type Field = (&'static str, Value);
+
+/// A table of TOML, in the order in which it is written.
+struct Fields(Vec<Field>);
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(field, value)| (field, value)))
+    }
+}
+
+impl Fields {
+    fn kind(&self) -> Option<&str> {
+        let (_, kind) = self.0.iter().find(|(field, _)| *field == "kind")?;
+        kind.as_str()
+    }
+
+    /// Its kind alone, as a column whose values are to be found.
+    fn open(self) -> Self {
+        let kind = match self.kind() {
+            Some("boolean") => "categorical".into(),
+            kind => kind.unwrap_or_default().into(),
+        };
+        Self(vec![("kind", kind)])
+    }
+
+    fn written(&self, file: &str) -> Result<String, DataError> {
+        toml::to_string(self).map_err(|error| DataError::file(format!("{file}: {error}")))
     }
 }
 
@@ -282,7 +384,7 @@ fn delimiter<R: BufRead>(
 }
 
 fn checked(file: &str, names: Vec<String>) -> Result<Vec<String>, DataError> {
-    let refuse = |problem: String| DataError::File(format!("{file}, line 1: {problem}"));
+    let refuse = |problem: String| DataError::file(format!("{file}, line 1: {problem}"));
     let mut seen = HashSet::new();
     for (place, name) in (1..).zip(&names) {
         let place: usize = place;
@@ -357,55 +459,64 @@ impl Guess {
         }
     }
 
-    /// Its kind, and what that needs.
-    fn column(&self) -> String {
+    /// Its kind and what that needs, and why it is ignored.
+    fn column(&self) -> (Fields, Option<String>) {
+        let ignored = |why: &str| (Fields(vec![("kind", "ignore".into())]), Some(why.into()));
         if self.unread {
-            return "kind = \"ignore\" # neither numbers, dates, texts nor truth values\n".into();
+            return ignored("neither numbers, dates, texts nor truth values");
         }
         if self.values == 0 {
-            return "kind = \"ignore\" # nothing but missing values\n".into();
+            return ignored("nothing but missing values");
         }
+        let mut fields = Vec::new();
         if let Some([zero, one]) = self.yes_and_no() {
-            return format!(
-                "kind = \"boolean\"\nzero = [{}]\none = [{}]\n",
-                quoted(zero),
-                quoted(one)
-            );
-        }
-        if self.number {
-            let (kind, [min, max], decimals) = self.numbers();
-            let mut text = format!("kind = \"{kind}\"\nmin = {min}\nmax = {max}\n");
+            fields.extend([
+                ("kind", "boolean".into()),
+                ("zero", texts([zero])),
+                ("one", texts([one])),
+            ]);
+        } else if self.number {
+            let (kind, bounds, decimals) = self.numbers();
+            fields.push(("kind", kind.into()));
+            fields.extend(bounds);
             if kind == "numeric" {
-                text += &decimals;
+                fields.extend(decimals);
             }
             // A few whole numbers are codes of their own anyway.
             let few = kind == "integer" && self.round().1 <= MAX_BINS as f64;
             if 3 * self.zeros > self.values && !few {
-                text += "special = [0]\n";
+                fields.push(("special", Value::Array(vec![0.into()])));
             }
-            return text + "outside = \"clamp\"\n";
-        }
-        if self.date || self.time {
+            fields.push(("outside", "clamp".into()));
+        } else if self.date || self.time {
             let (kind, [start, end]) = match self.date {
                 true => ("date", ["", ""]),
                 false => ("datetime", ["T00:00", "T23:59"]),
             };
             let [low, high] = self.period.map(|count| minute_text(count)[..4].to_string());
-            return format!(
-                "kind = \"{kind}\"\nmin = \"{low}-01-01{start}\"\nmax = \"{high}-12-31{end}\"\noutside = \"clamp\"\n"
-            );
+            fields.extend([
+                ("kind", kind.into()),
+                ("min", format!("{low}-01-01{start}").into()),
+                ("max", format!("{high}-12-31{end}").into()),
+                ("outside", "clamp".into()),
+            ]);
+        } else if self.levels.len() > MAX_LEVELS {
+            return ignored(&format!("text: more than {MAX_LEVELS} different values"));
+        } else {
+            fields.extend([
+                ("kind", "categorical".into()),
+                ("levels", texts(&self.levels)),
+            ]);
         }
-        if self.levels.len() > MAX_LEVELS {
-            return format!("kind = \"ignore\" # text: more than {MAX_LEVELS} different values\n");
-        }
-        format!("kind = \"categorical\"\nlevels = {}\n", list(&self.levels))
+        (Fields(fields), None)
     }
 
     /// As [`Guess::column`], of what is to be predicted.
-    fn label(&self) -> Option<String> {
+    fn label(&self) -> Option<Fields> {
+        let kind = ("kind", "label".into());
         let classes = |levels: &[&String]| {
-            let classes: Vec<String> = levels.iter().map(|l| format!("[{}]", quoted(l))).collect();
-            format!("kind = \"label\"\nclasses = [{}]\n", classes.join(", "))
+            let classes = levels.iter().map(|&level| texts([level])).collect();
+            Fields(vec![kind.clone(), ("classes", Value::Array(classes))])
         };
         let mut levels: Vec<&String> = self.levels.iter().collect();
         if let Some([zero, one]) = self.yes_and_no() {
@@ -416,10 +527,11 @@ impl Guess {
             return Some(classes(&levels));
         }
         if self.values > 0 && self.number {
-            let (_, [min, max], decimals) = self.numbers();
-            return Some(format!(
-                "kind = \"label\"\nmin = {min}\nmax = {max}\n{decimals}outside = \"clamp\"\n"
-            ));
+            let (_, bounds, decimals) = self.numbers();
+            let mut fields = vec![kind.clone()];
+            fields.extend(bounds.into_iter().chain(decimals));
+            fields.push(("outside", "clamp".into()));
+            return Some(Fields(fields));
         }
         let is_text = !self.date && !self.time;
         (is_text && (2..=MAX_LEVELS).contains(&levels.len())).then(|| classes(&levels))
@@ -440,25 +552,22 @@ impl Guess {
         })
     }
 
-    /// The kind of numbers, their round bounds as texts, and what is said of the digits behind the point.
-    fn numbers(&self) -> (&'static str, [String; 2], String) {
+    /// The kind of numbers, their round bounds, and what is said of the digits behind the point.
+    fn numbers(&self) -> (&'static str, [Field; 2], Option<Field>) {
         const EXACT: f64 = (1_u64 << 53) as f64;
         let ([min, max], _, digits) = self.round();
         let largest = min.abs().max(max.abs());
+        let decimals = |count: usize| ("decimals", (count as i64).into());
         if self.integer && largest < EXACT {
-            let bounds = [min, max].map(|bound| format!("{bound:.0}"));
-            return ("integer", bounds, "decimals = 0\n".into());
+            let bound = |bound: f64| Value::Integer(bound.round() as i64);
+            let bounds = [("min", bound(min)), ("max", bound(max))];
+            return ("integer", bounds, Some(decimals(0)));
         }
         let fits = |&decimals: &usize| largest * 10_f64.powi(decimals as i32) < EXACT;
         let wanted = self.decimals.max(digits).min(15);
-        let decimals = (0..=wanted).rev().find(fits);
-        let decimals = decimals.map(|decimals| format!("decimals = {decimals}\n"));
-        // TOML takes a number with a point, or an exponent, for no whole one.
-        let bounds = match largest < EXACT {
-            true => [min, max].map(|bound| format!("{bound:.*}", digits.max(1))),
-            false => [min, max].map(|bound| format!("{bound:e}")),
-        };
-        ("numeric", bounds, decimals.unwrap_or_default())
+        let found = (0..=wanted).rev().find(fits).map(decimals);
+        let bounds = [("min", min.into()), ("max", max.into())];
+        ("numeric", bounds, found)
     }
 
     /// Bounds at multiples of the power of ten that is the first digit of the range, the range, and the digits behind the
@@ -475,7 +584,9 @@ impl Guess {
         let (up, down) = (10_f64.powi(power.max(0)), 10_f64.powi((-power).max(0)));
         let step = |steps: f64| steps * up / down;
         let (first, last) = ((low * down / up).floor(), (high * down / up).ceil());
-        let last = if first == last { last + 1.0 } else { last };
+        // Large powers of ten are none of them either.
+        let first = first - f64::from(u8::from(step(first) > low));
+        let last = last + f64::from(u8::from(first == last || step(last) < high));
         let bounds = [step(first), step(last)];
         (bounds, bounds[1] - bounds[0], (-power).max(0) as usize)
     }
@@ -496,11 +607,7 @@ fn number(text: &str) -> Option<(f64, usize)> {
     (starts && !is_code).then_some((value, decimals))
 }
 
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.into()).to_string()
-}
-
-fn list(texts: &BTreeSet<String>) -> String {
-    let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
-    format!("[{}]", texts.join(", "))
+fn texts<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Value {
+    let texts = texts.into_iter().map(|text| Value::String(text.into()));
+    Value::Array(texts.collect())
 }

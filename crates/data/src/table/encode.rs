@@ -76,7 +76,7 @@ pub(super) fn named(
     names: &[&str],
     or: &str,
 ) -> Result<Places, DataError> {
-    let refuse = |problem: String| DataError::File(format!("{at}: {problem}"));
+    let refuse = |problem: String| DataError::file(format!("{at}: {problem}"));
     // Its name is left out: where the header is missing, it is a field of a record.
     let known = |name: &str| schema.columns.iter().any(|column| column.name == name);
     if let Some(place) = names.iter().position(|name| !known(name)) {
@@ -84,7 +84,8 @@ pub(super) fn named(
             "field {} names no column of the schema: add it there, with kind = \"ignore\" if it is not \
              needed{or}",
             place + 1
-        )));
+        ))
+        .telling(format!("{at}: field {} is '{}'", place + 1, names[place])));
     }
     let place = |column: &Column| {
         let mut places = (0..names.len()).filter(|&i| names[i] == column.name);
@@ -112,13 +113,14 @@ pub(super) fn named(
 
 /// A line that its delimiter does not part.
 pub(super) fn one_field(schema: &Schema, file: &str, line: &Line<'_>) -> DataError {
-    DataError::File(format!(
-        "{file}, {}: 1 field, expected {}: another delimiter than {:?} may part them; say which in the schema, as \
-         delimiter = \";\", or repair the line",
-        line.place,
+    let problem = format!(
+        "1 field, expected {}: another delimiter than {:?} may part them; say which in the schema, as delimiter = \";\", or \
+         repair the line",
         schema.columns.len(),
         char::from(schema.delimiter),
-    ))
+    );
+    DataError::file(format!("{file}: a line has {problem}"))
+        .telling(format!("{file}, {}: {problem}", line.place))
 }
 
 pub(super) fn is_feature(role: &Role) -> bool {
@@ -253,7 +255,7 @@ impl<'a> Rows<'a> {
         {
             for (group, levels) in (0..).zip(groups) {
                 if !self.groups.contains(&group) {
-                    return Err(DataError::Request(format!(
+                    return Err(DataError::request(format!(
                         "{}: no record has {} in column {}: group {group} is empty, expected at least 1 record of each \
                          group; give a file that has both, or choose another sensitive column",
                         self.file,

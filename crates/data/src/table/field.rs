@@ -105,7 +105,14 @@ impl Field<'_> {
     }
 
     fn refuse(&self, expected: String, advice: &str) -> DataError {
-        field(self.file, self.place, self.column, expected, advice)
+        field(
+            self.file,
+            self.place,
+            self.column,
+            expected,
+            self.value,
+            advice,
+        )
     }
 }
 

@@ -4,7 +4,7 @@ use crate::DataError;
 use crate::error::{empty, index, unfit};
 
 /// What is to be predicted of each record.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Labels {
     /// One of `count` classes.
     Classes {
@@ -22,18 +22,31 @@ pub enum Labels {
     },
 }
 
+impl std::fmt::Debug for Labels {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (kind, size, count) = match self {
+            Self::Classes { count, .. } => ("Classes", "count", count),
+            Self::Values { width, .. } => ("Values", "width", width),
+        };
+        let mut shown = formatter.debug_struct(kind);
+        shown.field(size, count).finish_non_exhaustive()
+    }
+}
+
 /// Records with features, a label, and a sensitive attribute A that is 0 or 1.
 ///
 /// The sizes n_0 and n_1 of the two groups are public, and neighbouring data sets replace a record by
 /// one of its group; where groups are formed by class too, the sizes n_{j,k} are public and neighbours
 /// keep the class: "Learning with differentially private sliced Wasserstein gradients", appendix C.1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct GroupedTable {
     names: Vec<String>,
     features: Vec<f32>,
     labels: Labels,
     groups: Vec<u8>,
 }
+
+debug_shows!(GroupedTable { names });
 
 impl GroupedTable {
     /// The most classes, R.

@@ -4,7 +4,7 @@ use std::path::Path;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
 use crate::DataError;
-use crate::error::{Position, io, not_text};
+use crate::error::{Position, decoded, io, not_text};
 
 /// The most bytes from the start of a record to that of the next: 64 MiB. A quote that is never closed ends here.
 const MAX_RECORD: usize = 64 << 20;
@@ -99,14 +99,16 @@ impl<R: BufRead> Lines<R> {
         loop {
             let first = self.reader.get_ref().line + 1;
             self.reader.get_mut().record = 0;
-            match self.reader.read_byte_record(&mut self.record) {
+            let record = || Ok(self.reader.read_byte_record(&mut self.record));
+            match decoded(&self.file, record)? {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
                 Err(_) if self.reader.get_ref().record > MAX_RECORD => {
-                    return Err(DataError::File(format!(
-                        "{}, line {first}: no end of the record within {MAX_RECORD} bytes: close its quotes",
-                        self.file
-                    )));
+                    let file = &self.file;
+                    let problem =
+                        format!("no end of the record within {MAX_RECORD} bytes: close its quotes");
+                    return Err(DataError::file(format!("{file}, a line: {problem}"))
+                        .telling(format!("{file}, line {first}: {problem}")));
                 }
                 Err(error) => return Err(io(Path::new(&self.file), "read the file")(error.into())),
             }

@@ -8,6 +8,7 @@ use toml::Value;
 use super::Schema;
 use super::column::Role;
 use super::number::Number;
+use super::raw::parsed;
 use crate::DataError;
 
 /// Digits of the bounds between which the range of a number is sought first.
@@ -55,8 +56,8 @@ impl OpenSchema {
     /// # Errors
     /// As [`Schema::parse`]; [`DataError::File`] where nothing is open, and for what is open of a column but that.
     pub fn parse(name: &str, text: &str) -> Result<Self, DataError> {
-        let refuse = |problem: String| DataError::File(format!("{name}: {problem}"));
-        let table: toml::Table = toml::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        let refuse = |problem: String| DataError::file(format!("{name}: {problem}"));
+        let table: toml::Table = parsed(name, text)?;
         let mut open = Self {
             name: name.into(),
             table,
@@ -141,21 +142,6 @@ impl OpenSchema {
         [&self.numbers, &self.categories].map(|places| places.iter().map(name).collect())
     }
 
-    /// The text of a draft without the ranges and categories that it took from records; a label keeps its own.
-    pub fn of_draft(text: &str) -> String {
-        const SEEN: [&str; 5] = ["min = ", "max = ", "levels = ", "special = ", "decimals = "];
-        let without = |column: &str| {
-            let lines = column.lines();
-            let kept = lines.filter(|line| !SEEN.iter().any(|seen| line.starts_with(seen)));
-            kept.map(|line| format!("{line}\n")).collect()
-        };
-        let columns = text.split("\n[[column]]\n").map(|column| match column {
-            label if label.contains("kind = \"label\"") => label.to_string(),
-            column => without(column),
-        });
-        columns.collect::<Vec<_>>().join("\n[[column]]\n")
-    }
-
     /// The names of the columns of a copy of which nobody has said `public = true`.
     pub fn unconfirmed(&self) -> Vec<String> {
         let open = columns(&self.table).filter(|column| {
@@ -203,7 +189,7 @@ impl OpenSchema {
             })
             .collect();
         let ranges = ranges.filter(|ranges| ranges.len() == self.numbers.len());
-        let refused = || DataError::Request(format!("{}: bins that there are not", self.name));
+        let refused = || DataError::request(format!("{}: bins that there are not", self.name));
         let ranges = ranges.ok_or_else(refused)?;
         let mut all: Vec<&mut toml::Table> = columns_mut(&mut self.table).collect();
         for (&place, [min, max]) in self.numbers.iter().zip(ranges) {
@@ -257,7 +243,7 @@ impl OpenSchema {
         };
         found
             .then_some(counts)
-            .ok_or_else(|| DataError::File(missing()))
+            .ok_or_else(|| DataError::file(missing()))
     }
 
     /// The text of the schema with the `levels` of each open category, shape `[categories]`, and what the others become.
@@ -288,7 +274,7 @@ fn columns_mut(table: &mut toml::Table) -> impl Iterator<Item = &mut toml::Table
 }
 
 fn text(name: &str, table: &toml::Table) -> Result<String, DataError> {
-    toml::to_string(table).map_err(|error| DataError::File(format!("{name}: {error}")))
+    toml::to_string(table).map_err(|error| DataError::file(format!("{name}: {error}")))
 }
 
 /// Bins between round numbers, or years: nothing in them is of any table.
@@ -463,18 +449,6 @@ one = ["yes"]
             text.contains("scale = \"log\"") && text.contains("min = \"1984-02-02\""),
             "{text}"
         );
-    }
-
-    #[test]
-    fn a_draft_without_what_was_seen_is_open() {
-        let csv = "age,town,ill\n17,Bern,no\n400,Zug,yes\n33,Ulm,no\n";
-        let draft = Schema::draft("table", csv.as_bytes(), Some("ill")).expect("a draft");
-        assert!(draft.contains("Ulm") && draft.contains("max"), "{draft}");
-        let text = OpenSchema::of_draft(&draft);
-        assert!(!text.contains("Ulm") && !text.contains("max"), "{text}");
-        let open = OpenSchema::parse("open", &text).expect("open");
-        assert_eq!(open.open(), [["age"], ["town"]]);
-        assert_eq!(open.unconfirmed(), ["age", "town", "ill"]);
     }
 
     #[test]

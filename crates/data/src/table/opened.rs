@@ -28,16 +28,18 @@ pub(super) struct Block {
 }
 
 impl Opened<File> {
-    /// A Parquet file where its name ends in `.parquet`, in which a null is `absent`, and a CSV file otherwise.
+    /// A part of the table at `input`: a Parquet file where its name ends in `.parquet`, in which a null is `absent`, and a CSV
+    /// file otherwise.
     pub(super) fn open(
         schema: &Schema,
-        path: &Path,
+        (input, part): (&Path, &Path),
         absent: &str,
     ) -> Result<(Self, Places), DataError> {
-        if !is_parquet(path) {
-            return Opened::of_text(schema, &path.display().to_string(), open(path)?);
+        let name = input.display().to_string();
+        if !is_parquet(part) {
+            return Opened::of_text(schema, &name, open(part)?);
         }
-        let rows = ParquetRows::open(path, absent)?;
+        let rows = ParquetRows::open(&name, part, absent)?;
         let places = rows.places(schema)?;
         Ok((Self::Parquet(rows), places))
     }

@@ -24,7 +24,7 @@ pub fn is_parquet(path: &Path) -> bool {
 /// [`DataError::Io`].
 pub fn parts(path: &Path) -> Result<Vec<PathBuf>, DataError> {
     let shown = path.display();
-    let refuse = |problem: &str| Err(DataError::Request(format!("{shown}: {problem}")));
+    let refuse = |problem: &str| Err(DataError::request(format!("{shown}: {problem}")));
     let is_pattern = || path.to_string_lossy().contains(['*', '?', '[']);
     let files = if path.is_dir() {
         let files = of_folder(path)?;
@@ -36,10 +36,14 @@ pub fn parts(path: &Path) -> Result<Vec<PathBuf>, DataError> {
         files
     } else if !path.exists() && is_pattern() {
         let found = glob::glob(&path.to_string_lossy())
-            .map_err(|e| DataError::Request(format!("{shown}: {e}; change the pattern")))?;
+            .map_err(|e| DataError::request(format!("{shown}: {e}; change the pattern")))?;
         let mut files = Vec::new();
         for file in found {
-            files.push(file.map_err(|e| io(e.path(), "read the folder")(e.into()))?);
+            let unread = |e: glob::GlobError| {
+                let folder = e.path().to_path_buf();
+                io(&folder, "read the folder")(e.into()).of_part(path, &folder)
+            };
+            files.push(file.map_err(unread)?);
         }
         if files.is_empty() {
             return refuse("expected a pattern of files, found none that it matches; change it");

@@ -1,6 +1,21 @@
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::{Missing, Outside};
+use crate::DataError;
+use crate::error::decoded;
+
+/// What the text of a schema says; `name` is for errors, which leave its lines out: those of a draft come from records.
+pub(super) fn parsed<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, DataError> {
+    decoded(name, || {
+        toml::from_str(text).map_err(|error: toml::de::Error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let line = 1 + text.bytes().take(start).filter(|&b| b == b'\n').count();
+            DataError::file(format!("{name}, line {line}: {}", error.message()))
+                .telling(format!("{name}: {error}"))
+        })
+    })
+}
 
 /// A schema as it is written.
 #[derive(Deserialize)]

@@ -3,7 +3,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::column::{Column, Role, check};
-use super::raw::RawSchema;
+use super::raw::{RawSchema, parsed};
 use super::{GroupedTable, Rules, encode};
 use crate::DataError;
 use crate::error::{io, read};
@@ -141,7 +141,7 @@ pub struct Schema {
 }
 
 /// A table that was read from a file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct CsvTable {
     /// Its records, in the order of the lines.
     pub table: GroupedTable,
@@ -154,16 +154,18 @@ pub struct CsvTable {
     pub sha256: String,
 }
 
+debug_shows!(CsvTable { table });
+
 impl CsvTable {
-    /// The private and the public records: one row in five of the file is public, by its number alone
+    /// The private and the public records: about this `share` of the file's rows is public, each by its number alone
     /// ([`is_test_row`]), so that a row that is dropped, or replaced, moves no other to the other side.
     ///
     /// # Errors
     ///
     /// [`DataError::Request`] where a side has too few records.
-    pub fn split_by_row(&self) -> Result<(GroupedTable, GroupedTable), DataError> {
+    pub fn split_by_row(&self, share: f64) -> Result<(GroupedTable, GroupedTable), DataError> {
         let (public, private): (Vec<usize>, Vec<usize>) =
-            (0..self.table.len()).partition(|&record| is_test_row(self.rows[record]));
+            (0..self.table.len()).partition(|&record| is_test_row(self.rows[record], share));
         Ok((self.table.select(&private)?, self.table.select(&public)?))
     }
 }
@@ -180,8 +182,8 @@ impl Schema {
     /// # Errors
     /// [`DataError::File`] with the column and the field that is wrong.
     pub fn parse(name: &str, text: &str) -> Result<Self, DataError> {
-        let refuse = |problem: String| DataError::File(format!("{name}: {problem}"));
-        let raw: RawSchema = toml::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        let refuse = |problem: String| DataError::file(format!("{name}: {problem}"));
+        let raw: RawSchema = parsed(name, text)?;
         check(name, raw).map_err(refuse)
     }
 
@@ -206,7 +208,7 @@ impl Schema {
                     .filter(|column| grouped(column))
                     .map(|column| column.name.as_str())
                     .collect();
-                Err(DataError::Request(format!(
+                Err(DataError::request(format!(
                     "{}: sensitive column '{column}': expected one with 'zero' and 'one': {}; choose one, or give it \
                      those",
                     self.name,
@@ -220,14 +222,14 @@ impl Schema {
     pub(super) fn check_grouped(&self) -> Result<(), DataError> {
         if self.sensitive.is_none() {
             let problem = "0 columns of kind sensitive: expected exactly 1";
-            return Err(DataError::File(format!("{}: {problem}", self.name)));
+            return Err(DataError::file(format!("{}: {problem}", self.name)));
         }
         self.check_features()
     }
 
     /// Refuses a schema without a label and features.
     pub(super) fn check_features(&self) -> Result<(), DataError> {
-        let refuse = |problem: &str| Err(DataError::File(format!("{}: {problem}", self.name)));
+        let refuse = |problem: &str| Err(DataError::file(format!("{}: {problem}", self.name)));
         let is_label =
             |column: &Column| matches!(column.role, Role::Classes(_) | Role::Response(_));
         if !self.columns.iter().any(is_label) {
@@ -245,6 +247,15 @@ impl Schema {
             column.missing = rule;
         }
         self
+    }
+
+    /// Whether a number outside of its range becomes the nearer end of it, in any column of a copy.
+    pub fn clamps(&self) -> bool {
+        let clamps = |column: &Column| match &column.role {
+            Role::Number(number) | Role::Response(number) => number.outside == Outside::Clamp,
+            _ => false,
+        };
+        self.columns.iter().any(clamps)
     }
 
     /// What holds between columns of each record of a copy.

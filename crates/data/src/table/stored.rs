@@ -12,7 +12,6 @@ use crate::stored::Stored;
 const BLOCK: usize = 1 << 22;
 
 /// Records as codes. More than 128 MiB of them lie in a file ([`Stored`]).
-#[derive(Debug)]
 pub struct StoredTable {
     /// Codes of a record.
     pub columns: usize,
@@ -24,6 +23,8 @@ pub struct StoredTable {
     pub sha256: String,
     codes: Stored<u16>,
 }
+
+debug_shows!(StoredTable { columns, rows });
 
 impl Schema {
     /// Reads a part of the first `most` records of a table, as [`Schema::coded`]; all of them are checked that are read.

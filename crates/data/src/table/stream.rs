@@ -7,7 +7,7 @@ use super::column::Role;
 use super::encode::{Places, Rows, places};
 use super::lines::Lines;
 use crate::DataError;
-use crate::error::{empty, field, open};
+use crate::error::{empty, open};
 use crate::stream::{Chunk, Form, RecordStream};
 
 /// The records of a CSV file by a schema, read when they are asked for: features, and classes where the label has them.
@@ -70,10 +70,12 @@ impl RecordStream for CsvStream {
                 break;
             };
             if line.broken_off {
-                let expected = "a line break behind it, found the end of the file";
-                let advice =
-                    "the file may be cut off: get it again, or end its last line with a line break";
-                return Err(field(&self.file, line.place, "the last", expected, advice));
+                let (file, place) = (&self.file, line.place);
+                let problem = "has no line break behind it: the file may be cut off; get it again, or end its last line with one";
+                return Err(
+                    DataError::record(format!("{file}: its last line {problem}"))
+                        .telling(format!("{file}, {place}: it {problem}")),
+                );
             }
             match rows.read(&line, &self.places)? {
                 true => {

@@ -1,5 +1,5 @@
 /// Texts of one column, one after the other.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Texts {
     text: String,
     ends: Vec<usize>,

@@ -20,7 +20,7 @@ impl Schema {
     /// number of fields, or without a unit; as [`Schema::coded`].
     pub fn units(&self, path: &Path, column: &str) -> Result<Units, DataError> {
         let refuse = || {
-            DataError::Request(format!(
+            DataError::request(format!(
                 "{}: unit '{column}': expected a column of kind ignore, which is in no copy; choose one, or let the schema \
                  ignore it",
                 self.name
@@ -37,7 +37,10 @@ impl Schema {
             };
             if unit.value.is_empty() {
                 let advice = "give each record a unit";
-                return Err(field(unit.file, unit.place, column, "a unit", advice));
+                let found = unit.value;
+                return Err(field(
+                    unit.file, unit.place, column, "a unit", found, advice,
+                ));
             }
             names.push(unit.value.into());
             Ok(())
@@ -65,13 +68,13 @@ impl Schema {
             names.iter().map(place).collect()
         };
         let mut record = 0;
-        for path in parts(path)? {
-            let (mut opened, places) = Opened::open(self, &path, absent)?;
+        let file = path.display().to_string();
+        let mut read = |part: &Path| {
+            let (mut opened, places) = Opened::open(self, (path, part), absent)?;
             let Some(at) = at(&places) else {
                 return Ok(false);
             };
             opened.read_only(at.iter().copied())?;
-            let file = path.display().to_string();
             while let Some(line) = opened.next()? {
                 let found = line.fields.len();
                 if found != places.fields {
@@ -86,6 +89,12 @@ impl Schema {
                 let fields: Vec<Field<'_>> = at.iter().zip(names).map(of).collect();
                 each(record, &fields)?;
                 record += 1;
+            }
+            Ok(true)
+        };
+        for part in parts(path)? {
+            if !read(&part).map_err(|e: DataError| e.of_part(path, &part))? {
+                return Ok(false);
             }
         }
         Ok(true)

@@ -4,14 +4,13 @@ use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use files::atomic::{NewFile, folder};
 use rand::Rng;
-use tempfile::NamedTempFile;
 
 use super::Schema;
 use super::column::{Column, Role};
 use super::parquet::{ParquetWriter, is_parquet};
 use crate::DataError;
-use crate::atomic::{sync_folder, temporary};
 use crate::error::{empty, io as failed, unfit};
 
 /// A table that is written some records at a time, and appears whole when it is finished or not at all.
@@ -24,8 +23,8 @@ pub struct TableWriter<'a> {
 }
 
 enum Form<'a> {
-    Text(Box<csv::Writer<BufWriter<NamedTempFile>>>),
-    Parquet(Box<ParquetWriter<'a, NamedTempFile>>),
+    Text(Box<csv::Writer<BufWriter<NewFile>>>),
+    Parquet(Box<ParquetWriter<'a, NewFile>>),
 }
 
 impl Schema {
@@ -57,8 +56,7 @@ impl Schema {
     /// [`DataError::Request`] for a schema that is none of a copy; [`DataError::Io`].
     pub fn writer(&self, path: &Path) -> Result<TableWriter<'_>, DataError> {
         self.check_copy()?;
-        let folder = folder(path);
-        let part = temporary(folder, ".copy-").map_err(failed(folder, "write in the folder"))?;
+        let part = NewFile::of(path).map_err(failed(folder(path), "write in the folder"))?;
         let columns: Vec<&Column> = self.coded_columns().collect();
         let form = match is_parquet(path) {
             true => ParquetWriter::new(self, part).map(|form| Form::Parquet(Box::new(form))),
@@ -78,8 +76,8 @@ impl Schema {
     fn lines(
         &self,
         columns: &[&Column],
-        part: NamedTempFile,
-    ) -> io::Result<csv::Writer<BufWriter<NamedTempFile>>> {
+        part: NewFile,
+    ) -> io::Result<csv::Writer<BufWriter<NewFile>>> {
         let mut lines = csv::WriterBuilder::new()
             .delimiter(self.delimiter)
             .comment(self.comment)
@@ -153,9 +151,7 @@ impl TableWriter<'_> {
         };
         let sealed = part.and_then(|mut part| {
             part.flush()?;
-            part.as_file().sync_all()?;
-            part.persist(&path)?;
-            sync_folder(folder(&path))
+            part.finish()
         });
         sealed.map_err(failed(&path, "write the file"))
     }
@@ -183,12 +179,5 @@ impl TableWriter<'_> {
             return Err(unfit(&what, expected, found));
         }
         Ok(())
-    }
-}
-
-fn folder(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
-        folder => folder.unwrap_or(path),
     }
 }

@@ -6,9 +6,11 @@ use std::fs;
 use std::path::Path;
 
 use data::{CodedTable, GroupedTable, Labels, LoadOptions, Missing, Schema, adult};
-use test_support::{data_folder, says};
+use test_support::data_folder;
 
 use crate::published::offline;
+
+use crate::{says, told};
 
 const LINES: &str = "|1x3 Cross validator
 25, Private, 226802, 11th, 7, Never-married, Machine-op-inspct, Own-child, Black, Male, 0, 0, 40, United-States, <=50K.
@@ -140,9 +142,8 @@ fn the_published_files_are_what_they_are_known_to_be() {
     let whole = adult::load("sex", Missing::Drop, &offline()).unwrap();
     assert_eq!((whole.train.len(), whole.test.len()), (30_162, 15_060));
     assert_eq!(whole.train.width(), 102);
-    let refused = adult::load("sex", Missing::Refuse, &offline())
-        .unwrap_err()
-        .to_string();
+    let refused = adult::load("sex", Missing::Refuse, &offline()).unwrap_err();
+    let refused = told(&refused);
     assert!(
         refused.contains("adult/adult.data, line 15, column native-country: expected a value"),
         "{refused}"
@@ -161,7 +162,7 @@ fn the_published_files_are_what_they_are_known_to_be() {
         ..offline()
     };
     let error = adult::load("sex", Missing::Level, &many).unwrap_err();
-    assert!(error.to_string().contains("1 to 32561"), "{error}");
+    assert!(told(&error).contains("1 to 32561"), "{error}");
 }
 
 /// Counts as above; of a capital gain of 0 by `cut | sort | uniq -c`.

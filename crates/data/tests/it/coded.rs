@@ -4,7 +4,8 @@ use data::{CodeColumn, CodedTable, DataError, Schema};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use test_support::says;
+
+use crate::says;
 
 const SCHEMA: &str = r#"
 missing = ["", "?"]
@@ -250,7 +251,7 @@ fn what_does_not_fit_is_refused_by_its_place() {
         (HEADER.into(), "empty"),
         (
             HEADER.replace(',', ";").into(),
-            "line 1: 1 field, expected 8: another delimiter than ','",
+            "a line has 1 field, expected 8: another delimiter than ','",
         ),
         (
             HEADER.replace("age", "secret").into(),
@@ -277,7 +278,7 @@ fn what_does_not_fit_is_refused_by_its_place() {
     let error = bare
         .coded_bytes("f", GOOD.replace(',', ";").as_bytes())
         .unwrap_err();
-    says(&error, &["f, line 1: 1 field, expected 8"]);
+    says(&error, &["f: a line has 1 field, expected 8"]);
     let dropped = SCHEMA.replace("missing = \"level\"", "missing = \"drop\"");
     let dropped = Schema::parse("toy.toml", &dropped).unwrap();
     let error = dropped.coded_bytes("f", GOOD.as_bytes()).unwrap_err();

@@ -1,8 +1,10 @@
 //! Drafts of schemas: what is guessed of a file, and that the file is read by its draft.
 
-use data::{DataError, Schema};
+use data::{DataError, OpenSchema, Schema};
 use proptest::prelude::*;
-use test_support::{data_folder, says};
+use test_support::data_folder;
+
+use crate::says;
 
 /// 120 people: more different notes than a category has levels.
 fn people() -> String {
@@ -158,6 +160,101 @@ fn adult_is_read_by_its_draft() {
         .map(|c| c.codes.len())
         .collect();
     assert_eq!((sizes[1], sizes[3], sizes[9], sizes[13]), (9, 16, 2, 42));
+}
+
+/// What would be lines of a draft, were it edited as text.
+const HOSTILE: [&str; 8] = [
+    "a\nordered = true",
+    "b\n[[column]]\nname = \"c\"",
+    "\"\"\"\nmin = 3",
+    "'''\nlevels = []\n'''",
+    "x # no comment",
+    "kind = \"label\"",
+    "u\u{2028}special = [1]\u{85}v",
+    "\\ \"quoted\" 'twice'",
+];
+
+/// A table with these names of columns and these records.
+fn table(names: &[&str], records: &[Vec<&str>]) -> String {
+    let line = |fields: &[&str]| {
+        let quoted = |text: &&str| format!("\"{}\"", text.replace('"', "\"\""));
+        let fields: Vec<String> = fields.iter().map(quoted).collect();
+        fields.join(",") + "\n"
+    };
+    let records = records.iter().map(|record| line(record));
+    line(names) + &records.collect::<String>()
+}
+
+#[test]
+fn a_draft_quotes_whatever_names_and_categories_are() {
+    let rotated = |by: usize| (0..8).map(|i| HOSTILE[(i + by) % 8]).collect();
+    let records: Vec<Vec<&str>> = (0..8).map(rotated).collect();
+    let text = table(&HOSTILE, &records);
+    let draft = Schema::draft("f", text.as_bytes(), None).unwrap();
+    let read: toml::Table = draft.parse().unwrap();
+    let columns = read["column"].as_array().unwrap();
+    let mut sorted = HOSTILE;
+    sorted.sort_unstable();
+    assert_eq!(columns.len(), HOSTILE.len(), "{draft}");
+    for (column, name) in columns.iter().zip(HOSTILE) {
+        assert_eq!(column["name"].as_str(), Some(name));
+        let levels = column["levels"].as_array().unwrap().iter();
+        let levels: Vec<&str> = levels.filter_map(toml::Value::as_str).collect();
+        assert_eq!(levels, sorted);
+        // Beside its kind, and that it is not confirmed.
+        assert_eq!(column.as_table().unwrap().len(), 4, "{column}");
+    }
+    let schema = Schema::parse("f", &draft).unwrap();
+    assert_eq!(schema.coded_bytes("f", text.as_bytes()).unwrap().rows, 8);
+}
+
+#[test]
+fn an_open_draft_shows_names_and_kinds_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f.csv");
+    let names = [
+        "town",
+        "a\nb = 1",
+        "[[column]]",
+        "age",
+        "born",
+        "pay",
+        "label",
+    ];
+    let draft = |records: &[Vec<&str>], label| {
+        std::fs::write(&path, table(&names, records)).unwrap();
+        OpenSchema::draft_of(&path, label).unwrap()
+    };
+    // The same kinds, and no value of the one in the other.
+    let one = [
+        vec![HOSTILE[0], "Yes", "F", "17", "1950-02-03", "0.5", "1"],
+        vec![HOSTILE[1], "No", "T", "17", "1950-02-03", "-7.25", "0"],
+        vec![HOSTILE[2], "NA", "F", "400", "1999-02-03", "", "0"],
+    ];
+    let other = [
+        vec![HOSTILE[3], "n", "0", "-5", "2001-01-01", "100.5", "1"],
+        vec![HOSTILE[4], "y", "1", "0", "2001-01-01", "1.5", "0"],
+    ];
+    let text = draft(&one, None);
+    assert_eq!(text, draft(&other, None));
+    let read: toml::Table = text.parse().unwrap();
+    for (column, name) in read["column"].as_array().unwrap().iter().zip(names) {
+        assert_eq!(column["name"].as_str(), Some(name));
+        let fields: Vec<&String> = column.as_table().unwrap().keys().collect();
+        assert_eq!(fields, ["kind", "missing", "name", "public"], "{column}");
+    }
+    let open = OpenSchema::parse("f", &text).unwrap();
+    assert_eq!(open.unconfirmed(), names);
+    assert_eq!(open.open()[0], ["age", "born", "pay"]);
+    assert_eq!(open.open()[1], ["town", "a\nb = 1", "[[column]]", "label"]);
+    // The classes of a label cannot be found.
+    let labelled = draft(&one, Some("label"));
+    assert!(
+        labelled.contains("classes = [[\"0\"], [\"1\"]]"),
+        "{labelled}"
+    );
+    assert_eq!(labelled, draft(&other, Some("label")));
+    OpenSchema::parse("f", &labelled).unwrap();
 }
 
 proptest! {

@@ -3,8 +3,10 @@
 use data::split::Records;
 use data::{LabelledFeatures, NpyArray, npy};
 
+use crate::told;
+
 fn csv(text: &str) -> Result<LabelledFeatures, String> {
-    LabelledFeatures::decode_csv("f.csv", text.as_bytes(), 2, 3).map_err(|e| e.to_string())
+    LabelledFeatures::decode_csv("f.csv", text.as_bytes(), 2, 3).map_err(|e| told(&e))
 }
 
 fn array(width: usize, values: Vec<f32>) -> Result<LabelledFeatures, String> {
@@ -18,7 +20,7 @@ fn array(width: usize, values: Vec<f32>) -> Result<LabelledFeatures, String> {
         values,
     };
     npy::write(std::fs::File::create(&path).unwrap(), &array).unwrap();
-    LabelledFeatures::read(&path, 2, 3).map_err(|e| e.to_string())
+    LabelledFeatures::read(&path, 2, 3).map_err(|e| told(&e))
 }
 
 #[test]

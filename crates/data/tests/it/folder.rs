@@ -7,6 +7,8 @@ use data::split::Records;
 use data::{DataError, ImageFolder, Split, SplitPlan};
 use image::{GrayImage, Luma, Rgb, RgbImage, Rgba, RgbaImage};
 
+use crate::told;
+
 fn save(image: &RgbImage, folder: &Path, name: &str) {
     let path = folder.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -45,7 +47,7 @@ fn images_are_found_in_the_order_of_their_paths() {
         std::os::unix::fs::symlink(folder.path(), &link).unwrap();
         let error = ImageFolder::scan(folder.path(), 4).unwrap_err();
         assert!(
-            error.to_string().contains("above: a link to a folder"),
+            told(&error).contains("above: a link to a folder"),
             "{error}"
         );
         fs::remove_file(link).unwrap();
@@ -208,9 +210,10 @@ fn a_decoders_words_are_not_passed_on() {
     bytes[29] ^= 1;
     fs::write(&path, bytes).unwrap();
     let set = ImageFolder::scan(folder.path(), 8).unwrap();
-    let error = set.gather(&[0]).unwrap_err().to_string();
+    let error = set.gather(&[0]).unwrap_err();
     let message = "1.png: cannot be read as an image: its content is damaged or cut off; ";
-    assert!(error.contains(message), "{error}");
+    assert!(told(&error).contains(message), "{error}");
+    assert!(!format!("{error} {error:?} {set:?}").contains("1.png"));
 }
 
 #[test]
@@ -222,19 +225,19 @@ fn an_unreadable_file_is_named_when_it_is_asked_for() {
     for (index, name) in [(1, "2.png"), (2, "3.png"), (4, "5.jpg"), (5, "6.jpg")] {
         let error = set.gather(&[0, index, 3]).unwrap_err();
         assert!(matches!(error, DataError::File(_)), "{error}");
-        assert!(error.to_string().contains(name), "{error}");
+        assert!(told(&error).contains(name), "{error}");
     }
     // Of several the first, whichever thread is faster.
     for _ in 0..20 {
         let error = set.gather(&[0, 5, 4, 2]).unwrap_err();
-        assert!(error.to_string().contains("6.jpg"), "{error}");
+        assert!(told(&error).contains("6.jpg"), "{error}");
     }
     fs::remove_file(folder.path().join("1.png")).unwrap();
     let error = set.gather(&[0]).unwrap_err();
-    assert!(error.to_string().contains("1.png"), "{error}");
+    assert!(told(&error).contains("1.png"), "{error}");
     let error = set.gather(&[6]).unwrap_err();
     assert!(matches!(error, DataError::Request(_)));
-    assert!(error.to_string().contains("expected 0 to 5"), "{error}");
+    assert!(told(&error).contains("expected 0 to 5"), "{error}");
 }
 
 /// A cut file is refused wherever it is cut, also behind a thumbnail with an end of its own.
@@ -272,7 +275,7 @@ fn folders_without_images_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let error = ImageFolder::scan(folder.path(), 8).unwrap_err();
     assert!(matches!(error, DataError::Request(_)), "{error}");
-    assert!(error.to_string().contains("jpg or png"), "{error}");
+    assert!(told(&error).contains("jpg or png"), "{error}");
     let missing = folder.path().join("missing");
     let error = ImageFolder::scan(&missing, 8).unwrap_err();
     assert!(
@@ -284,7 +287,7 @@ fn folders_without_images_are_refused() {
     for side in [0, 4097] {
         let error = ImageFolder::scan(folder.path(), side).unwrap_err();
         assert!(matches!(error, DataError::Request(_)));
-        assert!(error.to_string().contains(&side.to_string()), "{error}");
+        assert!(told(&error).contains(&side.to_string()), "{error}");
     }
 }
 

@@ -2,9 +2,10 @@
 
 use data::{DataError, LabelledImages, idx};
 use proptest::prelude::*;
-use test_support::says;
 
 use crate::published::gzip;
+
+use crate::says;
 
 fn header(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
@@ -126,9 +127,9 @@ fn an_absurd_header_is_refused_before_anything_is_allocated() {
 fn what_is_not_gzip_is_refused() {
     let error = image_error(&header(&[0x803, 1, 1, 1]));
     assert!(matches!(error, DataError::File(_)));
-    says(&error, &["pictures.gz", "1f 8b", "found 00 00"]);
+    says(&error, &["pictures.gz", "1f 8b", "found others"]);
     says(&image_error(b""), &["an empty file"]);
-    says(&image_error(b"\x1f"), &["found 1f"]);
+    says(&image_error(b"\x1f"), &["found others"]);
 }
 
 #[test]

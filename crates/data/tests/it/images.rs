@@ -2,6 +2,8 @@
 
 use data::{DataError, LabelledImages};
 
+use crate::told;
+
 fn three() -> LabelledImages {
     LabelledImages::new(vec![0, 51, 102, 153, 204, 255], vec![2, 0, 2], 1, 2, 4).unwrap()
 }
@@ -44,7 +46,7 @@ fn truncation_keeps_the_first() {
     );
     for count in [0, 3] {
         let error = set.truncate(count).unwrap_err();
-        assert!(error.to_string().contains("1 to 2;"), "{error}");
+        assert!(told(&error).contains("1 to 2;"), "{error}");
     }
 }
 
@@ -58,8 +60,8 @@ fn records_can_be_selected() {
     assert_eq!(set.select(&[0, 1, 2]).unwrap(), set);
     for index in [3, usize::MAX] {
         let error = set.select(&[0, index]).unwrap_err();
-        assert!(error.to_string().contains("of 3 records"));
-        assert!(error.to_string().contains("expected 0 to 2"), "{error}");
+        assert!(told(&error).contains("of 3 records"));
+        assert!(told(&error).contains("expected 0 to 2"), "{error}");
     }
     assert!(matches!(
         set.select(&[]).unwrap_err(),
@@ -84,5 +86,5 @@ fn parts_that_do_not_fit_are_refused() {
         assert!(matches!(error, DataError::Request(_)), "{error}");
     }
     let error = refused(2, &[1, 5], 1, 1, 5);
-    assert!(error.to_string().contains("index 1: expected 0 to 4"));
+    assert!(told(&error).contains("index 1: expected 0 to 4"));
 }

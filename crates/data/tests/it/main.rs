@@ -1,5 +1,39 @@
 //! What the readers of data give, and what they refuse.
 
+use data::DataError;
+
+/// What an error says to everybody, and beside that to the owner of the records.
+pub(crate) fn told(error: &DataError) -> String {
+    let Some(private) = error.private() else {
+        return error.to_string();
+    };
+    let public = format!("{error} {error:?}");
+    assert!(!public.contains(private), "{public}");
+    format!("{error}; {private}")
+}
+
+/// Whether an error says these words, to its owner at least.
+#[track_caller]
+pub(crate) fn says(error: &impl Tells, words: &[&str]) {
+    test_support::says(&error.all(), words);
+}
+
+pub(crate) trait Tells {
+    fn all(&self) -> String;
+}
+
+impl Tells for DataError {
+    fn all(&self) -> String {
+        told(self)
+    }
+}
+
+impl Tells for String {
+    fn all(&self) -> String {
+        self.clone()
+    }
+}
+
 mod adult;
 mod biased;
 mod coded;

@@ -4,6 +4,8 @@ use data::DataError;
 use data::npy::{self, NpyArray};
 use proptest::prelude::*;
 
+use crate::told;
+
 /// A file of the version with this header, padded as NumPy pads it.
 fn file(version: u8, header: &str, body: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY".to_vec();
@@ -101,7 +103,7 @@ fn versions_types_and_dimensions() {
 }
 
 fn refusal(bytes: &[u8]) -> String {
-    npy::decode("x.npy", bytes).unwrap_err().to_string()
+    told(&npy::decode("x.npy", bytes).unwrap_err())
 }
 
 #[test]
@@ -113,7 +115,7 @@ fn what_is_wrong_is_named_with_its_place_and_bound() {
         (vec![], vec!["expected 6 bytes", "found 0"]),
         (
             b"PK\x03\x04 some".to_vec(),
-            vec!["byte 0", "93 4e", "50 4b"],
+            vec!["byte 0", "93 4e", "found others"],
         ),
         (b"\x93NUMPY\x04\x00".to_vec(), vec!["byte 6", "version 4.0"]),
         (good[..70].to_vec(), vec!["expected 128 bytes", "found 70"]),
@@ -190,7 +192,7 @@ fn values_that_are_not_finite_are_named_and_not_shown() {
         );
         let error = npy::decode("x.npy", bytes.as_slice()).unwrap_err();
         let place = "x.npy, row 1, column 1 (byte 140)";
-        assert!(error.to_string().starts_with(place), "{error}");
+        assert!(told(&error).contains(place), "{error}");
     }
     // Finite, but not for 32 bits.
     let bytes = file(1, &header("<f8", "False", "(2,)"), &doubles(&[1.0, 1e300]));

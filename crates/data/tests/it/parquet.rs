@@ -9,7 +9,8 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use test_support::says;
+
+use crate::says;
 
 /// The values of `types.parquet`, but for a list and bytes.
 const CSV: &str = "\
@@ -161,6 +162,33 @@ fn what_cannot_be_read_is_refused() {
     }
     fs::remove_file(&path).unwrap();
     assert!(matches!(coded(text, &path), Err(DataError::Io { .. })));
+}
+
+/// Offsets in a footer that are negative make the crate panic.
+#[test]
+fn a_footer_at_which_the_crate_panics_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("damaged.parquet");
+    let whole = fs::read(golden("int96.parquet")).unwrap();
+    let opened = || {
+        let file = SerializedFileReader::new(File::open(&path).unwrap()).ok()?;
+        file.get_row_group(0).ok()?.get_column_reader(0).ok()
+    };
+    let mut panics = 0;
+    for place in whole.len() - 300..whole.len() - 8 {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        let answer = Schema::draft_of(&path, None);
+        if std::panic::catch_unwind(|| opened().is_some()).is_err() {
+            says(
+                &answer.unwrap_err(),
+                &["damaged.parquet: expected a Parquet file"],
+            );
+            panics += 1;
+        }
+    }
+    assert!(panics > 0);
 }
 
 const PEOPLE: &str = r#"

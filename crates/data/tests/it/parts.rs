@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use data::{DataError, Part, Schema, StoredTable, is_parquet, is_parts};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use test_support::says;
+
+use crate::says;
 
 const SCHEMA: &str = "[[column]]\nname = \"x\"\nkind = \"integer\"\nmin = 0\nmax = 9999\noutside = \"clamp\"\nedges = [100, 2000]\n\
                       [[column]]\nname = \"y\"\nkind = \"categorical\"\nlevels = [\"a\", \"b\", \"c\"]\n\

@@ -9,7 +9,8 @@ use data::pictures::{Classes, Form, Pictures, Public};
 use data::split::Records as _;
 use data::{LabelledImages, idx};
 use image::{ImageBuffer, Luma, Rgb, RgbImage};
-use test_support::says;
+
+use crate::{says, told};
 
 fn public(side: usize, channels: usize) -> Public {
     Public {
@@ -28,9 +29,8 @@ fn counted(classes: usize) -> Public {
 
 /// In memory, and in a file: the same images, or the same fault.
 fn read(path: &Path, public: &Public) -> Result<Pictures, String> {
-    let read = |in_memory| {
-        Pictures::read_beyond(path, public, &|_| {}, in_memory).map_err(|e| e.to_string())
-    };
+    let read =
+        |in_memory| Pictures::read_beyond(path, public, &|_| {}, in_memory).map_err(|e| told(&e));
     match (read(usize::MAX), read(1000)) {
         (Ok(memory), Ok(file)) => {
             assert_eq!(whole(&memory), whole(&file));
@@ -87,7 +87,7 @@ fn a_folder_a_class_at_any_depth_and_a_folder_of_files() {
     assert_eq!(firsts(&turned), [(2, 1), (1, 1), (3, 0)]);
     says(
         &read(folder.path(), &named(&["dog", "cow"])).unwrap_err(),
-        &["cat/2.png", "2 classes"],
+        &["cat/2.png", "in no folder of a class"],
     );
     // Which classes of a list have no image is private: no error tells it.
     let more = read(folder.path(), &named(&["dog", "cat", "cow"])).unwrap();
@@ -95,7 +95,7 @@ fn a_folder_a_class_at_any_depth_and_a_folder_of_files() {
     fs::create_dir(folder.path().join("empty")).unwrap();
     says(
         &read(folder.path(), &public(32, 3)).unwrap_err(),
-        &["class empty is empty", "at least 1"],
+        &["empty: a folder of a class is empty", "at least 1"],
     );
     let flat = read(&folder.path().join("cat/deep"), &public(32, 1)).unwrap();
     assert_eq!(
@@ -174,7 +174,7 @@ fn an_archive_is_the_folder_that_was_packed() {
     drop(archive);
     says(
         &read(&twice, &public(32, 3)).unwrap_err(),
-        &["cat/1.png is there twice"],
+        &["cat/1.png: an image is in it twice"],
     );
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
@@ -380,9 +380,7 @@ fn units_are_named_for_each_image_and_bounded_each_by_itself() {
         .collect();
     assert!(two.iter().all(|red| kept(2).contains(red)), "{two:?}");
     says(
-        &Units::of_names(&all, |name| by_name(name).filter(|n| n != "bob"))
-            .unwrap_err()
-            .to_string(),
+        &Units::of_names(&all, |name| by_name(name).filter(|n| n != "bob")).unwrap_err(),
         &["cat/bob-1.png", "no unit"],
     );
 
@@ -393,7 +391,7 @@ fn units_are_named_for_each_image_and_bounded_each_by_itself() {
     assert_eq!(Units::of_csv(&all, &path, None).unwrap().count(), 3);
     let refused = |text: &str, column| {
         fs::write(&path, text).unwrap();
-        Units::of_csv(&all, &path, column).unwrap_err().to_string()
+        told(&Units::of_csv(&all, &path, column).unwrap_err())
     };
     says(&refused(csv, Some("name")), &["no column name", "3"]);
     says(&refused("file\n1\n", None), &["no column the second"]);

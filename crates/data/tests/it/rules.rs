@@ -345,7 +345,7 @@ fn value(text: &str) -> Option<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     /// The law of rules, against all values that codes have: codes are kept where some values of theirs keep `at_most`, and each
     /// pair of values of theirs keeps `when` and `then`; what is written keeps all, and has the same codes.

@@ -2,7 +2,8 @@
 
 use data::{DataError, GroupedTable, Labels, Missing, Schema};
 use proptest::prelude::*;
-use test_support::says;
+
+use crate::{says, told};
 
 const SCHEMA: &str = r#"
 comment = "|"
@@ -634,7 +635,7 @@ proptest! {
         }
         text += end;
         text += "10,red,left,,F,wrong";
-        let error = schema().decode("f", text.as_bytes()).unwrap_err().to_string();
+        let error = told(&schema().decode("f", text.as_bytes()).unwrap_err());
         let number = format!("line {},", blank.len() + 2);
         prop_assert!(error.contains(&number), "{} in {}", number, error);
     }

@@ -225,7 +225,7 @@ fn every_other_use_of_the_same_records_is_known() {
     // Whatever name the records have.
     let others = note(&below, "renamed", &sum, Use::AllPrivate).unwrap();
     assert_eq!(others, [Use::Split]);
-    let others = note(&below, "renamed", &sum, Use::TestRows).unwrap();
+    let others = note(&below, "renamed", &sum, Use::TestShare(0.2)).unwrap();
     assert_eq!(others, [Use::AllPrivate, Use::Split]);
     // A file that cannot be read may be of these records.
     for (name, removable) in [

@@ -9,9 +9,10 @@ use data::npy::NpyStream;
 use data::stream::{First, InMemory, Labelled, Photographs, RecordStream, SyntheticGlyphs};
 use data::table::CsvStream;
 use data::{DataError, Glyphs, ImageFolder, LabelledImages, NpyArray, Schema, idx, npy};
-use test_support::says;
 
 use crate::published::gzip;
+
+use crate::says;
 
 /// All records, by chunks of at most `most`: none is larger, and behind the last there is nothing.
 fn all(mut stream: impl RecordStream, most: usize) -> Result<(Vec<f32>, Vec<usize>), DataError> {
@@ -249,12 +250,9 @@ fn tables_come_line_by_line_as_a_schema_encodes_them() {
     assert_eq!(all(open().unwrap(), 2).unwrap().0, whole.table.features());
     // Cut off within the last number, within a line, and behind the names alone.
     fs::write(&path, text.trim_end_matches(",F\n")).unwrap();
-    says(&error(open()), &["line 6", "found the end of the file"]);
+    says(&error(open()), &["line 6", "no line break"]);
     fs::write(&path, text.trim_end()).unwrap();
-    says(
-        &error(open()),
-        &["line 6", "found the end of the file", "cut off"],
-    );
+    says(&error(open()), &["line 6", "no line break", "cut off"]);
     fs::write(&path, "y,x,sex\nno,5\n").unwrap();
     says(&error(open()), &["line 2", "2 fields, expected 3"]);
     fs::write(&path, "y,x,sex\n").unwrap();

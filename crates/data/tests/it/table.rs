@@ -93,7 +93,7 @@ fn parts_that_do_not_fit_are_refused() {
         labels,
         groups.to_vec(),
     ) {
-        Err(DataError::Request(error)) => error,
+        Err(error @ DataError::Request(_)) => error.to_string(),
         other => panic!("{other:?}"),
     };
     let values = |width, values: &[f32]| Labels::Values {
@@ -229,7 +229,7 @@ fn split(rows: &[String]) -> [Vec<usize>; 2] {
     std::fs::write(&csv, format!("x,sex,y\n{}", rows.concat())).unwrap();
     std::fs::write(&schema, SCHEMA).unwrap();
     let table = data::Schema::read(&schema).unwrap().read_csv(&csv).unwrap();
-    let (private, public) = table.split_by_row().unwrap();
+    let (private, public) = table.split_by_row(0.2).unwrap();
     [private, public].map(|table| {
         let number = |x: &f32| (x * 1000.0).round() as usize;
         table.features().iter().map(number).collect()

@@ -4,6 +4,8 @@ use data::{DataError, Dataset, DatasetKind, LoadOptions, usps};
 
 use crate::published::gzip;
 
+use crate::told;
+
 /// A line with the label and one grey value everywhere.
 fn line(label: &str, value: &str) -> String {
     format!("{label}{}", format!(" {value}").repeat(256))
@@ -53,15 +55,15 @@ fn rows_run_from_left_to_right_and_are_enlarged() {
 fn bad_lines_are_named() {
     let good = line("3", "0.5");
     let error = refused(&format!("{good}\n{good} 0\n"));
-    let message = error.to_string();
+    let message = told(&error);
     assert!(
         message.contains("line 2: 258 fields, expected 257"),
         "{message}"
     );
     let error = refused(&format!("{good}\n\n3 0 0"));
-    assert!(error.to_string().contains("line 3: 3 fields"), "{error}");
+    assert!(told(&error).contains("line 3: 3 fields"), "{error}");
     for label in ["10", "-1", "1.5", "nan", "x"] {
-        let message = refused(&line(label, "0")).to_string();
+        let message = told(&refused(&line(label, "0")));
         assert!(
             message.contains("usps/zip.gz, line 1, column label"),
             "{message}"
@@ -71,23 +73,23 @@ fn bad_lines_are_named() {
     for value in ["1.001", "-2", "inf", "NaN", "x"] {
         let mut text = line("3", "0");
         text.replace_range(text.len() - 1.., value);
-        let message = refused(&format!("{good}\n{text}")).to_string();
+        let message = told(&refused(&format!("{good}\n{text}")));
         assert!(message.contains("line 2, column pixel 255"), "{message}");
         assert!(message.contains("-1 to 1"));
     }
     let bytes = gzip(&[good.as_bytes(), b"\n\xff\n"].concat());
     let error = usps::decode("f", &bytes, 16).unwrap_err();
-    assert!(error.to_string().contains("line 2: not text"), "{error}");
+    assert!(told(&error).contains("line 2: not text"), "{error}");
     assert!(matches!(decode("\n\n").unwrap_err(), DataError::Request(_)));
 }
 
 #[test]
 fn other_files_are_refused() {
     let error = usps::decode("f", b"3 0 0", 16).unwrap_err();
-    assert!(error.to_string().contains("gzip"), "{error}");
+    assert!(told(&error).contains("gzip"), "{error}");
     let bytes = gzip(line("3", "0").as_bytes());
     let error = usps::decode("f", &bytes[..bytes.len() - 9], 16).unwrap_err();
-    assert!(error.to_string().contains("corrupt"), "{error}");
+    assert!(told(&error).contains("corrupt"), "{error}");
     let error = usps::decode("f", &bytes, 0).unwrap_err();
     assert!(matches!(error, DataError::Request(_)), "{error}");
 }

@@ -469,39 +469,6 @@ impl Event {
             },
         }
     }
-
-    /// The event in a few words, for messages.
-    pub(crate) fn describe(&self) -> String {
-        match self {
-            Self::Gaussian { .. } => "a Gaussian release".into(),
-            Self::CorrelatedGaussian { .. } => "steps with correlated noise".into(),
-            Self::DiscreteGaussian { .. } => "a discrete Gaussian release".into(),
-            Self::Laplace { .. } => "a Laplace release".into(),
-            Self::Sampled { sampler, event } => {
-                let how = match sampler {
-                    Sampler::WithoutReplacement { .. } | Sampler::WithoutReplacementRate { .. } => {
-                        "sampled without replacement"
-                    }
-                    Sampler::Poisson { .. } | Sampler::PoissonZeroOut { .. } => "Poisson sampled",
-                    Sampler::PoissonTruncated { .. } => "Poisson sampled with batches cut",
-                    Sampler::RandomAllocation { .. } => "dealt to the batches of an epoch",
-                    Sampler::ShuffledUpper { .. } => "made of the batches of a shuffled epoch",
-                    Sampler::KEndGroups { .. } => "sampled from k-end groups",
-                };
-                format!("{} that is {how}", event.describe())
-            }
-            Self::SelfComposed { event, .. } => event.describe(),
-            Self::Group { event, .. } => format!("groups of records in {}", event.describe()),
-            Self::Composed { .. } => "a composition".into(),
-            Self::Parallel { .. } => "a parallel composition".into(),
-            Self::Selected { .. } => "the best of a random number of runs".into(),
-            Self::Failure { .. } => "a release that may fail".into(),
-            Self::ExponentialMechanism { .. } => "an exponential mechanism".into(),
-            Self::Pure { .. } => "a release that is known by its epsilon".into(),
-            Self::Zcdp { .. } => "a release that is known by its zCDP".into(),
-            Self::NonPrivate => "a release without noise".into(),
-        }
-    }
 }
 
 fn check_rate(rate: f64) -> Result<()> {

@@ -42,6 +42,7 @@ mod shifts;
 mod side;
 mod steps;
 pub(crate) mod trade_off;
+mod words;
 mod zcdp;
 
 pub use accountant::Accountant;

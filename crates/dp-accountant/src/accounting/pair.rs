@@ -108,6 +108,11 @@ impl Pair {
         matches!(self.base, Base::Exponential { .. })
     }
 
+    /// Whether it has no density.
+    pub(super) fn has_atoms_alone(&self) -> bool {
+        matches!(self.base, Base::Pure { .. }) || matches!(self.form, Form::Allocation(..))
+    }
+
     /// Whether the loss falls with `x`.
     fn is_falling(&self) -> bool {
         matches!(self.form, Form::Add { .. } | Form::AddGroup(_))

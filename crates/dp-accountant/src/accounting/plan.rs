@@ -106,6 +106,9 @@ impl Plan {
             .min((top - bottom) / 512.0)
             .max((top - bottom) / (MAX_POINTS - 8.0))
             .max(detailed / MAX_CELLS);
+        let spacing = common_atom(pairs)
+            .filter(|loss| top - bottom < loss * (MAX_POINTS - 8.0))
+            .unwrap_or(spacing);
         // Each step is rounded by at most a spacing, so that beyond this there is nothing, and all
         // but exp(LN_OUTSIDE) of the rounded distribution lies within this of the exact one (Hoeffding).
         let rounding = (steps + 2.0) * spacing;
@@ -158,6 +161,24 @@ impl Plan {
             ..self.clone()
         }
     }
+}
+
+/// The loss at which all atoms lie, but for their signs and those at 0, of pairs that have nothing else: on a lattice with this
+/// spacing no mass is split, and the composition is exact.
+fn common_atom(pairs: &[(Pair, u64)]) -> Option<f64> {
+    let mut common = None;
+    for (pair, _) in pairs {
+        if !pair.has_atoms_alone() {
+            return None;
+        }
+        for atom in pair.atoms().iter().filter(|atom| atom.loss != 0.0) {
+            let loss = atom.loss.abs();
+            if *common.get_or_insert(loss) != loss {
+                return None;
+            }
+        }
+    }
+    common
 }
 
 /// Smallest `2^a` or `3 * 2^a` that is at least `points`.

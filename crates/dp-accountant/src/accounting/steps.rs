@@ -470,7 +470,7 @@ impl Walk<'_> {
     fn refuse(&self, event: &Event, reason: &'static str) -> AccountingError {
         AccountingError::NotCovered {
             accountant: self.accountant,
-            event: event.describe(),
+            event: event.words(),
             reason,
         }
     }

@@ -106,7 +106,7 @@ pub fn zcdp_of(event: &Event) -> Result<f64> {
     for steps in alternatives(event, ZCDP)? {
         let refuse = |reason| AccountingError::NotCovered {
             accountant: ZCDP,
-            event: event.describe(),
+            event: event.words(),
             reason,
         };
         if steps.failure > 0.0 {

@@ -6,7 +6,7 @@ use crate::accounting::{Event, Sampler};
 use crate::ledger::LedgerEntry;
 
 /// One release as it was made: what a ledger does not hold, which is **private**, beside what it declares.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Recorded {
     /// What is declared of it: event, sensitivity, deviation.
     pub declared: LedgerEntry,
@@ -16,6 +16,14 @@ pub struct Recorded {
     pub noise: Vec<f64>,
     /// The records that it is of, where they were sampled.
     pub batch: Option<Vec<usize>>,
+}
+
+impl std::fmt::Debug for Recorded {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Recorded");
+        shown.field("declared", &self.declared);
+        shown.finish_non_exhaustive()
+    }
 }
 
 /// All that left in a run, recorded.

@@ -37,19 +37,17 @@ fn every_corner_of_the_range_answers() {
                         };
                         let event = gaussian(z).sampled(sampler).repeated(steps);
                         let what = format!("{rate} {steps} {z} {delta} {poisson}");
-                        let epsilon = PldAccountant::default()
-                            .epsilon(&event, delta)
-                            .expect(&what);
-                        assert!(!epsilon.is_nan() && epsilon >= 0.0, "{what}");
-                        assert_eq!(epsilon.is_infinite(), steps > 0 && delta == 0.0, "{what}");
-                        if steps == 0 {
-                            assert_eq!(epsilon, 0.0, "{what}");
-                        }
                         for accountant in all() {
+                            let is_pld = accountant.name() == PldAccountant::default().name();
                             match accountant.epsilon(&event, delta) {
-                                Ok(epsilon) => assert!(epsilon >= 0.0, "{what}"),
+                                Ok(epsilon) => {
+                                    let infinite = steps > 0 && delta == 0.0;
+                                    assert!(epsilon >= 0.0, "{what}");
+                                    assert!(!is_pld || epsilon.is_infinite() == infinite, "{what}");
+                                    assert!(!is_pld || steps > 0 || epsilon == 0.0, "{what}");
+                                }
                                 Err(error) => assert!(
-                                    matches!(error, AccountingError::NotCovered { .. }),
+                                    !is_pld && matches!(error, AccountingError::NotCovered { .. }),
                                     "{what} {error}"
                                 ),
                             }

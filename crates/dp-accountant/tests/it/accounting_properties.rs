@@ -36,7 +36,7 @@ fn pld() -> PldAccountant {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn the_two_sides_bracket_the_truth(
@@ -235,7 +235,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(4))]
 
     #[test]
     fn trade_off_functions_are_convex_decreasing_and_below_the_diagonal(
@@ -277,7 +277,7 @@ fn a_delta_below_the_largest_atom_keeps_the_order_of_the_bounds() {
         log_uniform(0.5, 50.0),
         log_uniform(1e-14, 1e-4),
     );
-    for _ in 0..9 {
+    for _ in 0..2 {
         let (rate, scale, delta) = found.new_tree(&mut runner).unwrap().current();
         check_one_laplace_step(rate, scale, delta);
     }

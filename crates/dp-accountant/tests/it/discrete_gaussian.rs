@@ -57,7 +57,7 @@ fn it_is_not_always_covered_by_the_gaussian() {
             .unwrap_err()
             .to_string();
         assert!(
-            refused.contains("discrete Gaussian release") && refused.contains("use rdp"),
+            refused.contains("discrete Gaussian noise") && refused.contains("use rdp"),
             "{refused}"
         );
     }

@@ -18,7 +18,7 @@ fn gaussian(noise_multiplier: f64) -> Event {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(ProptestConfig::with_cases(3))]
     /// Epsilon at delta is that of the rest at what is left of delta, and delta at epsilon is the sum, by every accountant.
     #[test]
     fn deltas_add_up(z in 0.5_f64..5.0, failure in 1e-9_f64..1e-4, left in 1e-9_f64..1e-4, steps in 1_u64..50) {

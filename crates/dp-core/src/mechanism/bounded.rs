@@ -1,5 +1,7 @@
 //! What has a sensitivity, and the draw that it is of.
 
+use std::ops::RangeInclusive;
+
 use super::{ParameterGradient, Sensitivity};
 use crate::DpError;
 use crate::sampling::Draw;
@@ -26,6 +28,12 @@ pub struct BoundedGradient {
     draw: Draw,
 }
 
+/// Sensitivities of gradients, which are weighed and summed in `f32`. A number below `2^-126` is rounded to `2^-149` or to
+/// nothing: `2^40` entries move by `2^-106` in all, and a record's part, whose rows are of norms up to `2^64`, by `2^-86` for
+/// each row that is weighed. The least sensitivity is `10^7` times that, and the largest leaves room for the sums of clipped
+/// parts of `10^9` records.
+const SENSITIVITIES: RangeInclusive<f64> = 1e-18..=1e28;
+
 impl BoundedGradient {
     /// Couples a gradient with the bound proved for it and with the draw that it is of.
     ///
@@ -33,7 +41,8 @@ impl BoundedGradient {
     ///
     /// # Errors
     ///
-    /// [`DpError::SampledSizes`] where they are not the draw's.
+    /// [`DpError::SampledSizes`] where they are not the draw's; [`DpError::OutOfRange`] for a sensitivity below 1e-18 or above
+    /// 1e28, which `f32` cannot keep to.
     pub fn new(
         gradient: ParameterGradient,
         sensitivity: Sensitivity,
@@ -41,6 +50,15 @@ impl BoundedGradient {
         draw: Draw,
     ) -> Result<Self, DpError> {
         draw.check(sizes)?;
+        let upper = sensitivity.l2_upper();
+        if !SENSITIVITIES.contains(&upper) {
+            let (least, most) = (SENSITIVITIES.start(), SENSITIVITIES.end());
+            return Err(DpError::OutOfRange {
+                name: "sensitivity of a gradient",
+                value: upper,
+                bound: format!("from {least:e} to {most:e}: weigh losses and penalties otherwise"),
+            });
+        }
         Ok(Self {
             gradient,
             sensitivity,

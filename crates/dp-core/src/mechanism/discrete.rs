@@ -1,6 +1,7 @@
 //! The discrete Gaussian, sampled exactly: whole numbers, and no floating point on the way.
 
 use rand::Rng;
+use zeroize::Zeroizing;
 
 use super::NoiseSource;
 use super::gaussian::check_finite;
@@ -150,15 +151,15 @@ pub(super) fn noisy_of_deviation(
     noise: &mut NoiseSource,
 ) -> Result<Vec<f64>, DpError> {
     let law = DiscreteGaussian::new(FINE * FINE, 1)?;
-    let noise = noise.discrete_gaussian(&law, values.len());
-    add_on_grid(values, sigma / FINE as f64, noise)
+    let noise = Zeroizing::new(noise.discrete_gaussian(&law, values.len()));
+    add_on_grid(values, sigma / FINE as f64, &noise)
 }
 
 /// Values rounded to the grid of this step, with noise that is so many steps.
 ///
 /// Each value moves by less than a step: its quotient is below 2^52, so that it is rounded by at most half a step, and so
 /// is the whole number from it.
-pub(super) fn add_on_grid(values: &[f64], step: f64, noise: Vec<i64>) -> Result<Vec<f64>, DpError> {
+pub(super) fn add_on_grid(values: &[f64], step: f64, noise: &[i64]) -> Result<Vec<f64>, DpError> {
     let bound = f64::powi(2.0, 52) * step;
     if values.iter().any(|value| value.abs() >= bound) {
         return Err(DpError::BeyondGrid { bound });

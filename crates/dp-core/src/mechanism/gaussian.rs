@@ -10,10 +10,10 @@ use crate::DpError;
 pub(super) fn noisy_gradient(
     gradient: &ParameterGradient,
     deviation: f64,
-    noise: Vec<f64>,
+    noise: &[f64],
 ) -> Result<ParameterGradient, DpError> {
     let mut noisy = Vec::with_capacity(gradient.parts().len());
-    let mut noise = noise.into_iter();
+    let mut noise = noise.iter();
     for (slot, value) in gradient.parts() {
         let noise = noise.by_ref().take(slot.len());
         let noise: Vec<f32> = noise.map(|x| (x * deviation) as f32).collect();
@@ -21,10 +21,9 @@ pub(super) fn noisy_gradient(
         noisy.push((slot.clone(), value.clone() + noise));
     }
     let noisy = ParameterGradient::from_parts(noisy);
-    match not_finite(&noisy)? {
-        0 => Ok(noisy),
-        count => Err(DpError::NotFinite {
-            count,
+    match all_finite(&noisy)? {
+        true => Ok(noisy),
+        false => Err(DpError::NotFinite {
             total: gradient.len(),
         }),
     }
@@ -34,7 +33,7 @@ pub(super) fn noisy_gradient(
 pub(super) fn noisy_vector(
     values: &[f64],
     deviation: f64,
-    noise: Vec<f64>,
+    noise: &[f64],
 ) -> Result<Vec<f64>, DpError> {
     check_finite(values)?;
     let noisy = values.iter().zip(noise).map(|(v, x)| v + deviation * x);
@@ -43,38 +42,38 @@ pub(super) fn noisy_vector(
 
 /// Refuses a NaN or an infinity.
 pub(super) fn check_finite(values: &[f64]) -> Result<(), DpError> {
-    match values.iter().filter(|v| !v.is_finite()).count() {
-        0 => Ok(()),
-        count => Err(DpError::NotFinite {
-            count,
+    match values.iter().all(|v| v.is_finite()) {
+        true => Ok(()),
+        false => Err(DpError::NotFinite {
             total: values.len(),
         }),
     }
 }
 
-/// How many entries are not finite, with one number for each parameter read back.
+/// Whether every entry is finite, with one number for each parameter read back.
 ///
 /// It is the sum of sizes, and looked at here: a compiler for a device may take it for granted
 /// that floats are finite, and fold a test for it.
-fn not_finite(gradient: &ParameterGradient) -> Result<usize, DpError> {
+fn all_finite(gradient: &ParameterGradient) -> Result<bool, DpError> {
     if gradient.is_empty() {
-        return Ok(0);
+        return Ok(true);
     }
     let read = |values: Tensor<1>| {
         let device = |message: String| DpError::Device { message };
         let values = values.try_into_vec_as::<f32>();
-        values.map_err(|error| device(error.to_string()))
+        let values = values.map_err(|error| device(error.to_string()))?;
+        Ok::<_, DpError>(values.iter().all(|x| x.is_finite()))
     };
     let sizes = gradient.parts().iter();
     let sizes = sizes.map(|(_, value)| value.clone().abs().sum()).collect();
-    if read(Tensor::cat(sizes, 0))?.iter().all(|x| x.is_finite()) {
-        return Ok(0);
+    if read(Tensor::cat(sizes, 0))? {
+        return Ok(true);
     }
     // A sum may overflow where no entry does.
-    let mut count = 0;
     for (_, value) in gradient.parts() {
-        let values = read(value.clone())?;
-        count += values.iter().filter(|x| !x.is_finite()).count();
+        if !read(value.clone())? {
+            return Ok(false);
+        }
     }
-    Ok(count)
+    Ok(true)
 }

@@ -8,9 +8,18 @@ use crate::DpError;
 use crate::per_sample::ParameterSlot;
 
 /// A gradient with one flat tensor a parameter, wherever its device is.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ParameterGradient {
     parts: Vec<(ParameterSlot, Tensor<1>)>,
+}
+
+impl std::fmt::Debug for ParameterGradient {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("ParameterGradient");
+        let shapes = self.parts.iter().map(|(slot, _)| &slot.shape);
+        shown.field("shapes", &shapes.collect::<Vec<_>>());
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl ParameterGradient {

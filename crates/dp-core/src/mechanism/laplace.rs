@@ -1,6 +1,8 @@
 //! The Laplace mechanism: noise of scale `Delta_1 / epsilon` on what has L1 sensitivity `Delta_1` is
 //! `(epsilon, 0)`-differentially private.
 
+use zeroize::Zeroizing;
+
 use super::NoiseSource;
 use super::discrete::{FINE, add_on_grid};
 use super::gaussian::check_finite;
@@ -22,8 +24,8 @@ pub(crate) fn noisy_vector(
 ) -> Result<(Vec<f64>, f64), DpError> {
     check_finite(values)?;
     let scale = fine_scale(values.len(), noise_multiplier, l1_upper)?;
-    let noise = noise.discrete_laplace(FINE, values.len());
-    Ok((add_on_grid(values, scale / FINE as f64, noise)?, scale))
+    let noise = Zeroizing::new(noise.discrete_laplace(FINE, values.len()));
+    Ok((add_on_grid(values, scale / FINE as f64, &noise)?, scale))
 }
 
 /// The scale of [`noisy_vector`] for this many values, in their units.

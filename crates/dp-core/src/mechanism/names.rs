@@ -46,11 +46,20 @@ pub(super) const MOST_NAMES: usize = 1 << 20;
 /// assert_eq!(passed, [["Bern", "Zug"]]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct NameCounts {
     tables: Vec<BTreeMap<String, u64>>,
     /// Records of a unit, at most.
     most: usize,
+}
+
+impl std::fmt::Debug for NameCounts {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("NameCounts");
+        shown.field("tables", &self.tables.len());
+        shown.field("most", &self.most);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl NameCounts {

@@ -5,6 +5,7 @@ use rand::{Rng, SeedableRng, TryRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroize;
 
 use super::DiscreteGaussian;
 use super::discrete::discrete_laplace;
@@ -22,9 +23,10 @@ const NAME: u64 = 5;
 /// Secret by default: ChaCha20 keyed by the operating system. The noise is sampled on the host, so
 /// that no backend's generator, whose seed is global and public, is ever trusted with it.
 ///
-/// The key is a ratchet: [`NoiseSource::advance`] replaces it by one derived from it, and the old
-/// key, with which released noise could be subtracted, is gone from memory. A key opens all noise that
-/// comes after it and none before: one that a checkpoint keeps opens what leaves from then on, until it
+/// The key is a ratchet: [`NoiseSource::advance`] replaces it by one derived from it, and overwrites the old
+/// key, with which released noise could be subtracted, its generators and the noise that was made here. What the
+/// processor's registers and stack, a gradient's tensors or the system's swap keep of them until it is used again is not
+/// overwritten. A key opens all noise that comes after it and none before: one that a checkpoint keeps opens what leaves from then on, until it
 /// is removed. Where the noise of steps is correlated, the keys of the last steps, of their noise alone, are kept as long as
 /// later steps have a part of it: a checkpoint opens these steps too. Where batches are shuffled, the key of the order of an epoch is
 /// kept too. Noise and other draws are separate streams of a key, so that the noise of a step does
@@ -34,18 +36,68 @@ const NAME: u64 = 5;
 /// noise of the theory: that of gradients is rounded to `f32` and added in `f32`, that of vectors is added in `f64`; see
 /// `docs/privacy.md` for what that leaves open.
 pub struct NoiseSource {
-    key: [u8; 32],
-    draws: ChaCha20Rng,
-    noise: ChaCha20Rng,
+    key: Key,
+    draws: Box<Generator>,
+    noise: Box<Generator>,
     secret: bool,
     chain: Option<Chain>,
+}
+
+/// Bytes that are overwritten when they are dropped.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Bytes([u8; 32]);
+
+impl Drop for Bytes {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// A key, in one place of memory.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Key(Box<Bytes>);
+
+impl Key {
+    fn from(mut generator: Generator) -> Self {
+        let mut key = Self::default();
+        generator.0.fill_bytes(&mut key.0.0);
+        key
+    }
+}
+
+/// One stream of a key, which is overwritten when it is dropped.
+pub(super) struct Generator(pub(super) ChaCha20Rng);
+
+impl Generator {
+    /// The first stream of a key that opens nothing else.
+    pub(super) fn of(key: &Key) -> Self {
+        Self::new(key, 0)
+    }
+
+    fn new(key: &Key, number: u64) -> Self {
+        let mut generator = Self(ChaCha20Rng::from_seed(key.0.0));
+        generator.0.set_stream(number);
+        generator
+    }
+
+    fn erase(&mut self) {
+        self.0 = ChaCha20Rng::from_seed([0; 32]);
+        // Or a compiler would leave out what nobody reads.
+        std::hint::black_box(&self.0);
+    }
+}
+
+impl Drop for Generator {
+    fn drop(&mut self) {
+        self.erase();
+    }
 }
 
 /// A noise source between two releases, as a checkpoint keeps it. **Secret**: whoever reads it knows
 /// the noise of everything released from then on, and of the last steps where that of steps is correlated.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoiseState {
-    key: [u8; 32],
+    key: Key,
     secret: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     chain: Option<Chain>,
@@ -63,7 +115,7 @@ struct Chain {
     step: u64,
     /// Keys of their noise, from the last step back, where that of the next step is correlated with it; the key of the order
     /// of records where that is one for all of them.
-    keys: Vec<[u8; 32]>,
+    keys: Vec<Key>,
 }
 
 impl std::fmt::Debug for NoiseState {
@@ -82,18 +134,12 @@ impl NoiseState {
     }
 }
 
-fn stream(key: [u8; 32], number: u64) -> ChaCha20Rng {
-    let mut rng = ChaCha20Rng::from_seed(key);
-    rng.set_stream(number);
-    rng
-}
-
 impl NoiseSource {
-    fn keyed(key: [u8; 32], secret: bool) -> Self {
+    fn keyed(key: Key, secret: bool) -> Self {
         Self {
+            draws: Box::new(Generator::new(&key, DRAWS)),
+            noise: Box::new(Generator::new(&key, NOISE)),
             key,
-            draws: stream(key, DRAWS),
-            noise: stream(key, NOISE),
             secret,
             chain: None,
         }
@@ -105,18 +151,19 @@ impl NoiseSource {
     ///
     /// The operating system's error, as text, when it has no entropy to give.
     pub fn secret() -> Result<Self, String> {
-        let mut key = [0u8; 32];
+        let mut key = Key::default();
         SysRng
-            .try_fill_bytes(&mut key)
+            .try_fill_bytes(&mut key.0.0)
             .map_err(|e| format!("the operating system gave no randomness: {e}"))?;
         Ok(Self::keyed(key, true))
     }
 
     /// Reproducible noise. **Not private**: whoever knows the seed can subtract the noise.
     pub fn insecure(seed: u64) -> Self {
-        let mut key = [0u8; 32];
-        ChaCha20Rng::seed_from_u64(seed).fill_bytes(&mut key);
-        Self::keyed(key, false)
+        Self::keyed(
+            Key::from(Generator(ChaCha20Rng::seed_from_u64(seed))),
+            false,
+        )
     }
 
     /// The source that [`NoiseSource::state`] describes.
@@ -127,7 +174,7 @@ impl NoiseSource {
     pub fn resume(state: &NoiseState) -> Self {
         Self {
             chain: state.chain.clone(),
-            ..Self::keyed(state.key, state.secret)
+            ..Self::keyed(state.key.clone(), state.secret)
         }
     }
 
@@ -135,13 +182,13 @@ impl NoiseSource {
     /// last steps where later ones have a part of it.
     pub fn state(&self) -> NoiseState {
         NoiseState {
-            key: self.key,
+            key: self.key.clone(),
             secret: self.secret,
             chain: self.chain.clone(),
         }
     }
 
-    /// Moves to the next key and forgets the present one. The mechanism calls it after each release.
+    /// Moves to the next key and overwrites the present one. The mechanism calls it after each release.
     pub fn advance(&mut self) {
         *self = Self {
             chain: self.chain.take(),
@@ -166,12 +213,12 @@ impl NoiseSource {
     /// The `z` of steps before are sampled anew from their keys, so that what is kept does not grow with their number.
     pub(super) fn correlated_normal(&self, inverse: &[f64], count: usize) -> Vec<f64> {
         let before = self.chain.iter().flat_map(|chain| &chain.keys);
-        let keys = std::iter::once(self.step_key()).chain(before.copied());
+        let keys = std::iter::once(self.step_key()).chain(before.cloned());
         let mut sums = vec![0.0; count];
         for (part, key) in inverse.iter().zip(keys) {
-            let mut noise = ChaCha20Rng::from_seed(key);
+            let mut noise = Generator::of(&key);
             for sum in &mut sums {
-                let z: f64 = StandardNormal.sample(&mut noise);
+                let z: f64 = StandardNormal.sample(&mut noise.0);
                 *sum += part * z;
             }
         }
@@ -185,7 +232,7 @@ impl NoiseSource {
             // One that an earlier program kept has none yet.
             Some(chain) if goes_on && !chain.name.is_empty() => chain.name.clone(),
             _ => {
-                let bytes = &self.derived(NAME)[..16];
+                let bytes = &self.derived(NAME).0.0[..16];
                 bytes.iter().map(|byte| format!("{byte:02x}")).collect()
             }
         }
@@ -212,29 +259,27 @@ impl NoiseSource {
     }
 
     /// The key of the noise of the next step, which opens nothing else.
-    fn step_key(&self) -> [u8; 32] {
+    fn step_key(&self) -> Key {
         self.derived(STEPS)
     }
 
-    fn derived(&self, number: u64) -> [u8; 32] {
-        let mut key = [0u8; 32];
-        stream(self.key, number).fill_bytes(&mut key);
-        key
+    fn derived(&self, number: u64) -> Key {
+        Key::from(Generator::new(&self.key, number))
     }
 
     /// The key of the order of records in an epoch, where the last of its steps that this source made noise for is `step`.
-    pub(super) fn order(&self, epoch: &str, step: u64) -> Option<[u8; 32]> {
+    pub(super) fn order(&self, epoch: &str, step: u64) -> Option<Key> {
         let chain = self.chain.as_ref().filter(|_| self.goes_on(epoch, step));
-        chain.and_then(|chain| chain.keys.first().copied())
+        chain.and_then(|chain| chain.keys.first().cloned())
     }
 
     /// The key of the order of an epoch that begins, which opens nothing else.
-    pub(super) fn new_order(&self) -> [u8; 32] {
+    pub(super) fn new_order(&self) -> Key {
         self.derived(ORDER)
     }
 
     /// As [`NoiseSource::advance`] after a step of an epoch of this name in this order.
-    pub(super) fn advance_in(&mut self, epoch: String, name: String, step: u64, order: [u8; 32]) {
+    pub(super) fn advance_in(&mut self, epoch: String, name: String, step: u64, order: Key) {
         self.advance();
         self.chain = Some(Chain {
             mechanism: epoch,
@@ -252,18 +297,18 @@ impl NoiseSource {
     /// `count` independent standard Gaussian samples.
     pub fn standard_normal(&mut self, count: usize) -> Vec<f64> {
         (0..count)
-            .map(|_| StandardNormal.sample(&mut self.noise))
+            .map(|_| StandardNormal.sample(&mut self.noise.0))
             .collect()
     }
 
     /// `count` draws of a discrete Gaussian, exact where those above are rounded.
     pub fn discrete_gaussian(&mut self, law: &DiscreteGaussian, count: usize) -> Vec<i64> {
-        (0..count).map(|_| law.draw(&mut self.noise)).collect()
+        (0..count).map(|_| law.draw(&mut self.noise.0)).collect()
     }
 
     /// `count` whole numbers with `P(k) ~ exp(-|k| / scale)`, `scale >= 1`, exact too.
     pub fn discrete_laplace(&mut self, scale: u64, count: usize) -> Vec<i64> {
-        let mut draw = || match discrete_laplace(scale.max(1), &mut self.noise) {
+        let mut draw = || match discrete_laplace(scale.max(1), &mut self.noise.0) {
             (true, size) => -(size as i64),
             (false, size) => size as i64,
         };
@@ -272,7 +317,7 @@ impl NoiseSource {
 
     /// The generator, for secret draws that are not noise, such as which records form a batch.
     pub fn rng(&mut self) -> &mut ChaCha20Rng {
-        &mut self.draws
+        &mut self.draws.0
     }
 }
 
@@ -300,6 +345,19 @@ mod tests {
         assert_ne!(source.state(), before);
         assert_ne!(source.standard_normal(3), first);
         assert_eq!(format!("{before:?}"), "NoiseState { secret: false, .. }");
+    }
+
+    /// Of what was dropped nothing may be read: so that it is overwritten is asked of the types, and how of what is not.
+    #[test]
+    fn keys_and_generators_are_overwritten() {
+        use std::mem::needs_drop;
+        assert!(needs_drop::<Bytes>() && needs_drop::<Generator>());
+        let mut source = NoiseSource::insecure(5);
+        assert_ne!(source.noise.0.get_seed(), [0; 32]);
+        source.noise.erase();
+        assert_eq!(source.noise.0.get_seed(), [0; 32]);
+        source.key.0.0.zeroize();
+        assert_eq!(source.key.0.0, [0; 32]);
     }
 
     /// Against independent noise of the same keys, whatever else is released between steps, and through a state.

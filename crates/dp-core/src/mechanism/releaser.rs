@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
+use zeroize::Zeroizing;
 
 use super::names::MOST_NAMES;
+use super::noise::{Generator, Key};
 use super::vector::Norm;
 use super::{
     BoundedGradient, NameCounts, NoiseSource, Noisy, ReleasedGradient, SensitiveVector,
@@ -60,7 +60,7 @@ pub struct Releaser {
     step: u64,
     made: Vec<bool>,
     /// The key of the order of records that the last draw is of, where batches are shuffled.
-    order: Option<[u8; 32]>,
+    order: Option<Key>,
 }
 
 /// Releasers of this process.
@@ -140,8 +140,8 @@ impl Releaser {
         let batch = if sampler.epoch(made.step).is_some() {
             let kept = self.noise.order(&self.mechanism(), self.step);
             let order = kept.unwrap_or_else(|| self.noise.new_order());
-            self.order = Some(order);
-            sampler.sample(made.step, &mut ChaCha20Rng::from_seed(order))
+            let order = self.order.insert(order);
+            sampler.sample(made.step, &mut Generator::of(order).0)
         } else {
             sampler.sample(made.step, self.noise.rng())
         };
@@ -165,7 +165,7 @@ impl Releaser {
         self.check_draw(bounded.draw())?;
         let deviation = self.deviation(bounded.sensitivity());
         let noise = self.step_noise(bounded.gradient().len());
-        let noisy = gaussian::noisy_gradient(bounded.gradient(), deviation, noise)?;
+        let noisy = gaussian::noisy_gradient(bounded.gradient(), deviation, &noise)?;
         self.record_step(bounded.sensitivity(), ledger)?;
         Ok(ReleasedGradient::new(noisy))
     }
@@ -196,14 +196,15 @@ impl Releaser {
         let sensitivity = values.l2_sensitivity()?;
         let deviation = self.deviation(sensitivity);
         let noise = self.step_noise(values.before_noise().len());
-        let values = gaussian::noisy_vector(values.before_noise(), deviation, noise)?;
+        let values = gaussian::noisy_vector(values.before_noise(), deviation, &noise)?;
         self.record_step(sensitivity, ledger)?;
         Ok(Noisy { values, deviation })
     }
 
     /// Records the planned release `name` of a vector of all records and adds its noise: discrete Gaussian or Laplace noise
     /// on a fine grid, which is accounted as the continuous one and is no easier to see through. There is nothing of what
-    /// floating point leaves open (Canonne, Kamath and Steinke 2020, arXiv 2004.00010; `docs/privacy.md`).
+    /// floating point leaves open (Canonne, Kamath and Steinke 2020, arXiv 2004.00010; `docs/privacy.md`). Values of records one
+    /// by one ([`SensitiveVector::by_record`]) are in a secret order.
     ///
     /// # Errors
     ///
@@ -219,7 +220,7 @@ impl Releaser {
         ledger: &mut Ledger,
     ) -> Result<Noisy, DpError> {
         let (place, event) = self.due(name)?;
-        let exact = values.before_noise();
+        let exact = &*values.reordered(self.noise.rng());
         let (noisy, bound, deviation) = match (&event, values.norm()) {
             (Event::Gaussian { noise_multiplier }, Norm::L2) => {
                 let bound = values.l2_sensitivity()?.l2_upper();
@@ -380,7 +381,7 @@ impl Releaser {
             String::new()
         };
         // A line may stand for several steps: it is written before the first, and again where they do not go on from the last.
-        let goes_on = match (self.plan.correlation(), self.order) {
+        let goes_on = match (self.plan.correlation(), &self.order) {
             (Some(_), _) => self.noise.goes_on(&mechanism, self.step),
             (None, Some(_)) => self.noise.order(&mechanism, self.step) == self.order,
             (None, None) => false,
@@ -393,8 +394,8 @@ impl Releaser {
             ledger.append(&entry)?;
         }
         self.step += 1;
-        // The key that made this noise is gone from memory before the value leaves.
-        match (self.plan.correlation(), self.order) {
+        // The key that made this noise is overwritten before the value leaves.
+        match (self.plan.correlation(), &self.order) {
             (Some(correlation), _) => {
                 let later = match self.step < self.plan.steps() {
                     true => correlation.inverse().len() - 1,
@@ -403,7 +404,10 @@ impl Releaser {
                 };
                 self.noise.advance_from(mechanism, name, self.step, later);
             }
-            (None, Some(order)) => self.noise.advance_in(mechanism, name, self.step, order),
+            (None, Some(order)) => {
+                let order = order.clone();
+                self.noise.advance_in(mechanism, name, self.step, order);
+            }
             (None, None) => self.noise.advance(),
         }
         Ok(())
@@ -412,14 +416,14 @@ impl Releaser {
     /// Standard Gaussian noise for the numbers of the next step, correlated with that of steps before where it goes on from
     /// them: the last one made of the same plan, its noise included. A step that is made again, is left out or comes with
     /// another noise source begins the mechanism anew.
-    fn step_noise(&mut self, count: usize) -> Vec<f64> {
+    fn step_noise(&mut self, count: usize) -> Zeroizing<Vec<f64>> {
         let Some(correlation) = self.plan.correlation() else {
-            return self.noise.standard_normal(count);
+            return Zeroizing::new(self.noise.standard_normal(count));
         };
         if !self.noise.goes_on(&self.mechanism(), self.step) {
             self.noise.begin();
         }
-        self.noise.correlated_normal(correlation.inverse(), count)
+        Zeroizing::new(self.noise.correlated_normal(correlation.inverse(), count))
     }
 
     /// What tells one mechanism of correlated steps, or one epoch of shuffled ones, from another, before the next step.
@@ -437,7 +441,7 @@ impl Releaser {
         ledger: &mut Ledger,
     ) -> Result<(), DpError> {
         ledger.append(&self.entry(event, sensitivity, deviation))?;
-        // The key that made this noise is gone from memory before the value leaves.
+        // The key that made this noise is overwritten before the value leaves.
         self.noise.advance();
         Ok(())
     }

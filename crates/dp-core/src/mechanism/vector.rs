@@ -1,5 +1,10 @@
 //! Numbers of private records with their sensitivity, and the same after a mechanism has added its noise.
 
+use std::borrow::Cow;
+
+use rand::Rng;
+use rand::seq::SliceRandom;
+
 use super::Sensitivity;
 use crate::DpError;
 
@@ -29,11 +34,23 @@ pub(super) enum Norm {
 /// let sums = SensitiveVector::l2(vec![0.3, -0.1], 2.0);
 /// assert_eq!(sums.sensitivity_upper(), 2.0);
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct SensitiveVector {
     values: Vec<f64>,
     bound: f64,
     norm: Norm,
+    /// If values stand record by record: of each group, how many values it has and how many records.
+    by_record: Vec<[usize; 2]>,
+}
+
+impl std::fmt::Debug for SensitiveVector {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("SensitiveVector");
+        shown.field("values", &self.values.len());
+        shown.field("bound", &self.bound);
+        shown.field("norm", &self.norm);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl SensitiveVector {
@@ -44,6 +61,7 @@ impl SensitiveVector {
             values,
             bound: l2_upper,
             norm: Norm::L2,
+            by_record: Vec::new(),
         }
     }
 
@@ -53,7 +71,50 @@ impl SensitiveVector {
             values,
             bound: l1_upper,
             norm: Norm::L1,
+            by_record: Vec::new(),
         }
+    }
+
+    /// Says that the values are those of `records` records one by one, `[k, records]`.
+    /// [`Releaser::release_vector`](super::Releaser::release_vector) puts the records in a secret order then: records are a set,
+    /// and none may be known by its place in it. A number of values that is no multiple of
+    /// `records` leaves no bound, which the releaser refuses.
+    #[must_use]
+    pub fn by_record(self, records: usize) -> Self {
+        let length = self.values.len();
+        let whole = records > 0 && length.is_multiple_of(records);
+        Self {
+            bound: if whole { self.bound } else { f64::NAN },
+            by_record: vec![[length, records.max(1)]],
+            ..self
+        }
+    }
+
+    /// How many values each group has and how many records they are of: one if they stand together.
+    fn places(&self) -> Vec<[usize; 2]> {
+        match self.by_record.is_empty() {
+            true => vec![[self.values.len(), 1]],
+            false => self.by_record.clone(),
+        }
+    }
+
+    /// The values, with the records of each group in an order that `rng` draws if they stand one by one.
+    pub(super) fn reordered(&self, rng: &mut impl Rng) -> Cow<'_, [f64]> {
+        if self.by_record.is_empty() {
+            return Cow::Borrowed(&self.values);
+        }
+        let (mut values, mut rest) = (Vec::with_capacity(self.values.len()), &self.values[..]);
+        for &[length, records] in &self.by_record {
+            let (group, after) = rest.split_at(length);
+            let mut order: Vec<usize> = (0..records).collect();
+            order.shuffle(rng);
+            for row in group.chunks_exact(records) {
+                values.extend(order.iter().map(|&record| row[record]));
+            }
+            rest = after;
+        }
+        values.extend_from_slice(rest);
+        Cow::Owned(values)
     }
 
     /// The values of several groups, one behind the other, where a record lies in one group and a neighbour has it in
@@ -63,6 +124,11 @@ impl SensitiveVector {
         let mut all = groups.next().unwrap_or(Self::l2(Vec::new(), f64::NAN));
         for group in groups {
             all.bound = all.larger_bound(&group);
+            if !(all.by_record.is_empty() && group.by_record.is_empty()) {
+                let more = group.places();
+                all.by_record = all.places();
+                all.by_record.extend(more);
+            }
             all.values.extend(group.values);
         }
         all
@@ -96,14 +162,15 @@ impl SensitiveVector {
     /// As [`SensitiveVector::plus`].
     pub fn of_all_parts(self, sums: Vec<f64>) -> Result<Self, DpError> {
         let zeros = vec![0.0; self.values.len()];
-        Self {
-            values: sums,
-            ..self
-        }
-        .plus(&Self {
+        let part = Self {
             values: zeros,
             ..self
-        })
+        };
+        Self {
+            values: sums,
+            ..part.clone()
+        }
+        .plus(&part)
     }
 
     /// The larger of two bounds; none of bounds in different norms, or where one is none.
@@ -135,13 +202,22 @@ impl SensitiveVector {
 }
 
 /// Values with noise in them: what is done with them is post-processing.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Noisy {
     /// The values.
     pub values: Vec<f64>,
     /// The standard deviation of the noise on each, 0 without privacy; where noise is correlated over steps, of each of the
     /// independent parts that it is made of: the noise has up to `sqrt(4 / pi)` times that.
     pub deviation: f64,
+}
+
+impl std::fmt::Debug for Noisy {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Noisy");
+        shown.field("values", &self.values.len());
+        shown.field("deviation", &self.deviation);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Noisy {
@@ -156,6 +232,8 @@ impl Noisy {
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
+
     use super::*;
 
     #[test]
@@ -180,5 +258,42 @@ mod tests {
         }
         let empty = SensitiveVector::of_groups([]);
         assert!(empty.l2_sensitivity().is_err());
+    }
+
+    /// Each record keeps its values together and its group; with 100 records the chance that a secret order leaves as many as 12
+    /// in their place is below 1e-9.
+    #[test]
+    fn records_one_by_one_get_an_order_that_nobody_knows() {
+        let group = |first: usize| {
+            let row = |start: f64| (0..100).map(move |place| start + (first + place) as f64);
+            let values = row(0.0).chain(row(1000.0)).collect();
+            SensitiveVector::l2(values, 1.0).by_record(100)
+        };
+        let groups = SensitiveVector::of_groups([group(0), group(100)]);
+        let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(1);
+        let found = groups.reordered(rng);
+        for (first, group) in [(0.0, &found[..200]), (100.0, &found[200..])] {
+            let (one, other) = group.split_at(100);
+            assert!(one.iter().zip(other).all(|(a, b)| a + 1000.0 == *b));
+            let kept = (0..100).filter(|&place| one[place] == first + place as f64);
+            assert!(kept.count() < 12);
+            let mut sorted = one.to_vec();
+            sorted.sort_by(f64::total_cmp);
+            assert!((0..100).all(|place| sorted[place] == first + place as f64));
+        }
+        assert_ne!(found, groups.reordered(rng));
+        // A sum beside them stays where it is.
+        let sum = SensitiveVector::l2(vec![-1.0, -2.0], 1.0);
+        let mixed = SensitiveVector::of_groups([sum.clone(), group(0), sum]);
+        let found = mixed.reordered(rng);
+        assert_eq!(
+            (&found[..2], &found[202..]),
+            (&[-1.0, -2.0][..], &[-1.0, -2.0][..])
+        );
+        // Sums have no records to reorder, and other numbers of values no bound.
+        let sums = SensitiveVector::l2(vec![1.0, 2.0], 1.0);
+        assert_eq!(sums.reordered(rng), sums.before_noise());
+        let uneven = SensitiveVector::l2(vec![0.0; 5], 1.0).by_record(2);
+        assert!(uneven.l2_sensitivity().is_err());
     }
 }

@@ -17,13 +17,43 @@
 //! `G' = G + eta tr(G) I >= G_exact`, `f(G') G_exact f(G') <= f(G') G' f(G') <= L^2`. The norm of
 //! a row is raised by the same part of itself.
 
+use std::ops::RangeInclusive;
+
 use burn::tensor::Tensor;
 use nalgebra::{DMatrix, SymmetricEigen};
 
 use super::{Rounding, finite_rows};
+use crate::DpError;
 
 /// The relative rounding error allowed for in a Gram matrix computed in `f32`, against its trace.
 pub const GRAM_ROUNDING: f64 = 1.0 / 65536.0;
+
+/// The norms that anything may be bounded by whose squares are added up in `f32`.
+///
+/// A square below `2^-126` may count as nothing, so what is not seen of `p` numbers has a norm of at most `2^-63 sqrt(p)`. Of
+/// `2^40` numbers, more than any record's gradient has, that is `2^-26` of the square of the least norm: less than
+/// [`GRAM_ROUNDING`]. A norm above `2^64` is infinite in `f32`, and its record contributes nothing; the largest norm lies well
+/// below.
+pub const NORMS: RangeInclusive<f64> = 1e-9..=1e18;
+
+/// Refuses a bound on a norm outside of [`NORMS`].
+///
+/// # Errors
+///
+/// [`DpError::OutOfRange`].
+pub fn check_norm(name: &'static str, norm: f64) -> Result<(), DpError> {
+    if NORMS.contains(&norm) {
+        return Ok(());
+    }
+    let (least, most) = (NORMS.start(), NORMS.end());
+    Err(DpError::OutOfRange {
+        name,
+        value: norm,
+        bound: format!(
+            "from {least:e} to {most:e}, as squares of other norms are lost in 32 bits: rescale what it bounds"
+        ),
+    })
+}
 
 /// How a record's Jacobian is bounded in spectral norm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -40,13 +70,13 @@ impl JacobianClip {
     ///
     /// - `gram`: `G = J J^T`, `d x d` row-major;
     /// - `cotangent`: `c`, length `d`;
-    /// - `bound`: `L > 0`.
+    /// - `bound`: `L`, one of [`NORMS`]: any other gives the zero vector.
     ///
-    /// A Gram matrix or cotangent that is not finite gives the zero vector: the record contributes
+    /// A Gram matrix or cotangent that is not finite gives the zero vector too: the record contributes
     /// nothing, which is inside every bound.
     pub fn apply(self, gram: &[f32], cotangent: &[f32], bound: f64) -> Vec<f64> {
         let d = cotangent.len();
-        if !gram.iter().chain(cotangent).all(|x| x.is_finite()) {
+        if !gram.iter().chain(cotangent).all(|x| x.is_finite()) || !NORMS.contains(&bound) {
             return vec![0.0; d];
         }
         match self {
@@ -107,10 +137,12 @@ pub(super) fn spectral(gram: &[f32], cotangent: &[f32], bound: f64, rounding: f6
 
 /// The weight `min(1, C / norm)` that brings a gradient of norm `sqrt(norm_squared)` to at most `C`.
 ///
-/// Zero where the norm is not finite: such a record contributes nothing, and how many there are is
-/// never released.
+/// Zero where the norm is not finite, or its square is no number of `f32`, in which the weight would be off by more than a
+/// rounding: such a record contributes nothing, and how many there are is never released. Zero also for a bound outside of
+/// [`NORMS`].
 pub fn norm_clip_weight(norm_squared: f64, bound: f64) -> f32 {
-    if !norm_squared.is_finite() {
+    let known = norm_squared <= f64::from(f32::MAX);
+    if !known || !NORMS.contains(&bound) {
         return 0.0;
     }
     let norm = norm_squared.max(0.0).sqrt();
@@ -123,6 +155,9 @@ pub fn norm_clip_weight(norm_squared: f64, bound: f64) -> f32 {
 
 /// [`norm_clip_weight`] for many records, `[n]`, where they are; `bound` is tightened by `rounding`.
 pub fn norm_clip_weights(norm_squared: Tensor<1>, bound: f64, rounding: Rounding) -> Tensor<1> {
+    if !NORMS.contains(&bound) {
+        return norm_squared.zeros_like();
+    }
     let n = norm_squared.dims()[0];
     let finite = finite_rows(norm_squared.clone().reshape([n, 1])).reshape([n]);
     let norm = norm_squared.clamp_min(0.0).sqrt() + f32::MIN_POSITIVE;

@@ -3,7 +3,7 @@
 use burn::module::ParamId;
 use burn::tensor::Tensor;
 
-use super::HostLayer;
+use super::{HostLayer, Kept, Stack};
 
 /// One parameter of a layer: who it is, and its shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,20 @@ pub struct Needs {
     pub gram: bool,
     /// The cotangents at the input of the stack.
     pub input: bool,
+}
+
+/// A layer's part of `G_i = J_i J_i^T`.
+pub(crate) struct Gram {
+    /// `[n, g, g]`.
+    pub(crate) values: Tensor<3>,
+    /// What the sum is made of, where [`Layer::gradient`] would make it of other numbers than these are the norms of.
+    pub(crate) kept: Option<Kept>,
+}
+
+impl From<Tensor<3>> for Gram {
+    fn from(values: Tensor<3>) -> Self {
+        Self { values, kept: None }
+    }
 }
 
 /// What a layer is to its neighbours, whose host kernels may take its work over.
@@ -72,11 +86,13 @@ pub(crate) trait Layer {
     /// The cotangents at the input for those at the output: `[n, g, d_out] -> [n, g, d_in]`.
     fn backward(&self, input: &Tensor<2>, output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3>;
 
-    /// This layer's part of `G_i = J_i J_i^T`, `[n, g, g]`; `None` without parameters.
-    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>>;
+    /// This layer's part of `G_i = J_i J_i^T`; `None` without parameters.
+    ///
+    /// What is summed must be what was measured: a layer whose passes need not repeat themselves keeps the rows.
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Gram>;
 
     /// The gradient summed over records for one cotangent a record, `[n, d_out]`: one flat tensor
-    /// for each of [`Layer::parameters`].
+    /// for each of [`Layer::parameters`]. The sum where [`Layer::gram`] kept nothing, or was not asked.
     fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>>;
 
     /// What this layer is to its neighbours.
@@ -84,9 +100,15 @@ pub(crate) trait Layer {
         FusionHint::Other
     }
 
+    /// The stacks inside.
+    fn inner(&self) -> Vec<&Stack<'static>> {
+        Vec::new()
+    }
+
     /// The layers, this one or those inside it, that have no formulas and form gradients record by record.
     fn formed_by_record(&self) -> Vec<&'static str> {
-        Vec::new()
+        let inner = self.inner().into_iter();
+        inner.flat_map(Stack::formed_by_record).collect()
     }
 
     /// The same layer as host kernels over a snapshot of its weights, where it has them.

@@ -39,12 +39,15 @@ mod reference;
 mod rounding;
 mod stack;
 
-pub use clip::{GRAM_ROUNDING, JacobianClip, norm_clip_weight, norm_clip_weights};
+pub use clip::{
+    GRAM_ROUNDING, JacobianClip, NORMS, check_norm, norm_clip_weight, norm_clip_weights,
+};
 pub use device::finite_rows;
 pub(crate) use host::{Buffer, HostLayer, Lanes8, SavedActivations, Wide8};
 pub use host::{HostActivations, HostPullBack, HostStack, LANES};
-pub(crate) use layer::{FusionHint, Layer};
+pub(crate) use layer::{FusionHint, Gram, Layer};
 pub use layer::{Needs, ParameterSlot};
 pub use reference::{Reference, Rows, parameters_of, refuse_mixing};
 pub use rounding::Rounding;
+pub(crate) use stack::Kept;
 pub use stack::{Activations, PullBack, Stack};

@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::slice::Iter;
 
 use burn::module::{Module, ModuleVisitor, Param};
-use burn::tensor::{Gradients, Tensor};
+use burn::tensor::{Gradients, Tensor, TensorData};
 
 use super::ParameterSlot;
 use crate::DpError;
@@ -88,7 +88,7 @@ impl ModuleVisitor for Search {
 ///
 /// The function that is differentiated runs once for each scalar, since burn keeps no graph for a second
 /// backward pass; give it one record at a time, and nothing can mix. What it draws at random (dropout) it draws
-/// anew each time.
+/// anew each time: weigh the rows whose Gram matrix was looked at, and no others.
 ///
 /// # Example
 ///
@@ -213,9 +213,17 @@ impl ModuleVisitor for Collector<'_> {
 }
 
 /// The explicit gradients of some scalars of one record, `J` row by row.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Rows {
     rows: Vec<Vec<f32>>,
+}
+
+impl std::fmt::Debug for Rows {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Rows");
+        shown.field("rows", &self.rows.len());
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Rows {
@@ -249,6 +257,32 @@ impl Rows {
         let mut sum = vec![0.0; self.rows.first().map_or(0, Vec::len)];
         self.add_weighted(weights, &mut sum);
         sum.iter().map(|x| x * x).sum()
+    }
+
+    /// How many numbers there are.
+    pub(super) fn scalars(&self) -> usize {
+        self.rows.iter().map(Vec::len).sum()
+    }
+
+    /// `sum_i J_i^T w_i` for weights `[n, g]` of records of these rows: one flat tensor for each of `slots`.
+    pub(super) fn weighted(
+        records: &[Self],
+        weights: &Tensor<2>,
+        slots: &[ParameterSlot],
+    ) -> Vec<Tensor<1>> {
+        let device = weights.device();
+        let g = weights.dims()[1];
+        let weights: Vec<f32> = weights.to_data().iter().collect();
+        let mut sum = vec![0.0f64; slots.iter().map(ParameterSlot::len).sum()];
+        for (rows, weights) in records.iter().zip(weights.chunks_exact(g.max(1))) {
+            rows.add_weighted(weights, &mut sum);
+        }
+        let mut rest = sum.into_iter().map(|x| x as f32);
+        let part = |slot: &ParameterSlot| {
+            let part: Vec<f32> = rest.by_ref().take(slot.len()).collect();
+            Tensor::from_data(TensorData::new(part, [slot.len()]), &device)
+        };
+        slots.iter().map(part).collect()
     }
 
     /// Adds `J^T w` to `sum`; a row of weight zero adds nothing, finite or not.

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use burn::tensor::Tensor;
 
-use super::{FusionHint, HostLayer, HostStack, Layer, Needs, ParameterSlot};
+use super::{FusionHint, HostLayer, HostStack, Layer, Needs, ParameterSlot, Rows};
 use crate::DpError;
 
 /// Layers applied one after the other.
@@ -37,8 +37,53 @@ pub struct PullBack {
     pub gram: Tensor<3>,
     /// The cotangents at the stack's input, `[n, g, d_in]`, where asked for.
     pub input: Option<Tensor<3>>,
-    /// The cotangents at the output of each layer that has parameters.
-    deltas: Vec<Option<Tensor<3>>>,
+    /// What is summed of each layer that has parameters.
+    parts: Vec<Option<Kept>>,
+}
+
+/// What a layer's Gram matrix is made of, for the weighted sum.
+#[allow(clippy::large_enum_variant)] // Nearly all are the large one.
+pub(crate) enum Kept {
+    /// The cotangents at its output: matrix and sum are functions of them and of the input alone.
+    Cotangents(Tensor<3>),
+    /// The rows of each record's Jacobian: another pass may draw other numbers.
+    Rows(Vec<Rows>),
+    /// The passes of the stacks inside.
+    Inner(Vec<(Activations, PullBack)>),
+}
+
+impl Kept {
+    /// How many numbers one of `n` records takes, beside the cotangents of a stack's own layers.
+    fn beside_cotangents(&self, n: usize) -> usize {
+        match self {
+            Self::Cotangents(_) => 0,
+            Self::Rows(rows) => rows.iter().map(Rows::scalars).sum::<usize>() / n.max(1),
+            Self::Inner(passes) => {
+                let of =
+                    |(seen, pulled): &(Activations, PullBack)| seen.scalars() + pulled.scalars();
+                passes.iter().map(of).sum()
+            }
+        }
+    }
+}
+
+impl PullBack {
+    /// How many numbers one record takes, beside the cotangents of the stack's own layers: of layers inside them, and of
+    /// rows that are formed.
+    pub fn beside_cotangents(&self) -> usize {
+        let n = self.gram.dims()[0];
+        let parts = self.parts.iter().flatten();
+        parts.map(|kept| kept.beside_cotangents(n)).sum()
+    }
+
+    /// The same with the cotangents.
+    fn scalars(&self) -> usize {
+        let own = self.parts.iter().flatten().map(|kept| match kept {
+            Kept::Cotangents(delta) => delta.dims()[1..].iter().product(),
+            Kept::Rows(_) | Kept::Inner(_) => 0,
+        });
+        own.sum::<usize>() + self.beside_cotangents()
+    }
 }
 
 impl Stack<'_> {
@@ -80,7 +125,7 @@ impl Stack<'_> {
     pub fn pull_back(&self, activations: &Activations, delta: Tensor<3>, needs: Needs) -> PullBack {
         let [n, g, _] = delta.dims();
         let mut gram = Tensor::<3>::zeros([n, g, g], &delta.device().without_autodiff());
-        let mut deltas: Vec<Option<Tensor<3>>> = vec![None; self.layers.len()];
+        let mut parts: Vec<Option<Kept>> = self.layers.iter().map(|_| None).collect();
         let mut delta = Some(delta.without_autodiff());
         // Below the first layer with parameters nothing is owed unless the caller wants the
         // cotangent at the input.
@@ -88,17 +133,19 @@ impl Stack<'_> {
             .layers
             .iter()
             .position(|l| !l.parameters().is_empty())
-            .unwrap_or(0);
+            .unwrap_or(self.layers.len());
         for (index, layer) in self.layers.iter().enumerate().rev() {
             let Some(current) = delta.take() else { break };
             let input = &activations.values[index];
             if !layer.parameters().is_empty() {
+                let mut kept = None;
                 if needs.gram
                     && let Some(part) = layer.gram(input, &current)
                 {
-                    gram = gram + part;
+                    gram = gram + part.values;
+                    kept = part.kept;
                 }
-                deltas[index] = Some(current.clone());
+                parts[index] = Some(kept.unwrap_or_else(|| Kept::Cotangents(current.clone())));
             }
             if needs.input || index > first {
                 let output = &activations.values[index + 1];
@@ -108,7 +155,7 @@ impl Stack<'_> {
         PullBack {
             gram,
             input: delta.filter(|_| needs.input),
-            deltas,
+            parts,
         }
     }
 
@@ -123,19 +170,32 @@ impl Stack<'_> {
         // A record of weight zero must contribute exact zeros even where its activations or
         // cotangents are not finite: 0 * NaN would spread to every record's sum.
         let weights = weights.without_autodiff();
+        let none = weights.clone().equal_elem(0.0);
         let dead = weights.clone().abs().sum_dim(1).equal_elem(0.0);
         let mut parts = Vec::new();
         for (index, layer) in self.layers.iter().enumerate() {
-            if let Some(delta) = &pulled.deltas[index] {
-                let [n, _, features] = delta.dims();
-                let combined = (delta.clone() * weights.clone().unsqueeze_dim::<3>(2))
-                    .sum_dim(1)
-                    .reshape([n, features])
-                    .mask_fill(dead.clone().expand([n, features]), 0.0);
-                let input = activations.values[index].clone();
-                let shape = input.dims();
-                let input = input.mask_fill(dead.clone().expand(shape), 0.0);
-                parts.extend(layer.gradient(&input, combined));
+            match &pulled.parts[index] {
+                None => {}
+                Some(Kept::Cotangents(delta)) => {
+                    let [n, g, features] = delta.dims();
+                    let none = none.clone().unsqueeze_dim::<3>(2).expand([n, g, features]);
+                    let combined = (delta.clone() * weights.clone().unsqueeze_dim::<3>(2))
+                        .mask_fill(none, 0.0)
+                        .sum_dim(1)
+                        .reshape([n, features]);
+                    let input = activations.values[index].clone();
+                    let shape = input.dims();
+                    let input = input.mask_fill(dead.clone().expand(shape), 0.0);
+                    parts.extend(layer.gradient(&input, combined));
+                }
+                Some(Kept::Rows(rows)) => {
+                    parts.extend(Rows::weighted(rows, &weights, &layer.parameters()));
+                }
+                Some(Kept::Inner(passes)) => {
+                    for (stack, (seen, pulled)) in layer.inner().into_iter().zip(passes) {
+                        parts.extend(stack.gradient(seen, pulled, weights.clone()));
+                    }
+                }
             }
         }
         parts

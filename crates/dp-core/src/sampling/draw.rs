@@ -16,7 +16,6 @@ use crate::DpError;
 /// ```
 ///
 /// **Secret**: which records were sampled, and with Poisson sampling how many.
-#[derive(Debug)]
 pub struct Draw {
     made: Made,
     groups: Vec<Vec<usize>>,
@@ -32,6 +31,13 @@ pub(crate) struct Made {
     pub(crate) number: u64,
     /// The step, from 1.
     pub(crate) step: u64,
+}
+
+impl std::fmt::Debug for Draw {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut draw = formatter.debug_struct("Draw");
+        draw.field("step", &self.made.step).finish_non_exhaustive()
+    }
 }
 
 impl Draw {
@@ -85,13 +91,9 @@ impl Draw {
 
     /// Refuses sums over other numbers of records than were sampled.
     pub(crate) fn check(&self, sizes: &[usize]) -> Result<(), DpError> {
-        let sampled = self.sizes();
-        if sampled == sizes {
+        if self.sizes() == sizes {
             return Ok(());
         }
-        Err(DpError::SampledSizes {
-            sampled,
-            found: sizes.to_vec(),
-        })
+        Err(DpError::SampledSizes)
     }
 }

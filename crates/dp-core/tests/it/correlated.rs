@@ -121,10 +121,7 @@ fn a_refused_step_leaves_the_mechanism_as_it_was() {
     for step in 0..4 {
         let refused = rough.step_of(&[0.0, f32::NAN, 0.0, 0.0, 0.0], 2.0);
         let refused = refused.unwrap_err();
-        assert!(
-            matches!(refused, DpError::NotFinite { count: 1, .. }),
-            "{refused}"
-        );
+        assert!(matches!(refused, DpError::NotFinite { .. }), "{refused}");
         assert_eq!(rough.lines(), step.min(1));
         assert_eq!(rough.step(), smooth.step());
     }

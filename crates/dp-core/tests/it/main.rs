@@ -4,6 +4,8 @@ mod correlated;
 mod layers;
 mod names;
 mod noise;
+mod norms;
 mod plan;
+mod random;
 mod shuffled;
 mod stacks;

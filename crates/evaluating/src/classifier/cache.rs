@@ -1,13 +1,13 @@
 //! Trained weights on disk, under a name that says what they were trained on.
 //!
 //! A file is a line that names the format, the SHA-256 of the weights, and the weights as
-//! little-endian `f32`. It is written to a temporary file and renamed, so that a reader never sees
-//! half of one.
+//! little-endian `f32`. It appears whole or not at all, so that a reader never sees half of one.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use data::LabelledImages;
+use files::atomic::{NewFile, folder};
 use sha2::{Digest, Sha256};
 
 use super::{Settings, lenet};
@@ -79,15 +79,12 @@ pub(super) fn read(path: &Path, count: usize) -> Result<Option<Vec<f32>>, Evalua
 pub(super) fn write(path: &Path, weights: &[f32]) -> Result<(), EvaluateError> {
     let payload: Vec<u8> = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
     let attempt = || -> std::io::Result<()> {
-        let folder = path.parent().unwrap_or_else(|| Path::new("."));
-        std::fs::create_dir_all(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        std::fs::create_dir_all(folder(path))?;
+        let mut file = NewFile::private(path)?;
         file.write_all(FORMAT)?;
         file.write_all(&Sha256::digest(&payload))?;
         file.write_all(&payload)?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        Ok(())
+        file.finish()
     };
     attempt().map_err(|error| EvaluateError::file(path, error))
 }

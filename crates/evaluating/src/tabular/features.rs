@@ -14,7 +14,6 @@ pub(super) struct Column {
 }
 
 /// Records without their label.
-#[derive(Debug)]
 pub(super) struct Features {
     /// `[n, F]`, row-major.
     codes: Vec<u16>,

@@ -26,12 +26,9 @@ pub fn rank_auc(scores: &[f64], positive: &[bool]) -> Result<Option<f64>, Evalua
             found: scores.len(),
         });
     }
-    if let Some(record) = scores.iter().position(|s| !s.is_finite()) {
+    if !scores.iter().all(|score| score.is_finite()) {
         return Err(EvaluateError::NotFinite {
             what: "scores to rank by",
-            record,
-            index: 0,
-            value: scores[record],
         });
     }
     let mut ranked: Vec<(f64, bool)> = scores
@@ -111,7 +108,7 @@ mod tests {
         ));
         assert!(matches!(
             rank_auc(&[1.0, f64::NAN], &[true, false]),
-            Err(EvaluateError::NotFinite { record: 1, .. })
+            Err(EvaluateError::NotFinite { .. })
         ));
         assert_eq!(rank_auc(&[1.0, 2.0], &[true, true]).unwrap(), None);
     }

@@ -16,7 +16,7 @@ const MOST_CODES: usize = 1 << 16;
 /// assert!(CodedRecords::new(&[0, 2], &[5, 2], &[4, 0]).is_err());
 /// # Ok::<(), evaluating::EvaluateError>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct CodedRecords<'a> {
     /// `[n, D]`, row-major: each below the size of its column.
@@ -25,6 +25,13 @@ pub struct CodedRecords<'a> {
     pub sizes: &'a [usize],
     /// `[D]`: how many leading codes of each column are in order of magnitude; 0 for categories.
     pub ordered: &'a [usize],
+}
+
+impl std::fmt::Debug for CodedRecords<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("CodedRecords");
+        shown.field("sizes", &self.sizes).finish_non_exhaustive()
+    }
 }
 
 impl<'a> CodedRecords<'a> {

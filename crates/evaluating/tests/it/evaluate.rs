@@ -227,7 +227,7 @@ fn samples_teach_as_much_as_they_know() {
     );
     assert!(matches!(
         refused,
-        Err(EvaluateError::Label { found: 10, .. })
+        Err(EvaluateError::Label { classes: 10, .. })
     ));
     assert!(
         Learner::Mlp

@@ -6,6 +6,7 @@ mod quiet;
 use burn::tensor::{Device, DeviceType};
 use clap::ValueEnum;
 use dp_core::per_sample::Rounding;
+use files::foreign::quietly;
 
 pub use choice::Choice;
 pub use quiet::quiet_drivers;
@@ -180,11 +181,7 @@ fn not_built(feature: &str) -> Failure {
 /// Listing opens drivers, and a driver that is half there may panic: to a person that is the same
 /// as no device.
 fn list(kind: DeviceType) -> Vec<Device> {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let found = std::panic::catch_unwind(|| Device::enumerate(kind).into_vec());
-    std::panic::set_hook(hook);
-    found.unwrap_or_default()
+    quietly(|| Device::enumerate(kind).into_vec()).unwrap_or_default()
 }
 
 fn describe(device: &Device) -> String {

@@ -11,7 +11,7 @@ use crate::diagnostic::Failure;
 use crate::session::floats_to_bytes;
 
 /// What a run is: a checkpoint of another one is refused.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// The experiment, such as `swae`.
     pub experiment: String,
@@ -26,6 +26,15 @@ pub struct Identity {
     /// SHA-256 of the program, the device and the processor, and of the latents that came of them.
     /// Another program may resume a run, but not with the same noise.
     pub program: String,
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Identity");
+        shown.field("experiment", &self.experiment);
+        shown.field("settings", &self.settings);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Identity {

@@ -18,6 +18,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use dp_core::mechanism::{NoiseSource, NoiseState};
+use files::atomic::{rename, sync_folder};
 use serde::{Deserialize, Serialize};
 
 pub use identity::Identity;
@@ -38,7 +39,7 @@ const NOISE: &str = "noise.json";
 /// A checkpoint that is being written.
 const HALF: &str = ".part-";
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Manifest {
     format: u32,
     step: u64,
@@ -104,12 +105,11 @@ impl Checkpoints {
                 flushed(&half.path().join(NOISE), &noise)?;
             }
             flushed(&half.path().join(MANIFEST), &manifest)?;
-            File::open(half.path())?.sync_all()?;
+            sync_folder(half.path())?;
             if target.exists() {
                 fs::remove_dir_all(&target)?;
             }
-            fs::rename(half.keep(), &target)?;
-            File::open(&self.folder)?.sync_all()?;
+            rename(&half.keep(), &target)?;
             self.forget()
         };
         attempt().map_err(|e| Failure::Failed {
@@ -143,7 +143,7 @@ impl Checkpoints {
             let known = stored.is_some_and(|stored| !stored.is_secret());
             if later > 0 && !known && key.exists() {
                 fs::remove_file(&key)?;
-                File::open(&path)?.sync_all()?;
+                sync_folder(&path)?;
             }
             if later >= KEPT {
                 // What is left of it does no harm.

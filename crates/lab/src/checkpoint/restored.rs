@@ -13,7 +13,6 @@ use crate::backend::Backend;
 use crate::diagnostic::Failure;
 
 /// A checkpoint that was read back and checked.
-#[derive(Debug)]
 pub struct RestoredCheckpoint {
     /// Steps done.
     pub step: u64,
@@ -27,8 +26,16 @@ pub struct RestoredCheckpoint {
     pub(super) noise: StoredNoise,
 }
 
+impl std::fmt::Debug for RestoredCheckpoint {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("RestoredCheckpoint");
+        shown.field("step", &self.step);
+        shown.field("path", &self.path);
+        shown.finish_non_exhaustive()
+    }
+}
+
 /// The noise of a checkpoint.
-#[derive(Debug)]
 pub(super) enum StoredNoise {
     /// The run had none.
     None,

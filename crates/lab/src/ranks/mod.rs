@@ -124,15 +124,12 @@ impl Crew {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] names the first rank without a record.
+    /// [`Failure::BadInput`] if a rank has no record; of units the number of records is private, so it is not said.
     pub fn holds_records(&self, records: usize) -> Result<(), Failure> {
         match records < self.size() {
             true => Err(Failure::input(
-                format!(
-                    "rank {records} of {} has no record: there are {records}",
-                    self.size()
-                ),
-                format!("start at most {records} ranks"),
+                format!("{} ranks: one has no record", self.size()),
+                "start fewer ranks",
             )),
             false => Ok(()),
         }

@@ -298,13 +298,7 @@ impl Ranks for Mpi {
         let count = (values.len() as u64).to_le_bytes().to_vec();
         let counts = self.gather(count.clone())?;
         if let Some(rank) = counts.iter().position(|other| *other != count) {
-            let found = counts[rank].as_slice().try_into().map(u64::from_le_bytes);
-            return Err(RankError::Length {
-                rank,
-                what: "sums",
-                expected: values.len(),
-                found: found.unwrap_or_default() as usize,
-            });
+            return Err(RankError::Length { rank, what: "sums" });
         }
         let world = self.world();
         let root = world.process_at_rank(0);

@@ -1,5 +1,6 @@
 //! What decides any training: its budget, its steps, its seeds; and settings of these alone.
 
+use dp_core::delta::default_delta;
 use dp_core::plan::TrainingPlan;
 use dp_core::sampling::BatchSampler;
 
@@ -11,7 +12,7 @@ use crate::diagnostic::Failure;
 pub struct Basics {
     /// The budget; none without privacy.
     pub epsilon: Option<f64>,
-    /// Delta; a tenth over the number of records where none is given.
+    /// Delta; [`default_delta`] where none is given.
     pub delta: Option<f64>,
     /// Steps.
     pub steps: u64,
@@ -59,8 +60,8 @@ impl Basics {
 
     pub(super) fn plan(&self, sampler: &BatchSampler) -> Option<TrainingPlan> {
         let epsilon = self.epsilon?;
-        let records = sampler.presumed_records().max(1.0);
-        let delta = self.delta.unwrap_or(0.1 / records);
+        let records = sampler.presumed_records();
+        let delta = self.delta.unwrap_or(default_delta(records));
         let plan = TrainingPlan::within(epsilon, delta, self.steps, sampler.clone());
         Some(plan)
     }
@@ -119,7 +120,7 @@ macro_rules! training_settings {
 
             fn check(&self) -> Result<(), $crate::diagnostic::Failure> {
                 $crate::basics!(self).check()?;
-                $crate::session::positive("max-grad-norm", self.max_grad_norm)?;
+                $crate::session::norm("max-grad-norm", self.max_grad_norm)?;
                 $crate::session::Basics::check_batch(self.batch, self.records)
             }
 

@@ -1,7 +1,10 @@
 //! What an experiment gives.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use clap::Id;
+use data::split::Use;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::CheckedPlan;
@@ -20,6 +23,9 @@ use crate::run_folder::RunFolder;
 
 /// Interim evaluations of a run.
 pub(super) const EVALUATIONS: u64 = 25;
+
+/// What can be done about flags that come too late.
+pub(super) const WHEN_DONE: &str = "leave it out, or name another folder to start the run anew";
 
 /// The settings of a run, as `config.toml` has them.
 pub trait Settings: Serialize + DeserializeOwned + PartialEq {
@@ -57,6 +63,19 @@ pub struct DataSummary {
     pub test: usize,
     /// The data sets that they come from.
     pub used: Vec<Used>,
+}
+
+impl DataSummary {
+    /// Which of somebody's own rows became public, in words; nothing where none did.
+    pub fn opened(&self) -> Option<String> {
+        let (rows, mut used) = (self.test, self.used.iter());
+        used.find_map(|Used { what, used, .. }| match used {
+            Use::TestShare(share) => Some(format!(
+                "{rows} rows of {what}, which --test-share {share} makes public"
+            )),
+            _ => None,
+        })
+    }
 }
 
 /// What decides a run, other than its settings.
@@ -139,8 +158,10 @@ pub trait Experiment: Sized {
     const KIND: Option<(&'static str, &'static str)> = None;
     /// What it does, for `--help`.
     const ABOUT: &'static str;
-    /// Groups of flags that are no settings: those that a resumed run may be given anew.
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &[];
+    /// Flags that are no settings ([`flags_of`](super::flags_of)): a resumed run has those of its first process, and may be given others.
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = &[];
+    /// Those of them that ask for what [`Experiment::afterwards`] does, of a run that is done too.
+    const FLAGS_AFTERWARDS: &'static [fn() -> Vec<Id>] = &[];
     /// Releases outside of the steps, by the names under which [`Session::release`] keeps them.
     const STORED: &'static [&'static str] = &[];
 
@@ -272,6 +293,11 @@ pub trait Experiment: Sized {
         _interrupt: &Interrupt,
     ) -> Result<(), Failure> {
         Ok(())
+    }
+
+    /// What to do instead where a run that is done is asked for something else, by the word that asks for it.
+    fn when_done(_run: &Path, _word: &str) -> String {
+        WHEN_DONE.into()
     }
 
     /// The results of a run whose steps are done, after what is released last.

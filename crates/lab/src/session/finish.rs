@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Experiment, Session, promise, spent};
@@ -16,6 +17,16 @@ pub(super) fn seconds_before(folder: &RunFolder) -> f64 {
         .and_then(|text| serde_json::from_str::<Value>(&text).ok())
         .and_then(|run| run["training_seconds"].as_f64())
         .unwrap_or(0.0)
+}
+
+/// Settings as `run.json` has them.
+pub(super) fn resolved(settings: &impl Serialize) -> Result<Map<String, Value>, Failure> {
+    let mut resolved = match serde_json::to_value(settings).map_err(Failure::failed)? {
+        Value::Object(resolved) => resolved,
+        _ => Map::new(),
+    };
+    resolved.retain(|_, value| !value.is_null());
+    Ok(resolved)
 }
 
 impl Session {
@@ -34,11 +45,8 @@ impl Session {
         let promise = promise(experiment, self.records, settings, &self.elsewhere);
         let spent = spent(promise.plan, &self.ledger)?;
         let privacy = promise.sentence(&self.ledger, spent);
-        let mut resolved = match serde_json::to_value(settings).map_err(Failure::failed)? {
-            Value::Object(resolved) => resolved,
-            _ => Map::new(),
-        };
-        resolved.retain(|_, value| !value.is_null());
+        let elsewhere = (!self.elsewhere.is_empty()).then(|| json!(self.elsewhere));
+        let elsewhere = elsewhere.map(|elsewhere| ("elsewhere", elsewhere));
         let mut warnings = promise.warnings();
         warnings.extend(self.warnings.iter().cloned().chain(report.warnings));
         let more = report.more.into_iter();
@@ -47,7 +55,7 @@ impl Session {
             version: env!("CARGO_PKG_VERSION").into(),
             commit: option_env!("SLIVER_COMMIT").map(String::from),
             device: self.chosen.description.clone(),
-            settings: resolved,
+            settings: resolved(settings)?,
             records: Some(self.records as u64),
             privacy: privacy.clone(),
             private: promise.promises(),
@@ -61,6 +69,7 @@ impl Session {
             warnings,
             finished: Some(timestamp(SystemTime::now())),
             more: std::iter::once(("epsilon_spent_upper", json!(spent)))
+                .chain(elsewhere)
                 .chain(more)
                 .map(|(name, value)| (name.to_string(), value))
                 .collect(),

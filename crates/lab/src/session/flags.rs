@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
+use dp_core::per_sample::NORMS;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -62,6 +63,9 @@ pub struct Running {
     /// With --ranks: seconds that a rank may take to answer before the run ends.
     #[arg(long, value_name = "SECONDS", default_value_t = 600, requires = "ranks", value_parser = clap::value_parser!(u64).range(1..))]
     pub rank_timeout: u64,
+    /// What else is asked for of the run, word by word.
+    #[arg(skip)]
+    pub asked: Vec<String>,
     /// The number of this process among those of --ranks.
     #[arg(skip)]
     pub rank: usize,
@@ -154,6 +158,17 @@ pub fn bounded(
 pub fn positive(flag: &str, value: f64) -> Result<(), Failure> {
     let holds = value.is_finite() && value > 0.0;
     bounded(flag, value, holds, "positive and finite")
+}
+
+/// As [`bounded`], for norms that something private is clipped to.
+///
+/// # Errors
+///
+/// As [`bounded`].
+pub fn norm(flag: &str, value: f64) -> Result<(), Failure> {
+    let (least, most) = (NORMS.start(), NORMS.end());
+    let bound = format!("from {least:e} to {most:e}: other squares are lost in 32 bits");
+    bounded(flag, value, NORMS.contains(&value), &bound)
 }
 
 /// A budget in the name of a run's folder.
@@ -305,7 +320,7 @@ macro_rules! settings {
     };
     (@flags $all:ident [records $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags $all [$($more)*] {
         $($flags)*
-        /// Private records: the first ones (default: all of them, or the preset's).
+        /// Private records: the first ones, or a sample of the files of a folder or archive (default: all, or the preset's).
         #[arg(long)]
         pub records: Option<usize>,
     } } };
@@ -320,7 +335,7 @@ macro_rules! settings {
     } } };
     (@flags $all:ident [delta $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags $all [$($more)*] {
         $($flags)*
-        /// Delta of the guarantee, below one over the number of private records.
+        /// Delta of the guarantee, below one over the number of private records (default: a tenth of that, or the preset's).
         #[arg(long)]
         pub delta: Option<f64>,
     } } };

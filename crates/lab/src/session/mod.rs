@@ -28,13 +28,13 @@ use dp_core::ledger::Ledger;
 use serde_json::{Value, json};
 
 pub use basics::Basics;
-pub use command::command;
+pub use command::{arguments, command, flags_of, words_of};
 pub use experiment::{
     DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Picture, Report, RunState, Settings,
 };
 pub use flags::{
-    Arguments, Ends, Part, Running, bounded, budget_name, by_name, name_of, positive, text_in,
-    within,
+    Arguments, Ends, Part, Running, bounded, budget_name, by_name, name_of, norm, positive,
+    text_in, within,
 };
 pub use promise::{Promise, Wording, refused_plan, spent};
 pub use rows::{
@@ -44,7 +44,8 @@ pub use rows::{
 pub use scores::{Scores, curve};
 pub use stored::{Releases, SampledBatch, read as read_release, released};
 pub use training::{
-    announcement, floats_of_bytes, floats_to_bytes, load_weights, next_step, releaser, save_weights,
+    announcement, floats_of_bytes, floats_to_bytes, load_weights, next_step, noise_source,
+    releaser, save_weights,
 };
 pub use training_run::{RunRecords, Start, TrainingRun};
 pub use uses::{Used, folder as splits_folder, name_of as name_of_path};
@@ -92,7 +93,7 @@ pub struct Session {
 /// The main of a program that is one experiment.
 pub fn main<E: Experiment>() -> std::process::ExitCode {
     crate::backend::quiet_drivers();
-    crate::diagnostic::main(|| run::<E>(&command::parse::<E>()))
+    crate::diagnostic::main(|| run::<E>(&command::parse::<E>()?))
 }
 
 /// Runs an experiment from its command line, or resumes a run of it.
@@ -172,6 +173,7 @@ fn in_this_process<E: Experiment>(
         }
         // Only --run finds a run that is done.
         let done = RunFolder::open(place.unwrap_or(Path::new("")))?;
+        command::check_done::<E>(&running.asked, &done)?;
         return E::afterwards(arguments, &done, &Interrupt::default());
     };
     let chosen = running.backend.choose()?;
@@ -190,6 +192,9 @@ fn in_this_process<E: Experiment>(
         "data      {}: {} private records, {} test records (public)",
         data.name, data.private, data.test
     );
+    if let Some(opened) = data.opened() {
+        println!("public    {opened}");
+    }
     println!("device    {}", chosen.description);
     let mut fingerprint = None;
     if let Some(crew) = &crew {
@@ -215,9 +220,12 @@ fn in_this_process<E: Experiment>(
                 released(&folder, name)?;
             }
             let ledger = ledger(&folder, experiment.plan().is_some(), [])?;
+            if !running.asked.is_empty() {
+                println!("asked     {}", running.asked.join(" "));
+            }
             (folder, ledger)
         }
-        None => create(&place, &settings)?,
+        None => create(&place, &settings, &running.asked)?,
     };
     let mut session = Session {
         folder,
@@ -258,6 +266,7 @@ fn planned<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<Value, Fa
     let plan = experiment.plan();
     Ok(json!({
         "experiment": E::NAME,
+        "settings": finish::resolved(&settings)?,
         "records": experiment.data().private,
         "private": plan.is_some() && settings.insecure_noise_seed().is_none(),
         "event": plan.map(|plan| plan.event()),
@@ -349,11 +358,15 @@ fn promise<'a, E: Experiment>(
     settings: &E::Settings,
     elsewhere: &'a [String],
 ) -> Promise<'a> {
+    let mut wording = experiment.wording();
+    if let Some(opened) = experiment.data().opened() {
+        wording.public += &format!(" ({opened})");
+    }
     Promise {
         plan: experiment.plan(),
         records,
         insecure_noise_seed: settings.insecure_noise_seed(),
-        wording: experiment.wording(),
+        wording,
         elsewhere,
     }
 }

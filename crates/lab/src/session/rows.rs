@@ -134,12 +134,20 @@ fn outside() -> Failure {
 }
 
 /// What a network says of records.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Predictions {
     /// Its first activation, in rows.
     pub activations: Vec<f32>,
     /// What losses look at, in rows.
     pub outputs: Vec<f32>,
+}
+
+impl std::fmt::Debug for Predictions {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Predictions")
+            .finish_non_exhaustive()
+    }
 }
 
 impl Predictions {

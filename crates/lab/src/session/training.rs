@@ -7,6 +7,8 @@ use dp_core::decimal::upper;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, Releaser};
 use dp_core::plan::TrainingPlan;
+use files::atomic;
+use files::foreign::{DAMAGED, quietly};
 use private_training::{Batch, Checkpoint, GroupSizes, Network, Step, StepLosses, Training};
 use rand_chacha::ChaCha20Rng;
 
@@ -112,7 +114,7 @@ pub fn save_weights<M: Module>(training: &Training<M>, folder: &RunFolder) -> Re
         .map_err(|e| Failure::failed(format!("{}: {e}", half.display())))?;
     std::fs::File::open(&half)
         .and_then(|file| file.sync_all())
-        .and_then(|()| std::fs::rename(&half, &whole))
+        .and_then(|()| atomic::rename(&half, &whole))
         .map_err(|e| Failure::failed(format!("{}: {e}", whole.display())))
 }
 
@@ -123,7 +125,8 @@ pub fn save_weights<M: Module>(training: &Training<M>, folder: &RunFolder) -> Re
 /// [`Failure::BadInput`] names a file that cannot be read.
 pub fn load_weights<M: Module>(network: M, folder: &RunFolder) -> Result<M, Failure> {
     let path = folder.file("model.bpk");
-    network.try_load_file(&path).map_err(|e| {
+    let loaded = quietly(|| network.try_load_file(&path).map_err(|e| e.to_string()));
+    loaded.unwrap_or_else(|| Err(DAMAGED.into())).map_err(|e| {
         Failure::input(
             format!("{}: {e}", path.display()),
             "put the weights of this run back and try again",
@@ -143,11 +146,20 @@ pub fn releaser(
 ) -> Result<Option<Releaser>, Failure> {
     let plan = plan.map(TrainingPlan::check).transpose();
     let plan = plan.map_err(refused_plan)?;
-    let noise = match insecure_noise_seed {
-        Some(seed) => NoiseSource::insecure(seed),
-        None => NoiseSource::secret().map_err(Failure::failed)?,
-    };
+    let noise = noise_source(insecure_noise_seed)?;
     Ok(plan.map(|plan| plan.releaser(noise)))
+}
+
+/// Secret noise and draws, or those of a known seed, which are not private.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] if the operating system gives no randomness.
+pub fn noise_source(insecure_noise_seed: Option<u64>) -> Result<NoiseSource, Failure> {
+    match insecure_noise_seed {
+        Some(seed) => Ok(NoiseSource::insecure(seed)),
+        None => NoiseSource::secret().map_err(Failure::failed),
+    }
 }
 
 /// Values as a checkpoint keeps them.

@@ -1,6 +1,9 @@
 //! A run whose steps are those of a training: a network, an objective, and the batch of each step.
 
+use std::path::Path;
+
 use burn::tensor::Device;
+use clap::Id;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::BatchSampler;
@@ -10,6 +13,7 @@ use rand_chacha::ChaCha20Rng;
 use super::basics::Basics;
 use super::experiment::{
     DataSummary, EVALUATIONS, Evaluation, Experiment, Fingerprint, Report, RunState, Settings,
+    WHEN_DONE,
 };
 use super::promise::Wording;
 use super::scores::Scores;
@@ -162,7 +166,9 @@ pub trait TrainingRun: Sized {
     /// As that of [`Experiment`].
     const ABOUT: &'static str;
     /// As that of [`Experiment`].
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] = &[];
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = &[];
+    /// As that of [`Experiment`].
+    const FLAGS_AFTERWARDS: &'static [fn() -> Vec<Id>] = &[];
     /// As that of [`Experiment`].
     const STORED: &'static [&'static str] = &[];
     /// Evaluations of a run.
@@ -319,6 +325,11 @@ pub trait TrainingRun: Sized {
     }
 
     /// As that of [`Experiment`].
+    fn when_done(_run: &Path, _word: &str) -> String {
+        WHEN_DONE.into()
+    }
+
+    /// As that of [`Experiment`].
     ///
     /// # Errors
     ///
@@ -342,7 +353,8 @@ impl<R: TrainingRun> Experiment for R {
     const NAME: &'static str = R::NAME;
     const KIND: Option<(&'static str, &'static str)> = R::KIND;
     const ABOUT: &'static str = R::ABOUT;
-    const FLAGS_OF_A_PROCESS: &'static [&'static str] = R::FLAGS_OF_A_PROCESS;
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = R::FLAGS_OF_A_PROCESS;
+    const FLAGS_AFTERWARDS: &'static [fn() -> Vec<Id>] = R::FLAGS_AFTERWARDS;
     const STORED: &'static [&'static str] = R::STORED;
     type Settings = R::Settings;
 
@@ -451,5 +463,9 @@ impl<R: TrainingRun> Experiment for R {
         interrupt: &Interrupt,
     ) -> Result<(), Failure> {
         R::afterwards(arguments, folder, interrupt)
+    }
+
+    fn when_done(run: &Path, word: &str) -> String {
+        R::when_done(run, word)
     }
 }

@@ -7,10 +7,11 @@ use data::split::{Use, note};
 
 use crate::checkpoint::hex;
 use crate::diagnostic::Failure;
+use crate::private;
 use crate::run_folder::RunFolder;
 
 /// How a run uses a data set.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Used {
     /// The data set, in words.
     pub what: String,
@@ -20,6 +21,16 @@ pub struct Used {
     pub sha256: String,
     /// Which of them are public.
     pub used: Use,
+}
+
+impl std::fmt::Debug for Used {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Used");
+        shown.field("what", &self.what);
+        shown.field("name", &self.name);
+        shown.field("used", &self.used);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Used {
@@ -69,7 +80,7 @@ pub(super) fn noted(
             continue;
         }
         let others = note(&folder(&cache()?), &here.name, &here.sha256, here.used)
-            .map_err(|e| Failure::input(e.to_string(), "see --cache-dir"))?;
+            .map_err(|e| private::refused(&e, "see --cache-dir"))?;
         for other in others {
             let warning = format!(
                 "The records of {} are {} in this run, but {other} in another: publish one of the two \

@@ -1,173 +1,86 @@
-//! Events of the ledger in words.
+//! What a page asks of an event.
 
-use dp_accountant::accounting::Runs;
-use serde_json::Value;
+use dp_accountant::accounting::Event;
 
-use super::number::shown;
-
-/// What a noise multiplier, a sampler and so on say to a reader; an event of a kind that is not
-/// known is shown as it is written.
-pub(super) fn describe(event: &Value) -> String {
-    words(event).unwrap_or_else(|| event.to_string())
-}
-
-fn words(event: &Value) -> Option<String> {
-    let inner = |name: &str| event.get(name).map(describe);
-    Some(match event.get("type")?.as_str()? {
-        "gaussian" => "Gaussian noise".into(),
-        "discrete_gaussian" => "discrete Gaussian noise".into(),
-        "laplace" => "Laplace noise".into(),
-        "failure" => format!(
-            "a failure of probability {}",
-            shown(event.get("delta")?.as_f64()?)
-        ),
-        "non_private" => "no noise".into(),
-        "sampled" => format!("{} on {}", inner("event")?, sampler(event.get("sampler")?)),
-        "self_composed" => format!("{} times {}", event.get("count")?, inner("event")?),
-        "composed" => list(event, ", then ")?,
-        "selected" => format!(
-            "the best of a random number of runs ({}), each {}",
-            law(event.get("runs")?)?,
-            list(event, ", or ")?
-        ),
-        "parallel" => format!(
-            "in parallel over {}: {}",
-            event.get("partition")?.as_str()?,
-            list(event, "; ")?
-        ),
-        _ => return None,
-    })
-}
-
-/// The law of a number of runs in words.
-fn law(runs: &Value) -> Option<String> {
-    let runs: Runs = serde_json::from_value(runs.clone()).ok()?;
-    let mean = shown(runs.mean());
-    Some(match runs {
-        Runs::NegativeBinomial { shape, .. } => format!(
-            "truncated negative binomial law of shape {}, mean {mean}",
-            shown(shape)
-        ),
-        Runs::Poisson { .. } => format!("Poisson law, mean {mean}"),
-    })
-}
-
-fn list(event: &Value, between: &str) -> Option<String> {
-    let events: Vec<String> = event
-        .get("events")?
-        .as_array()?
-        .iter()
-        .map(describe)
-        .collect();
-    Some(match events.len() {
-        0 => "nothing".into(),
-        1 => events[0].clone(),
-        // Long lists, one event a class, are mostly the same event.
-        count if events.windows(2).all(|pair| pair[0] == pair[1]) => {
-            format!("{count} times {}", events[0])
-        }
-        _ => events.join(between),
-    })
-}
-
-/// A sampler in words.
-pub(super) fn sampler(sampler: &Value) -> String {
-    let number = |name: &str| sampler.get(name).and_then(Value::as_f64);
-    let text = match sampler.get("kind").and_then(Value::as_str) {
-        Some("without_replacement") => number("batch")
-            .zip(number("records"))
-            .map(|(b, n)| format!("batches of {b} of {n} records, without replacement")),
-        Some("without_replacement_rate") => number("rate")
-            .map(|q| format!("batches of a share of {}, without replacement", shown(q))),
-        Some("poisson" | "poisson_zero_out") => {
-            number("rate").map(|q| format!("Poisson samples at rate {}", shown(q)))
-        }
-        Some("k_end_groups") => sampler
-            .get("groups")
-            .and_then(Value::as_array)
-            .map(|groups| {
-                let sum = |name: &str| -> u64 {
-                    groups.iter().filter_map(|g| g.get(name)?.as_u64()).sum()
-                };
-                format!(
-                    "batches of {} of {} records, a fixed number from each of {} groups",
-                    sum("batch"),
-                    sum("records"),
-                    groups.len()
-                )
-            }),
-        _ => None,
-    };
-    text.unwrap_or_else(|| sampler.to_string())
+/// What an event is made of.
+fn parts(event: &Event) -> &[Event] {
+    match event {
+        Event::Sampled { event, .. }
+        | Event::SelfComposed { event, .. }
+        | Event::Group { event, .. } => std::slice::from_ref(event),
+        Event::Composed { events }
+        | Event::Parallel { events, .. }
+        | Event::Selected { events, .. } => events,
+        Event::Gaussian { .. }
+        | Event::DiscreteGaussian { .. }
+        | Event::CorrelatedGaussian { .. }
+        | Event::Laplace { .. }
+        | Event::Failure { .. }
+        | Event::ExponentialMechanism { .. }
+        | Event::Pure { .. }
+        | Event::Zcdp { .. }
+        | Event::NonPrivate => &[],
+    }
 }
 
 /// The first sampler in an event.
-pub(super) fn first_sampler(event: &Value) -> Option<String> {
-    if let Some(found) = event.get("sampler") {
-        return Some(sampler(found));
+pub(super) fn first_sampler(event: &Event) -> Option<String> {
+    match event {
+        Event::Sampled { sampler, .. } => Some(sampler.words()),
+        _ => parts(event).iter().find_map(first_sampler),
     }
-    event.get("event").and_then(first_sampler).or_else(|| {
-        event
-            .get("events")?
-            .as_array()?
-            .iter()
-            .find_map(first_sampler)
-    })
 }
 
-/// The first noise multiplier in an event.
-pub(super) fn noise_multiplier(event: &Value) -> Option<f64> {
-    event
-        .get("noise_multiplier")
-        .and_then(Value::as_f64)
-        .or_else(|| noise_multiplier(event.get("event")?))
-        .or_else(|| {
-            event
-                .get("events")?
-                .as_array()?
-                .iter()
-                .find_map(noise_multiplier)
-        })
+/// The noise multiplier of an event, where it has one alone.
+pub(super) fn noise_multiplier(event: &Event) -> Option<f64> {
+    match event {
+        Event::Gaussian { noise_multiplier }
+        | Event::DiscreteGaussian { noise_multiplier }
+        | Event::CorrelatedGaussian {
+            noise_multiplier, ..
+        }
+        | Event::Laplace { noise_multiplier } => Some(*noise_multiplier),
+        // The released run is one of these, and which is not said.
+        Event::Selected { .. } => None,
+        _ => {
+            let mut all = parts(event).iter().filter_map(noise_multiplier);
+            let first = all.next()?;
+            all.all(|other| other == first).then_some(first)
+        }
+    }
 }
 
 /// Whether an event releases anything without noise.
-pub(super) fn is_bare(event: &Value) -> bool {
-    event.get("type").and_then(Value::as_str) == Some("non_private")
-        || event.get("event").is_some_and(is_bare)
-        || event
-            .get("events")
-            .and_then(Value::as_array)
-            .is_some_and(|events| events.iter().any(is_bare))
+pub(super) fn is_bare(event: &Event) -> bool {
+    matches!(event, Event::NonPrivate) || parts(event).iter().any(is_bare)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use dp_accountant::accounting::Runs;
 
     use super::*;
 
     #[test]
-    fn events_read() {
-        let step = json!({"type": "sampled",
-            "sampler": {"kind": "without_replacement", "records": 60000, "batch": 600},
-            "event": {"type": "gaussian", "noise_multiplier": 0.5}});
-        assert_eq!(
-            describe(&step),
-            "Gaussian noise on batches of 600 of 60000 records, without replacement"
-        );
+    fn an_event_is_asked_in_all_its_parts() {
+        let step = Event::dp_sgd(60_000, 600, 1, 0.5);
         assert_eq!(noise_multiplier(&step), Some(0.5));
         assert!(!is_bare(&step));
-        let bare = json!({"type": "composed", "events": [step.clone(), {"type": "non_private"}]});
-        assert!(is_bare(&bare));
-        let best =
-            json!({"type": "selected", "runs": {"law": "poisson", "mean": 5.0}, "events": [step]});
-        assert!(describe(&best).starts_with(
-            "the best of a random number of runs (Poisson law, mean 5), each Gaussian"
-        ));
-        let unknown = json!({"type": "telepathy"});
-        assert_eq!(describe(&unknown), r#"{"type":"telepathy"}"#);
-        let groups = json!({"kind": "k_end_groups",
-            "groups": [{"records": 10, "batch": 2}, {"records": 20, "batch": 3}]});
-        assert!(sampler(&groups).contains("5 of 30 records, a fixed number from each of 2 groups"));
+        let sampler = first_sampler(&step).expect("a sampler");
+        assert!(sampler.starts_with("batches of 600"), "{sampler}");
+        let with = |event| Event::Composed {
+            events: vec![step.clone(), event],
+        };
+        assert!(is_bare(&with(Event::NonPrivate)));
+        assert_eq!(noise_multiplier(&with(Event::NonPrivate)), Some(0.5));
+        let other = Event::Gaussian {
+            noise_multiplier: 2.0,
+        };
+        assert_eq!(noise_multiplier(&with(other)), None);
+        let best = Event::Selected {
+            runs: Runs::Poisson { mean: 5.0 },
+            events: vec![step],
+        };
+        assert_eq!(noise_multiplier(&best), None);
     }
 }

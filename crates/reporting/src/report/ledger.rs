@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use dp_accountant::accounting::Event;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::read::{at, read_text};
 use crate::diagnostic::Failure;
@@ -11,7 +11,7 @@ use crate::diagnostic::Failure;
 /// One line of `ledger.jsonl`, as `dp_accountant::ledger` writes it.
 #[derive(Debug, Deserialize)]
 struct Line {
-    event: Value,
+    event: Event,
     count: u64,
     #[serde(default)]
     neighbours: Option<String>,
@@ -55,8 +55,8 @@ impl Span {
 /// Releases of the same event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
-    /// The event, as the accountants read it.
-    pub event: Value,
+    /// The event.
+    pub event: Event,
     /// How often it was released.
     pub count: u64,
     /// The neighbour relation of its sensitivity.

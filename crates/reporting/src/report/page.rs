@@ -3,7 +3,7 @@
 use dp_accountant::decimal::upper;
 use serde::Serialize;
 
-use super::event::{describe, noise_multiplier};
+use super::event::noise_multiplier;
 use super::html;
 use super::ledger::Group;
 use super::metrics::Curve;
@@ -97,7 +97,7 @@ impl Release {
             phases.push(format!("and {} more", group.phases.len() - phases.len()));
         }
         Self {
-            event: describe(&group.event),
+            event: group.event.words(),
             count: group.count,
             noise_multiplier: noise_multiplier(&group.event)
                 .map_or_else(missing, |z| z.to_string()),

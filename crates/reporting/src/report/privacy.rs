@@ -1,7 +1,8 @@
 //! What a run promises, for the box at the head of its page.
 
+use dp_accountant::accounting::Event;
 use dp_accountant::decimal::upper;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::event::first_sampler;
 use super::record::RunRecord;
@@ -144,7 +145,9 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     let Some(plan) = record.run.as_ref().and_then(|run| run.plan.as_ref()) else {
         return Vec::new();
     };
-    let sampler = plan.more.get("step").and_then(first_sampler).or_else(|| {
+    let step = plan.more.get("step");
+    let step = step.and_then(|step| Event::deserialize(step).ok());
+    let sampler = step.as_ref().and_then(first_sampler).or_else(|| {
         record
             .ledger
             .groups

@@ -7,7 +7,12 @@ use super::record::RunRecord;
 
 const FILE: &str = include_str!("../../../../assets/published.toml");
 
-const DIFFERS: &str = "Theirs, and not repeated here: accuracies at delta 1e-5, on real test records, of a \
+/// The delta of all of them.
+const DELTA: f64 = 1e-5;
+/// Samples that the field's classifiers learn from.
+const SAMPLES: u64 = 60_000;
+
+const DIFFERS: &str = "Theirs, and not repeated here: accuracies at the epsilon and the delta of this run, on real test records, of a \
                        classifier trained on generated samples. What differs: neighbours, classifiers and numbers of runs \
                        are not all the same, and the field's benchmark (Gong et al. 2025, arXiv 2503.14681) averages over \
                        epochs of the classifier or chooses one by an un-noised validation. Ours takes the last epoch of a \
@@ -70,30 +75,35 @@ fn convolutional() -> String {
 }
 
 impl Published {
-    /// Figures on the run's data set, where there are any and the run's images were judged.
+    /// Figures that the run can be held against: on its data set, at its epsilon and delta, if it was judged by the field's
+    /// protocol.
     pub(super) fn of(record: &RunRecord) -> Option<Self> {
-        let images = record.run.as_ref()?.more.get("images")?.as_object()?;
+        let run = record.run.as_ref().filter(|run| run.private)?;
         let accuracy: fn(&Figure) -> f64 = match record.settings.get("dataset")? {
             "mnist" => |figure| figure.mnist,
             "fashion-mnist" => |figure| figure.fashion_mnist,
             _ => return None,
         };
-        let ours = images.get("field").and_then(|field| {
-            let mean = field["convolutional"]["mean"].as_f64()?;
-            Some(format!(
-                " The same score of this run, convolutional: {}.",
-                shown(mean)
-            ))
-        });
-        let ours = ours.unwrap_or_else(|| {
-            " This run was not judged by the field's protocol (--protocol field).".into()
-        });
-        Some(Self {
-            what: format!("{DIFFERS}{ours}"),
-            rows: figures()
-                .iter()
-                .map(|figure| figure.row(accuracy(figure)))
-                .collect(),
+        let field = run.more.get("images")?.get("field")?;
+        let ours = field["convolutional"]["mean"].as_f64()?;
+        let samples = field["training_records"].as_u64();
+        let plan = run.plan.as_ref()?;
+        let epsilon = plan.epsilon_upper?;
+        // What is planned for an epsilon is a little below it.
+        let alike = |figure: &Figure| (0.99..=1.0 + 1e-9).contains(&(epsilon / figure.epsilon));
+        let figures = figures();
+        let rows: Vec<Row> = figures
+            .iter()
+            .filter(|figure| alike(figure))
+            .map(|figure| figure.row(accuracy(figure)))
+            .collect();
+        let same = samples == Some(SAMPLES) && plan.delta == Some(DELTA) && !rows.is_empty();
+        same.then(|| Self {
+            what: format!(
+                "{DIFFERS} The same score of this run, convolutional: {}.",
+                shown(ours)
+            ),
+            rows,
         })
     }
 }
@@ -130,7 +140,56 @@ pub fn figures() -> Vec<Figure> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::report::RunFile;
+
+    /// The rows beside a run on MNIST, after `change`.
+    fn beside(change: impl Fn(&mut Value)) -> usize {
+        let mut run = json!({
+            "experiment": "flow", "version": "1", "device": "x", "privacy": "", "private": true,
+            "settings": {"dataset": "mnist"},
+            "plan": {"epsilon_upper": 0.99999, "delta": 1e-5},
+            "images": {"field": {"training_records": 60_000, "convolutional": {"mean": 0.9}}},
+        });
+        change(&mut run);
+        let run: RunFile = serde_json::from_value(run).unwrap();
+        let record = RunRecord {
+            folder: "run".into(),
+            settings: crate::report::Settings::from_json(&run.settings),
+            run: Some(run),
+            ledger: Default::default(),
+            metrics: Default::default(),
+        };
+        Published::of(&record).map_or(0, |published| published.rows.len())
+    }
+
+    #[test]
+    fn figures_stand_beside_runs_of_their_protocol_alone() {
+        let at = |epsilon: f64| {
+            let all = figures().into_iter();
+            all.filter(|figure| figure.epsilon == epsilon).count()
+        };
+        assert!(at(1.0) > 0 && at(10.0) > 0);
+        assert_eq!(beside(|_| {}), at(1.0));
+        assert_eq!(
+            beside(|run| run["plan"]["epsilon_upper"] = json!(9.97)),
+            at(10.0)
+        );
+        let others: [fn(&mut Value); 7] = [
+            |run| run["plan"]["epsilon_upper"] = json!(1.2),
+            |run| run["plan"]["epsilon_upper"] = json!(0.9),
+            |run| run["plan"]["delta"] = json!(1e-6),
+            |run| run["settings"]["dataset"] = json!("glyphs"),
+            |run| run["private"] = json!(false),
+            |run| run["images"]["field"] = Value::Null,
+            |run| run["images"]["field"]["training_records"] = json!(10_000),
+        ];
+        for (number, other) in others.into_iter().enumerate() {
+            assert_eq!(beside(other), 0, "{number}");
+        }
+    }
 
     #[test]
     fn every_figure_is_an_accuracy_with_a_source() {

@@ -192,12 +192,16 @@ fn damage_is_named_by_folder_file_and_field() {
     fs::write(folder.join("metrics.jsonl"), "{}\nnonsense\n").expect("written");
     refusal(&folder, &["metrics.jsonl", "line 2"]);
     fs::write(folder.join("metrics.jsonl"), "").expect("written");
-    fs::write(
-        folder.join("ledger.jsonl"),
-        "{\"event\": 3, \"count\": \"x\"}\n",
-    )
-    .expect("written");
-    refusal(&folder, &["ledger.jsonl", "line 1", "count"]);
+    for (line, field) in [
+        (r#"{"event": {"type": "telepathy"}, "count": 1}"#, "event"),
+        (
+            r#"{"event": {"type": "non_private"}, "count": "x"}"#,
+            "count",
+        ),
+    ] {
+        fs::write(folder.join("ledger.jsonl"), format!("{line}\n")).expect("written");
+        refusal(&folder, &["ledger.jsonl", "line 1", field]);
+    }
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl StepSize {
 }
 
 /// The particles of a flow, and the memory that its steps reuse.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Particles {
     dim: usize,
     count: usize,
@@ -72,6 +72,15 @@ pub struct Particles {
     blocks: Vec<f32>,
     drift: Vec<f32>,
     residuals: Vec<f32>,
+}
+
+impl std::fmt::Debug for Particles {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Particles");
+        shown.field("dim", &self.dim);
+        shown.field("count", &self.count);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Particles {

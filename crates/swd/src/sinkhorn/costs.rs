@@ -9,7 +9,7 @@ use super::{Cost, Memory, Sinkhorn};
 const LANES: usize = 4;
 
 /// One side's view of the costs, divided by `lambda`: row `i` has those from its point `i` to all of the other side.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Side<'a> {
     from: &'a [f32],
     to: &'a [f32],
@@ -20,7 +20,7 @@ pub(super) struct Side<'a> {
 }
 
 /// The costs as both sides see them.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Costs<'a> {
     pub x: Side<'a>,
     pub y: Side<'a>,

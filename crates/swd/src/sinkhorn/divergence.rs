@@ -4,7 +4,7 @@ use super::Sinkhorn;
 use crate::SwdError;
 
 /// `S = W_lambda(x, y) - W_lambda(x, x) / 2 - W_lambda(y, y) / 2`, and its gradient in `x`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Divergence {
     /// `S`: 0 for equal samples, and never negative but for what did not converge.
     pub value: f64,
@@ -12,6 +12,14 @@ pub struct Divergence {
     pub gradient: Vec<f32>,
     /// Whether all three transports converged.
     pub converged: bool,
+}
+
+impl std::fmt::Debug for Divergence {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Divergence");
+        shown.field("converged", &self.converged);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Sinkhorn {

@@ -12,7 +12,7 @@ const LANES: usize = 4;
 const WORTH_THREADS: usize = 1 << 13;
 
 /// The potentials `f / lambda` and `g / lambda`, and how the iterations ended.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Potentials {
     pub f: Vec<f64>,
     pub g: Vec<f64>,

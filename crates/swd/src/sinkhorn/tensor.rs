@@ -12,7 +12,7 @@ const BLOCK: usize = 1 << 24;
 const LOOK_EVERY: usize = 25;
 
 /// What [`Sinkhorn::forward`] found.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct TensorTransport {
     /// `W_lambda`, one element, whose gradient in `x` is that of `<pi, C>` with the plan fixed.
     pub loss: Tensor<1>,
@@ -24,6 +24,15 @@ pub struct TensorTransport {
     pub iterations: usize,
     /// `sum_i |sum_j pi_ij - 1/n|`.
     pub marginal_error: f64,
+}
+
+impl std::fmt::Debug for TensorTransport {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("TensorTransport");
+        shown.field("converged", &self.converged);
+        shown.field("iterations", &self.iterations);
+        shown.finish_non_exhaustive()
+    }
 }
 
 /// A solution of either kind.

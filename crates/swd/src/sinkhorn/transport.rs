@@ -11,12 +11,20 @@ use crate::SwdError;
 ///
 /// The plan is `pi_ij = exp((f_i + g_j - C_ij) / lambda) / (n m)`. Its columns are right always; its rows are as right
 /// as [`EntropicTransport::marginal_error`] says.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct EntropicTransport<'a> {
     sinkhorn: Sinkhorn,
     costs: Costs<'a>,
     potentials: Potentials,
     transport_cost: f64,
+}
+
+impl std::fmt::Debug for EntropicTransport<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("EntropicTransport");
+        shown.field("converged", &self.potentials.converged);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl<'a> EntropicTransport<'a> {

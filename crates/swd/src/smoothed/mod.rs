@@ -51,7 +51,7 @@ const ROUNDING: f64 = 1e-9;
 /// is `2 r sqrt(k/d)` up to the rounding of the directions (a relative 1e-6).
 ///
 /// # Errors
-/// A radius that is not positive and finite.
+/// A radius outside of [`RADII`](crate::RADII).
 pub fn projection_sensitivity_upper(slices: &Slices, radius: f64) -> Result<f64, SwdError> {
     let radius = Region::ball(radius)?.radius();
     let largest = (slices.count() as f64 * slices.lambda_max_upper()).sqrt();
@@ -64,7 +64,7 @@ pub fn projection_sensitivity_upper(slices: &Slices, radius: f64) -> Result<f64,
 /// knows how the directions were rounded.
 ///
 /// # Errors
-/// A radius that is not positive and finite, or fewer slices than dimensions.
+/// A radius outside of [`RADII`](crate::RADII), or fewer slices than dimensions.
 pub fn tight_frame_sensitivity(count: usize, dim: usize, radius: f64) -> Result<f64, SwdError> {
     if count < dim || dim == 0 {
         return Err(SwdError::TooFewSlices { count, dim });

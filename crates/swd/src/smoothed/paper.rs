@@ -39,7 +39,7 @@ impl ProbableNorm {
     /// The value for rows of norm at most `radius`, so `|x - x'| <= 2 r`.
     ///
     /// # Errors
-    /// A radius that is not positive and finite.
+    /// A radius outside of [`RADII`](crate::RADII).
     pub fn for_radius(&self, radius: f64) -> Result<f64, SwdError> {
         Ok(2.0 * Region::ball(radius)?.radius() * self.norm)
     }

@@ -13,6 +13,7 @@ use dp_core::per_sample::{Needs, Rounding, finite_rows, norm_clip_weights};
 use super::chunks::Pairwise;
 use crate::ranks::Shared;
 
+use super::weights::LOST;
 use super::{EncoderAndHead, Engine, Pass, StepLosses, read, upload};
 use crate::TrainingError;
 
@@ -312,7 +313,9 @@ impl Pass<'_, 2> {
             let du = below.du.clone().narrow(1, l, 1).reshape([n, d]);
             let along = (gram.clone() * du.clone().unsqueeze_dim::<3>(1)).sum_dim(2);
             let quadratic = (along.reshape([n, d]) * du.clone()).sum_dim(1);
-            let allowance = trace.clone() * du.clone().square().sum_dim(1) * rounding.gram;
+            // Squares below the least number of `f32` count for nothing, and what they belong to may be large.
+            let squared = du.clone().square().sum_dim(1) + d as f32 * f32::MIN_POSITIVE;
+            let allowance = (trace.clone() + LOST) * squared * rounding.gram;
             let mut total = (quadratic + allowance).reshape([n]);
             if let Some(head) = &below.gram {
                 total = diagonal(head, l).mul_scalar(1.0 + rounding.gram) + total;

@@ -35,7 +35,7 @@ use crate::ranks::Shared;
 use crate::{Batch, Layers, Network, StepObjective, TrainingError};
 
 /// The losses of one step on its private batch. **Not private**: no ledger covers them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct StepLosses {
     /// The mean of each loss over its records, before its weight.
     pub losses: Vec<f64>,
@@ -43,6 +43,15 @@ pub struct StepLosses {
     pub penalties: Vec<f64>,
     /// Records within each clipping norm less those beyond it, in halves, where norms move.
     pub(crate) counts: Vec<f64>,
+}
+
+impl std::fmt::Debug for StepLosses {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("StepLosses");
+        shown.field("losses", &self.losses.len());
+        shown.field("penalties", &self.penalties.len());
+        shown.finish_non_exhaustive()
+    }
 }
 
 /// One batch on its way to one gradient.

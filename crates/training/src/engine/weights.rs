@@ -98,6 +98,10 @@ impl<const D: usize> Pass<'_, D> {
     }
 }
 
+/// What is added to the trace of a Gram matrix before [`GRAM_ROUNDING`] of it is allowed for: `2^-80`, more than squares in
+/// `f32` may lose of it ([`dp_core::per_sample::NORMS`]), which may count where the cotangent is large.
+pub(super) const LOST: f64 = 1.0 / (1u64 << 63) as f64 / 2.0;
+
 /// An upper bound on `du^T G du`, the rounding of `G` included: the same allowance as in the
 /// spectral clip.
 pub(super) fn encoder_norm_squared_upper(gram: &[f32], du: &[f32]) -> f64 {
@@ -112,7 +116,7 @@ pub(super) fn encoder_norm_squared_upper(gram: &[f32], du: &[f32]) -> f64 {
             quadratic += f64::from(du[r]) * f64::from(gram[r * d + s]) * f64::from(du[s]);
         }
     }
-    quadratic + GRAM_ROUNDING * trace * squared
+    quadratic + GRAM_ROUNDING * (trace + LOST) * squared
 }
 
 /// Scales `row` to norm at most `radius`; a row that is not finite becomes the origin, so that one

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use burn::tensor::{Tensor, TensorData};
-use dp_core::per_sample::JacobianClip;
+use dp_core::per_sample::{JacobianClip, check_norm};
 use rand::Rng;
 use swd::{Cells, Cost, Slices};
 
@@ -19,7 +19,7 @@ pub use sample::ToSample;
 pub(crate) use term::Term;
 
 use crate::batch::Fixed;
-use crate::error::{positive, same, weight};
+use crate::error::{same, weight};
 use crate::{Batch, Clipping, TrainingError};
 
 /// A squared sliced 2-Wasserstein distance on an activation of the network, `[n, d]`, or a sliced distance by another
@@ -191,7 +191,7 @@ impl Penalty {
         weight("the weight of a penalty", self.term.weight)?;
         self.cost.check()?;
         if let Some(second) = self.term.second {
-            positive("the bound L2 of Jacobians", second)?;
+            check_norm("the bound L2 of Jacobians", second)?;
         }
         self.term.clipping.check()
     }

@@ -26,16 +26,13 @@ pub enum RankError {
         ranks: Vec<usize>,
     },
     /// A rank that sends more or less than it was asked for.
-    #[error("rank {rank} sent {found} {what}, expected {expected}")]
+    // How much may be a number of sampled records.
+    #[error("rank {rank} sent more or fewer {what} than it was asked for")]
     Length {
         /// Which.
         rank: usize,
         /// Of what.
         what: &'static str,
-        /// How much was expected.
-        expected: usize,
-        /// How much came.
-        found: usize,
     },
     /// What carries the messages refused.
     #[error("{0}")]

@@ -229,10 +229,5 @@ fn same_length(
     if expected == found {
         return Ok(());
     }
-    Err(RankError::Length {
-        rank,
-        what,
-        expected,
-        found,
-    })
+    Err(RankError::Length { rank, what })
 }

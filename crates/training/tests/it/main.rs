@@ -5,6 +5,7 @@ mod common;
 mod contract;
 mod correlated;
 mod engines;
+mod extremes;
 mod poisson_contract;
 mod ranks;
 mod refusals;

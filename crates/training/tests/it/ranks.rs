@@ -153,12 +153,7 @@ impl Ranks for Threads {
             match rank {
                 0 => sums = part,
                 _ if part.len() != sums.len() => {
-                    return Err(RankError::Length {
-                        rank,
-                        what: "sums",
-                        expected: sums.len(),
-                        found: part.len(),
-                    });
+                    return Err(RankError::Length { rank, what: "sums" });
                 }
                 _ => sums.iter_mut().zip(part).for_each(|(sum, x)| *sum += x),
             }

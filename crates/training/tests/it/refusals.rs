@@ -41,7 +41,7 @@ fn refusal<const D: usize>(
 }
 
 #[test]
-fn batches_that_were_not_drawn_are_refused_with_both_numbers() {
+fn batches_that_were_not_drawn_are_refused_with_neither_number() {
     let device = Device::flex();
     let network = Small::new(3, 4, &device);
     let message = refusal(
@@ -50,14 +50,20 @@ fn batches_that_were_not_drawn_are_refused_with_both_numbers() {
         uniform([50, 1, 6, 6], 0, &device),
         labels(50, 4, &device),
     );
-    assert_eq!(message, "records of a batch: expected 10, found 50");
+    assert_eq!(
+        message,
+        "records of a batch: not as many as the records of the sampler or of its draw"
+    );
     let message = refusal(
         cross_entropy(),
         &network,
         uniform([10, 1, 6, 6], 0, &device),
         labels(9, 4, &device),
     );
-    assert_eq!(message, "targets of a batch: expected 10, found 9");
+    assert_eq!(
+        message,
+        "targets of a batch: not as many as the records of the sampler or of its draw"
+    );
 }
 
 #[test]
@@ -68,15 +74,15 @@ fn labels_outside_of_the_classes_are_refused() {
     let message = refusal(cross_entropy(), &network, images(), labels(10, 5, &device));
     assert_eq!(
         message,
-        "a label is 4: with 4 outputs it must be from 0 to 3"
+        "a label is no class: with 4 outputs it must be from 0 to 3"
     );
     let below = labels(10, 4, &device) - 1;
     let message = refusal(cross_entropy(), &network, images(), below);
-    assert!(message.starts_with("a label is -1"), "{message}");
+    assert!(message.starts_with("a label is no class"), "{message}");
     let one = Small::new(3, 1, &device);
     let binary = || TrainingConfig::new(Objective::of([Loss::binary_cross_entropy_with_logits()]));
     let message = refusal(binary(), &one, images(), labels(10, 3, &device));
-    assert!(message.starts_with("a label is 2"), "{message}");
+    assert!(message.contains("with 2 outputs"), "{message}");
     let message = refusal(binary(), &network, images(), labels(10, 2, &device));
     assert_eq!(
         message,
@@ -216,7 +222,7 @@ fn objectives_that_cannot_be_bounded_are_refused_before_the_first_step() {
     for norm in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let message = refused(clipped(norm), plan(fixed()));
         assert!(
-            message.contains("clipping norm C") && message.contains("positive"),
+            message.contains("clipping norm C") && message.contains("from 1e-9"),
             "{message}"
         );
     }

@@ -11,6 +11,7 @@ use data::{
     DataError, Dataset, DatasetKind, Glyphs, LabelledImages, LoadOptions, Shapes, Split, SplitPlan,
 };
 use lab::diagnostic::{Failure, OrFailed};
+use lab::private;
 
 use crate::records::{COSINES, Records, SHAPES, Source, kind};
 
@@ -55,7 +56,7 @@ impl DataSplit {
     ) -> Result<Self, Failure> {
         let split = if settings.photographs() {
             let limits = [settings.records, settings.public_records];
-            photographs::load(limits, data_dir, cache)
+            photographs::load(limits, data_dir, Path::new(&settings.public))
         } else {
             Self::load_labelled(settings, data_dir, cache, possible)
         }?;
@@ -122,7 +123,7 @@ impl DataSplit {
                 let folder = splits_folder(cache);
                 let plan = SplitPlan::default();
                 let split = Split::load_or_create(&folder, &name, &whole, &plan)
-                    .map_err(|e| Failure::input(e.to_string(), "see --cache-dir"))?;
+                    .map_err(|e| private::refused(&e, "see --cache-dir"))?;
                 (split.sha256().to_string(), Some(split))
             }
         };
@@ -278,8 +279,8 @@ fn read(kind: DatasetKind, data_dir: Option<&Path>) -> Result<Dataset, Failure> 
 }
 
 fn refused(e: DataError) -> Failure {
-    Failure::input(
-        e.to_string(),
+    private::refused(
+        &e,
         "check --data-dir, or use --dataset glyphs, which needs no file",
     )
 }

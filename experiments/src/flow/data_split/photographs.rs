@@ -1,16 +1,17 @@
-//! A folder of photographs as the records of a run.
+//! A folder of photographs as the private records of a run, beside a folder of public ones.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use data::split::Use;
-use data::{ImageFolder, Split, SplitPlan};
+use data::ImageFolder;
+use data::split::{Records as _, Use};
 use lab::diagnostic::Failure;
+use lab::private;
+use lab::session::{Used, bounded, name_of_path};
 use model::latent::DcganAutoencoder;
 
-use lab::session::{Used, name_of_path, splits_folder};
-
 use super::DataSplit;
+use crate::apart;
 use crate::records::{Records, Source};
 
 /// One public photograph in so many is kept for the test.
@@ -18,61 +19,61 @@ const TEST_EVERY: usize = 5;
 /// Test photographs, at most.
 const MOST_TESTS: usize = 10_000;
 
-/// Half of a folder is private; of the public half, a fifth is the test.
+/// All photographs of `data_dir` are private, and all of `public` are public: a fifth of these is the test. Which photograph
+/// is public is said by whoever puts it into a folder, and follows from no order of paths.
+///
+/// - `records`: what `--records` says, which a folder does not have.
 pub(crate) fn load(
     [records, public_records]: [Option<usize>; 2],
     data_dir: Option<&Path>,
-    cache: &Path,
+    public: &Path,
 ) -> Result<DataSplit, Failure> {
     let root = data_dir.ok_or_else(|| {
         Failure::input(
-            "--dataset images: a folder of photographs is needed",
+            "--dataset images: a folder of private photographs is needed",
             "name it with --data-dir",
         )
     })?;
-    let refuse = |e: data::DataError| {
-        Failure::input(
-            format!("--data-dir {}: {e}", root.display()),
-            "give a folder of jpg and png files, at any depth",
-        )
+    let bound = "the folder of the public photographs: move into it those that may be public";
+    bounded("public", public.display(), public.is_dir(), bound)?;
+    apart::check("public", public, root)?;
+    let bound = "left out for a folder of photographs, all of which are private";
+    bounded("records", records.unwrap_or(0), records.is_none(), bound)?;
+    let scan = |flag: &str, folder: &Path| {
+        ImageFolder::scan(folder, DcganAutoencoder::SIDE).map_err(|e| {
+            private::refused_of(flag, &e, "give a folder of jpg and png files, at any depth")
+        })
     };
-    let folder = ImageFolder::scan(root, DcganAutoencoder::SIDE).map_err(refuse)?;
-    let name = name_of_path("images", root);
-    let plan = SplitPlan::default();
-    let split =
-        Split::load_or_create(&splits_folder(cache), &name, &folder, &plan).map_err(refuse)?;
-    let used = Used {
-        what: root.display().to_string(),
-        name,
-        sha256: split.sha256().into(),
-        used: Use::Split,
+    let (photographs, others) = (scan("data-dir", root)?, scan("public", public)?);
+    let used = |path: &Path, folder: &ImageFolder, used| -> Result<Used, Failure> {
+        let what = path.display().to_string();
+        let name = name_of_path("images", path);
+        Ok(Used::new(
+            what,
+            name,
+            &folder.sha256().map_err(private::failed)?,
+            used,
+        ))
     };
-    let (test, public): (Vec<_>, Vec<_>) = split
-        .public()
-        .iter()
-        .enumerate()
-        .partition(|(place, _)| place % TEST_EVERY == TEST_EVERY - 1);
-    let indices =
-        |side: Vec<(usize, &usize)>| side.into_iter().map(|(_, &i)| i).collect::<Vec<_>>();
-    let (test, public) = (indices(test), indices(public));
-    if test.len() < 2 {
-        let least = 4 * TEST_EVERY;
-        return Err(Failure::input(
-            format!(
-                "--data-dir {}: {} photographs, at least {least} are needed",
-                root.display(),
-                folder.len()
-            ),
-            "give more photographs",
-        ));
-    }
-    let source = Source::Folder(Arc::new(folder));
+    let used = vec![
+        used(root, &photographs, Use::AllPrivate)?,
+        used(public, &others, Use::AllPublic)?,
+    ];
+    let same = used[0].sha256 == used[1].sha256;
+    let bound = "other photographs than the private ones";
+    bounded("public", public.display(), !same, bound)?;
+    let (test, shown): (Vec<_>, Vec<_>) =
+        (0..others.len()).partition(|place| place % TEST_EVERY == TEST_EVERY - 1);
+    let bound = format!("a folder of at least {} photographs", 2 * TEST_EVERY);
+    bounded("public", public.display(), test.len() >= 2, &bound)?;
+    let private = (0..photographs.len()).collect();
+    let others = Source::Folder(Arc::new(others));
     Ok(DataSplit {
-        private: Records::new(source.clone(), split.private().to_vec(), records),
-        public: Records::new(source.clone(), public, public_records),
-        test: Records::new(source, test, Some(MOST_TESTS)),
-        public_name: format!("the public half of {}", root.display()),
-        used: vec![used],
+        private: Records::new(Source::Folder(Arc::new(photographs)), private, None),
+        public: Records::new(others.clone(), shown, public_records),
+        test: Records::new(others, test, Some(MOST_TESTS)),
+        public_name: "the photographs that --public names".into(),
+        used,
         classes: 1,
     })
 }

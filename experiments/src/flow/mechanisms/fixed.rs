@@ -35,8 +35,7 @@ impl ReleaseMethod for Settings {
     const ABOUT: &'static str =
         "Move particles towards noisy projections, which are released once (DPSWflow)";
     const PRESET: &'static str = include_str!("../../../../assets/flow/fixed.toml");
-    const PHOTOGRAPHS: &'static str =
-        "delta = 1e-6\nslices = 250\nslices-per-step = 220\nsteps = 2000";
+    const PHOTOGRAPHS: &'static str = "slices = 250\nslices-per-step = 220\nsteps = 2000";
     type Budget = budget::Settings;
 
     fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: f64) {

@@ -38,7 +38,7 @@ impl ReleaseMethod for Settings {
     const NAME: &'static str = "generator";
     const ABOUT: &'static str = "Train a generator of latents on a fresh release of noisy projections at each step (DPSWgen)";
     const PRESET: &'static str = include_str!("../../../../assets/flow/generator.toml");
-    const PHOTOGRAPHS: &'static str = "delta = 1e-6\nslices = 300\nepochs = 30";
+    const PHOTOGRAPHS: &'static str = "slices = 300\nepochs = 30";
     type Budget = budget::Settings;
 
     fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: f64) {

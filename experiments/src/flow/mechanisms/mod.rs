@@ -37,7 +37,7 @@ pub trait ReleaseMethod: Part {
     /// The values that no flag gives, and those that photographs have instead.
     const PRESET: &'static str;
     #[doc(hidden)]
-    const PHOTOGRAPHS: &'static str = "delta = 1e-6";
+    const PHOTOGRAPHS: &'static str = "";
     /// Whether the sizes of its release follow the records and the budget beside synthetic public records.
     const FOLLOWS: bool = false;
     /// Whether what it releases adds up over blocks of records: latents beyond memory lie in a file then.
@@ -161,7 +161,7 @@ pub struct Generated {
 }
 
 /// Some particles at one step.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Snapshot {
     /// Steps done.
     pub step: u64,

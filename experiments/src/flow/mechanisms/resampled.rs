@@ -42,7 +42,7 @@ impl ReleaseMethod for Settings {
     const ABOUT: &'static str =
         "Move particles towards a fresh release of noisy projections at each step (DPSWflow-r)";
     const PRESET: &'static str = include_str!("../../../../assets/flow/resampled.toml");
-    const PHOTOGRAPHS: &'static str = "delta = 1e-6\nslices = 300\nepochs = 30";
+    const PHOTOGRAPHS: &'static str = "slices = 300\nepochs = 30";
     type Budget = budget::Settings;
 
     fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: f64) {

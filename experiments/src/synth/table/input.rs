@@ -9,13 +9,14 @@ use data::{BiasedConfig, DataError, LoadOptions, Units, biased};
 use data::{CodeColumn, CodedTable, OpenSchema, Part, Schema, StoredTable};
 use dp_core::mechanism::SensitiveVector;
 use lab::diagnostic::{Failure, OrFailed};
+use lab::private;
 use lab::session::{Used, bounded, name_of_path};
 use private_queries::Contingency;
 
-use super::super::apart;
 use super::bins::Bins;
 use super::run::grouped;
 use super::settings::Settings;
+use crate::apart;
 use crate::random::stream;
 
 /// Tables by name.
@@ -136,31 +137,36 @@ impl Input {
         }
         if let Some(path) = &settings.test {
             let table = self.schema.coded(path);
-            let table = table.map_err(|e| Failure::input(format!("--test: {e}"), ADVICE))?;
+            let table = table.map_err(|e| private::refused_of("test", &e, ADVICE))?;
             self.test = Some(table);
         }
-        if self.records.clamped > 0 && self.open.is_none() {
-            // Not on standard output, which may be shown around.
-            eprintln!(
-                "PRIVATE   {} numbers lay outside of their range, and became its nearer end: this line tells of private records",
-                self.records.clamped
-            );
+        if self.open.is_some() {
+            return Ok(());
+        }
+        if self.schema.clamps() {
+            let may = "numbers outside of their range become its nearer end";
+            let clamped = self.records.clamped;
+            private::count(may, || {
+                Ok(format!(
+                    "{clamped} numbers lay outside of their range, and became its nearer end"
+                ))
+            })?;
         }
         let rules = self.schema.rules();
-        let mut broken = 0;
-        if !rules.pairs().is_empty() {
+        if rules.pairs().is_empty() {
+            return Ok(());
+        }
+        private::count("records that break a rule count as others do", || {
+            let mut broken = 0;
             for block in self.records.blocks() {
                 let block = block.or_failed()?;
                 let records = block.chunks_exact(self.columns.len());
                 broken += records.filter(|record| !rules.keep(record)).count();
             }
-        }
-        if broken > 0 && self.open.is_none() {
-            eprintln!(
-                "PRIVATE   {broken} records break a rule between columns, and count as others do: this line tells of private records"
-            );
-        }
-        Ok(())
+            Ok(format!(
+                "{broken} records break a rule between columns, and count as others do"
+            ))
+        })
     }
 
     /// Reads the private table again by another schema.
@@ -259,7 +265,7 @@ impl Input {
         let bound = "left out where there are no public test records";
         bounded("compare", path.display(), tested, bound)?;
         let table = self.schema.coded(path);
-        let table = table.map_err(|e| Failure::input(format!("--compare: {e}"), ADVICE))?;
+        let table = table.map_err(|e| private::refused_of("compare", &e, ADVICE))?;
         self.check_other("compare", path, &table.sha256)?;
         Ok(table)
     }
@@ -290,7 +296,7 @@ impl Input {
 const ADVICE: &str = "the schema says what is public of a table: change it, or the file";
 
 fn refused(error: DataError) -> Failure {
-    Failure::input(error.to_string(), ADVICE)
+    private::refused(&error, ADVICE)
 }
 
 fn known(name: &str, text: String, schema: Schema, [records, test]: [CodedTable; 2]) -> Input {
@@ -316,8 +322,7 @@ fn adult(data_dir: Option<&Path>) -> Result<Input, Failure> {
         ..LoadOptions::default()
     };
     let tables = adult::tables(true, &options);
-    let (schema, train, test) =
-        tables.map_err(|e| Failure::input(e.to_string(), "check --data-dir"))?;
+    let (schema, train, test) = tables.map_err(|e| private::refused(&e, "check --data-dir"))?;
     Ok(known(ADULT, adult::SCHEMA.into(), schema, [train, test]))
 }
 
@@ -416,7 +421,7 @@ fn own(settings: &Settings, path: &Path, part: Part) -> Result<Input, Failure> {
             "say public = true for each column whose values, bounds and type may be known to everybody; ignore the others",
         ));
     }
-    let refused = |e: DataError| Failure::input(format!("--input: {e}"), ADVICE);
+    let refused = |e: DataError| private::refused_of("input", &e, ADVICE);
     let most = settings.records.unwrap_or(usize::MAX);
     // Which records of a unit count is decided among all of them.
     let read = if settings.unit.is_some() {
@@ -499,11 +504,6 @@ fn places_of_units(
 
 /// The schema of a public table: nobody has to confirm it.
 fn of_public(path: &Path) -> Result<String, Failure> {
-    let shown = path.display();
-    Schema::of_public(path).map_err(|e| {
-        Failure::input(
-            format!("--schema-from {shown}: {e}"),
-            "name a public table of the same form",
-        )
-    })
+    let advice = "name a public table of the same form";
+    Schema::of_public(path).map_err(|e| private::refused_of("schema-from", &e, advice))
 }

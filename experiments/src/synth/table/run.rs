@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Id;
 use data::{CodedTable, Part};
+use dp_core::delta::default_delta;
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
@@ -15,17 +17,17 @@ use lab::ranks::Crew;
 use lab::run_folder::RunFolder;
 use lab::session::{
     Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, bounded,
-    releaser,
+    flags_of, releaser,
 };
 use private_queries::{NoisyCounts, Query};
 use serde_json::json;
 
-use super::super::apart;
 use super::bins::{Bins, CATEGORIES};
 use super::input::Input;
 use super::model::{Counts, Model, Signal};
-use super::settings::{Flags, Settings};
+use super::settings::{Beside, Flags, Settings};
 use super::{bought, copy, measured, report};
+use crate::apart;
 use crate::random::stream;
 use crate::synth::private_score::{self, SCORE};
 use crate::synth::same_input;
@@ -102,7 +104,7 @@ impl TableCopy {
         };
         let neighbours = input.neighbours();
         let all = FixedSizeSampler::new(neighbours, neighbours).or_failed()?;
-        let delta = settings.delta.unwrap_or(0.1 / neighbours as f64);
+        let delta = settings.delta.unwrap_or(default_delta(neighbours as f64));
         let found = settings.private_schema.unwrap_or(0.0);
         let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score - found));
         let plan = TrainingPlan::of(Noise::TargetEpsilon(epsilon), delta, 0, all);
@@ -263,6 +265,7 @@ impl Experiment for TableCopy {
                                  schema says.";
     const STORED: &'static [&'static str] =
         &[bought::RANGES[0], bought::RANGES[1], COLUMNS, PAIRS, SCORE];
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = &[flags_of::<Beside>];
     type Settings = Settings;
 
     fn load(
@@ -290,9 +293,9 @@ impl Experiment for TableCopy {
             signal: Signal::of(input.neighbours(), noise),
             input,
             settings: settings.clone(),
-            ceilings: arguments.own.ceilings,
+            ceilings: arguments.own.beside.ceilings,
             compared: None,
-            compare: arguments.own.compare.clone(),
+            compare: arguments.own.beside.compare.clone(),
             score_share,
             releaser,
             most_bins: LEAST_BINS,

@@ -52,13 +52,21 @@ lab::settings! {
         count: usize,
     }
     switches {
-        /// Score the private records as a copy too: NOT covered by the guarantee.
-        #[arg(long)]
-        ceilings: bool,
-        /// A copy of the same form that something else made: it is scored beside this one, on public test records.
-        #[arg(long, value_name = "COPY")]
-        compare: Option<PathBuf>,
+        /// What the copy is scored beside.
+        #[command(flatten)]
+        beside: Beside,
     }
+}
+
+/// What the copy is scored beside.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Beside {
+    /// Score the private records as a copy too: NOT covered by the guarantee.
+    #[arg(long)]
+    pub ceilings: bool,
+    /// A copy of the same form that something else made: it is scored beside this one, on public test records.
+    #[arg(long, value_name = "COPY")]
+    pub compare: Option<PathBuf>,
 }
 
 impl session::Settings for Settings {

@@ -46,6 +46,7 @@ class Copy:
     _kind: str
     run: "str | os.PathLike[str] | None"
     verbose: bool
+    show_private: bool
 
     def __init__(self) -> None:
         self._at: "Path | None" = None
@@ -105,7 +106,8 @@ class Copy:
             home = tempfile.mkdtemp(prefix="sliver-run-")
             run = Path(home) / "run"
         try:
-            _program.call(["synth", self._kind, *words, f"--run={run}"], self.verbose, inputs)
+            shown = ["--show-private"] * self.show_private
+            _program.call(["synth", self._kind, *words, *shown, f"--run={run}"], self.verbose, inputs)
             self._finished(run)
         except BaseException:
             if home is not None:

@@ -26,7 +26,7 @@ class Images(Copy):
     budget for a noisy accuracy on the private images (0.02 if it is None), which `card` has. `delta` is a tenth of one over
     the number of images if it is None.
 
-    `run` and `insecure_noise_seed` are as those of `Table`.
+    `run`, `show_private` and `insecure_noise_seed` are as those of `Table`.
     """
 
     _kind = "images"
@@ -46,6 +46,7 @@ class Images(Copy):
         seed: "int | None" = None,
         run: "str | os.PathLike[str] | None" = None,
         verbose: bool = True,
+        show_private: bool = False,
         insecure_noise_seed: "int | None" = None,
     ) -> None:
         super().__init__()
@@ -53,7 +54,8 @@ class Images(Copy):
         self.side, self.channels, self.public = side, channels, public
         self.most_per_unit = most_per_unit
         self.latent, self.cells, self.score_share = latent, cells, score_share
-        self.run, self.verbose, self.insecure_noise_seed = run, verbose, insecure_noise_seed
+        self.run, self.verbose, self.show_private = run, verbose, show_private
+        self.insecure_noise_seed = insecure_noise_seed
 
     @property
     def classes_(self) -> list[str]:
@@ -170,7 +172,8 @@ def _write(images: Any, labels: Any, classes: "int | Sequence[str] | None", path
         raise ValueError(f"labels are of type {found.dtype}: expected whole numbers, or names of classes")
     wrong = (found < 0) | (found >= count)
     if wrong.any():
-        raise ValueError(f"labels: that at index {int(wrong.argmax())} is no class: expected whole numbers below {count}, or names of classes")
+        # Which one it is tells of a record.
+        raise ValueError(f"labels: one is no class: expected whole numbers below {count}, or names of classes")
     np.savez(path, images=images, labels=found.astype(np.int64))
 
 
@@ -183,5 +186,5 @@ def _write_units(units: Any, images: int, path: Path) -> None:
         rows.writerow(["image", "unit"])
         for place, unit in enumerate(units):
             if unit is None or unit != unit or not str(unit).strip():
-                raise ValueError(f"units: there is none at index {place}: expected one for each image")
+                raise ValueError("units: an image has none: expected one for each")
             rows.writerow([place, unit])

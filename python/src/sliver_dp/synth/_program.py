@@ -47,6 +47,10 @@ def call(words: Sequence[str], verbose: bool, folder: "str | os.PathLike[str] | 
     said: list[str] = []
     try:
         for line in process.stdout:
+            if line.startswith("PRIVATE "):
+                # Never in an exception, which logs keep without a mark.
+                sys.stderr.write(line)
+                continue
             said.append(line)
             # A failure is told by the exception.
             verbose = verbose and not _begins_failure(line)

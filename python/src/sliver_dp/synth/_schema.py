@@ -156,7 +156,7 @@ def _texts(values: "pd.Series[Any]", column: Mapping[str, Any], is_unit: bool) -
     absent = values.isna().to_numpy()
     if absent.any() and (is_unit or column.get("missing") not in ("level", "drop")):
         advice = "each record has a unit" if is_unit else 'none, or missing = "level" in the schema'
-        raise ValueError(f"column {name!r} misses a value in row {int(absent.argmax())} of df: expected {advice}")
+        raise ValueError(f"column {name!r} misses a value in a row of df: expected {advice}")
     if kind in NUMBERS or kind == "label" and "classes" not in column:
         if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
             raise ValueError(f"column {name!r} is of type {values.dtype}: expected numbers, as its kind is {kind!r}")

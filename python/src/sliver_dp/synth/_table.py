@@ -23,6 +23,7 @@ class Table(Copy):
 
     With `run` the folder of the run is kept there: a fit with the same settings and records goes on where the last one ended,
     and releases nothing anew once it is done. Without, it lies in a temporary folder as long as the object lives.
+    `show_private` says on standard error, in lines that begin with PRIVATE, which record is at fault, and how many records a rule or a range holds back.
     `insecure_noise_seed` makes the noise known, and nothing private.
     """
 
@@ -40,13 +41,15 @@ class Table(Copy):
         seed: "int | None" = None,
         run: "str | os.PathLike[str] | None" = None,
         verbose: bool = True,
+        show_private: bool = False,
         insecure_noise_seed: "int | None" = None,
     ) -> None:
         super().__init__()
         self.epsilon, self.delta, self.seed = epsilon, delta, seed
         self.unit, self.most_per_unit = unit, most_per_unit
         self.private_schema, self.score_share = private_schema, score_share
-        self.run, self.verbose, self.insecure_noise_seed = run, verbose, insecure_noise_seed
+        self.run, self.verbose, self.show_private = run, verbose, show_private
+        self.insecure_noise_seed = insecure_noise_seed
 
     def fit(
         self,
@@ -60,7 +63,7 @@ class Table(Copy):
         `schema` is the path of a TOML file, or the same as a dict; it is public and never read from the records. `label` is
         the column to predict (the schema's if it is None). Columns that the schema ignores may be absent.
 
-        Raises ValueError for values that do not fit the schema, with row and column, and for settings out of bounds: nothing
+        Raises ValueError for values that do not fit the schema, with their column, and for settings out of bounds: nothing
         is released then. RuntimeError where a run fails.
         """
         settings = {

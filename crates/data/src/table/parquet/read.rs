@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use files::foreign::quietly;
 use parquet::basic::Compression;
 use parquet::column::reader::ColumnReader;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -43,24 +44,27 @@ pub(in super::super) struct ParquetRows {
 }
 
 impl ParquetRows {
-    /// Opens a file, and reads the names of its columns; all that can be read will be.
+    /// Opens a file, and reads the names of its columns; all that can be read will be. `file` is the name to use in errors.
     ///
     /// # Errors
     /// [`DataError::Io`]; [`DataError::File`] for what is no Parquet file.
-    pub(in super::super) fn open(path: &Path, absent: &str) -> Result<Self, DataError> {
-        let file = path.display().to_string();
+    pub(in super::super) fn open(file: &str, path: &Path, absent: &str) -> Result<Self, DataError> {
+        let file = file.to_string();
         let shared = Shared::of(open(path)?).map_err(io(path, "read the file"))?;
-        let reader = SerializedFileReader::new(shared).map_err(|_| damaged(&file))?;
-        let schema = reader.metadata().file_metadata().schema_descr();
-        let fields = schema.root_schema().get_fields();
-        let names: Vec<String> = fields.iter().map(|field| field.name().into()).collect();
-        let mut kinds = vec![None; names.len()];
-        for leaf in 0..schema.num_columns() {
-            let field = schema.get_column_root_idx(leaf);
-            if fields[field].is_primitive() {
-                kinds[field] = Kind::of(&schema.column(leaf)).map(|kind| (leaf, kind));
+        let (reader, names, kinds) = decoded(&file, || {
+            let reader = SerializedFileReader::new(shared).ok()?;
+            let schema = reader.metadata().file_metadata().schema_descr();
+            let fields = schema.root_schema().get_fields();
+            let names: Vec<String> = fields.iter().map(|field| field.name().into()).collect();
+            let mut kinds = vec![None; names.len()];
+            for leaf in 0..schema.num_columns() {
+                let field = schema.get_column_root_idx(leaf);
+                if fields[field].is_primitive() {
+                    kinds[field] = Kind::of(&schema.column(leaf)).map(|kind| (leaf, kind));
+                }
             }
-        }
+            Some((reader, names, kinds))
+        })?;
         let readable = (0..names.len()).filter(|&place| kinds[place].is_some());
         Ok(Self {
             read: readable.collect(),
@@ -120,7 +124,7 @@ impl ParquetRows {
         self.read = places.into_iter().collect();
         match self.read.iter().find(|&&place| self.kinds[place].is_none()) {
             None => Ok(()),
-            Some(&place) => Err(DataError::File(format!(
+            Some(&place) => Err(DataError::file(format!(
                 "{}: column '{}' holds neither numbers, dates, texts nor truth values: convert it, or say kind = \"ignore\" \
                  in the schema",
                 self.file, self.names[place]
@@ -146,8 +150,7 @@ impl ParquetRows {
             .zip(leaves)
             .zip(&mut block.columns);
         columns.try_for_each(|((column, (_, kind)), texts)| {
-            let read = texts::read(texts, column, kind, length, absent);
-            read.ok_or_else(|| damaged(file))
+            decoded(file, || texts::read(texts, column, kind, length, absent))
         })?;
         self.left -= length;
         let places = (self.record + 1..).take(length).map(Position::Record);
@@ -158,7 +161,6 @@ impl ParquetRows {
 
     /// Opens the next group with records where all of one have been read; `false` at the end.
     fn open_group(&mut self) -> Result<bool, DataError> {
-        let broken = || damaged(&self.file);
         while self.left == 0 {
             let Some(&group) = self.groups.get(self.group) else {
                 return Ok(false);
@@ -166,16 +168,22 @@ impl ParquetRows {
             let metadata = self.reader.metadata();
             // The number of a record is that in the file, whatever was passed over.
             self.record = self.groups()[..group].iter().map(|&rows| rows as u64).sum();
-            let rows = metadata.row_group(group).num_rows();
-            self.left = usize::try_from(rows).map_err(|_| broken())?;
-            let group = self.reader.get_row_group(group);
-            let group = group.map_err(|_| broken())?;
-            self.columns.clear();
-            for (leaf, _) in self.leaves() {
-                check_codec(&self.file, group.metadata().column(leaf).compression())?;
-                let column = group.get_column_reader(leaf);
-                self.columns.push(column.map_err(|_| broken())?);
-            }
+            let (rows, leaves) = (metadata.row_group(group).num_rows(), self.leaves());
+            let opened = decoded(&self.file, || {
+                let group = self.reader.get_row_group(group).ok()?;
+                let codec = |&(leaf, _): &_| group.metadata().column(leaf).compression();
+                let checked = leaves.iter().map(codec);
+                let checked = checked.map(|codec| check_codec(&self.file, codec));
+                if let Err(error) = checked.collect::<Result<(), _>>() {
+                    return Some(Err(error));
+                }
+                let columns = leaves
+                    .iter()
+                    .map(|&(leaf, _)| group.get_column_reader(leaf));
+                let columns: Vec<_> = columns.collect::<Result<_, _>>().ok()?;
+                Some(Ok((usize::try_from(rows).ok()?, columns)))
+            });
+            (self.left, self.columns) = opened??;
             self.group += 1;
         }
         Ok(true)
@@ -192,8 +200,10 @@ impl ParquetRows {
         for ((column, &(_, kind)), &place) in columns {
             let texts = &mut self.block[place];
             texts.clear();
-            let read = texts::read(texts, column, kind, self.length, &self.absent);
-            read.ok_or_else(|| damaged(&self.file))?;
+            let (length, absent) = (self.length, &self.absent);
+            decoded(&self.file, || {
+                texts::read(texts, column, kind, length, absent)
+            })?;
         }
         (self.left, self.next) = (self.left - self.length, 0);
         Ok(true)
@@ -222,11 +232,13 @@ impl Records for ParquetRows {
     }
 }
 
-/// What the reader says of a damaged file may quote a value.
-fn damaged(file: &str) -> DataError {
-    DataError::File(format!(
-        "{file}: expected a Parquet file, found another one, or one that is cut off or damaged: get it again"
-    ))
+/// What the crate makes of a file. Its words about a damaged one may quote a value.
+fn decoded<T>(file: &str, decoder: impl FnOnce() -> Option<T>) -> Result<T, DataError> {
+    quietly(decoder).flatten().ok_or_else(|| {
+        DataError::file(format!(
+            "{file}: expected a Parquet file, found another one, or one that is cut off or damaged: get it again"
+        ))
+    })
 }
 
 fn check_codec(file: &str, codec: Compression) -> Result<(), DataError> {
@@ -235,7 +247,7 @@ fn check_codec(file: &str, codec: Compression) -> Result<(), DataError> {
         | Compression::SNAPPY
         | Compression::GZIP(_)
         | Compression::ZSTD(_) => Ok(()),
-        other => Err(DataError::File(format!(
+        other => Err(DataError::file(format!(
             "{file}: compressed by {other}: expected snappy, gzip, zstd or nothing; write it anew"
         ))),
     }

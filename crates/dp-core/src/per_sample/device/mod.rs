@@ -8,7 +8,7 @@ use burn::backend::{Dispatch, DispatchDevice};
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 use extension::PerRecord;
 
-use super::{JacobianClip, Rounding};
+use super::{JacobianClip, NORMS, Rounding};
 
 /// The largest `d` whose eigenproblem one unit of a GPU keeps to itself; beyond it the host solves them.
 const MOST_COLUMNS: usize = 32;
@@ -17,10 +17,10 @@ impl JacobianClip {
     /// [`JacobianClip::apply`] for many records, where they are: cotangents `c'` with
     /// `||J^T c'||_2 <= L ||c||_2`.
     ///
-    /// - `gram`: `[n, d, d]`; `cotangents`: `[n, d]`; `bound`: `L > 0`, tightened by `rounding`, which
-    ///   for private steps is [`Rounding::of`] the device.
+    /// - `gram`: `[n, d, d]`; `cotangents`: `[n, d]`; `bound`: `L`, one of [`NORMS`](super::NORMS), tightened by
+    ///   `rounding`, which for private steps is [`Rounding::of`] the device.
     ///
-    /// A record whose Gram matrix or cotangent is not finite gets the zero vector.
+    /// A record whose Gram matrix or cotangent is not finite gets the zero vector, and any record for another bound.
     pub fn apply_all(
         self,
         gram: Tensor<3>,
@@ -29,6 +29,9 @@ impl JacobianClip {
         rounding: Rounding,
     ) -> Tensor<2> {
         let [n, d] = cotangents.dims();
+        if !NORMS.contains(&bound) {
+            return cotangents.zeros_like();
+        }
         match self {
             Self::Rows => rows(gram, cotangents, rounding.tighten(bound), rounding),
             Self::Spectral => {

@@ -23,7 +23,7 @@ struct Spares {
 static SPARES: LazyLock<Mutex<Spares>> = LazyLock::new(Mutex::default);
 
 /// A buffer of groups of eight lanes that goes back to the spare ones when it is dropped.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Buffer(Vec<Lanes8>);
 
 impl Buffer {

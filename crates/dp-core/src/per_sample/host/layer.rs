@@ -4,7 +4,7 @@ use super::kernels::Combine;
 use super::{Lanes8, Wide8};
 
 /// The saved activations of one layer.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct SavedActivations<'a> {
     /// The layer's input, `[blocks, d_in]`.
     pub input: &'a [Lanes8],

@@ -1,12 +1,11 @@
 //! Chains within a chain: residual sums and concatenations.
 //!
 //! What the inner layers see is computed again where it is asked for, so that a chain keeps no more than one
-//! activation for each of its layers.
+//! activation for each of its layers; but the pass whose norms are measured is kept, and is what is summed.
 
 use burn::tensor::Tensor;
 
-use super::rows::together;
-use crate::per_sample::{Activations, Layer, Needs, ParameterSlot, PullBack, Stack};
+use crate::per_sample::{Activations, Gram, Kept, Layer, Needs, ParameterSlot, PullBack, Stack};
 
 /// The pull-back of one inner stack.
 fn pull_back(
@@ -27,9 +26,13 @@ fn backward(stack: &Stack, input: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
     pulled.input.unwrap_or(delta)
 }
 
-fn gram(stack: &Stack, input: &Tensor<2>, delta: Tensor<3>) -> Option<Tensor<3>> {
-    let none = stack.parameters().is_empty();
-    (!none).then(|| pull_back(stack, input, delta, true).1.gram)
+/// The Gram matrices of passes, one for each inner stack, and the passes.
+fn gram(passes: Vec<(Activations, PullBack)>) -> Option<Gram> {
+    let values = passes.iter().map(|(_, pulled)| pulled.gram.clone());
+    Some(Gram {
+        values: values.reduce(|one, other| one + other)?,
+        kept: Some(Kept::Inner(passes)),
+    })
 }
 
 fn gradient(stack: &Stack, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {
@@ -64,16 +67,16 @@ impl Layer for Residual {
         backward(&self.inner, input, delta.clone()) + delta
     }
 
-    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>> {
-        gram(&self.inner, input, delta.clone())
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Gram> {
+        gram(vec![pull_back(&self.inner, input, delta.clone(), true)])
     }
 
     fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {
         gradient(&self.inner, input, delta)
     }
 
-    fn formed_by_record(&self) -> Vec<&'static str> {
-        self.inner.formed_by_record()
+    fn inner(&self) -> Vec<&Stack<'static>> {
+        vec![&self.inner]
     }
 }
 
@@ -118,12 +121,12 @@ impl Layer for Concat {
         backward(&self.first, input, first) + backward(&self.second, input, second)
     }
 
-    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>> {
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Gram> {
         let (first, second) = self.parts(delta);
-        together(
-            gram(&self.first, input, first),
-            gram(&self.second, input, second),
-        )
+        gram(vec![
+            pull_back(&self.first, input, first, true),
+            pull_back(&self.second, input, second, true),
+        ])
     }
 
     fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {
@@ -133,9 +136,7 @@ impl Layer for Concat {
         parts
     }
 
-    fn formed_by_record(&self) -> Vec<&'static str> {
-        let mut layers = self.first.formed_by_record();
-        layers.extend(self.second.formed_by_record());
-        layers
+    fn inner(&self) -> Vec<&Stack<'static>> {
+        vec![&self.first, &self.second]
     }
 }

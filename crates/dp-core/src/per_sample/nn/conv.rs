@@ -13,7 +13,7 @@ use crate::per_sample::host::Plane;
 use crate::per_sample::host::layers::{
     HostConv, HostConvPool, HostConvolution, Parameters, Sliding,
 };
-use crate::per_sample::{FusionHint, HostLayer, Layer, ParameterSlot};
+use crate::per_sample::{FusionHint, Gram, HostLayer, Layer, ParameterSlot};
 
 /// A convolution with stride, padding, dilation and groups.
 ///
@@ -165,7 +165,7 @@ impl Layer for Conv {
         self.window.cropped(image).reshape([n, g, input.dims()[1]])
     }
 
-    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>> {
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Gram> {
         let [n, g, _] = delta.dims();
         let (_, outputs) = self.channels();
         let places = self.places[0] * self.places[1];
@@ -182,7 +182,7 @@ impl Layer for Conv {
                 delta.reshape([n, g, self.groups, outputs / self.groups, places]),
             )
         });
-        together(weight, bias)
+        together(weight, bias).map(Gram::from)
     }
 
     fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {

@@ -10,7 +10,7 @@ use super::patches::patches;
 use super::rows::{gram_of_products, gram_of_sums, together};
 use super::weight::{Weight, bias_on_host, slots};
 use crate::per_sample::host::layers::{HostConvolution, Parameters, Sliding};
-use crate::per_sample::{HostLayer, Layer, ParameterSlot};
+use crate::per_sample::{Gram, HostLayer, Layer, ParameterSlot};
 
 /// The transpose of the convolution that takes the output's image to the input's.
 ///
@@ -126,7 +126,7 @@ impl Layer for ConvTranspose {
             .reshape([n, g, input.dims()[1]])
     }
 
-    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>> {
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Gram> {
         let [n, g, _] = delta.dims();
         let (inputs, outputs) = self.channels();
         let [height, width] = self.size;
@@ -152,7 +152,7 @@ impl Layer for ConvTranspose {
                 patches.reshape([n, g, self.groups, length / self.groups, area]),
             )
         });
-        together(weight, bias)
+        together(weight, bias).map(Gram::from)
     }
 
     fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {

@@ -3,7 +3,7 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use rand::{Rng, RngExt};
 
-use crate::per_sample::{Layer, ParameterSlot};
+use crate::per_sample::{Gram, Layer, ParameterSlot};
 
 /// `y = mask * x`: the mask is public, and the same in every pass.
 pub(super) struct Dropout {
@@ -35,7 +35,7 @@ impl Layer for Dropout {
         delta * self.mask.clone().unsqueeze_dim(1)
     }
 
-    fn gram(&self, _input: &Tensor<2>, _delta: &Tensor<3>) -> Option<Tensor<3>> {
+    fn gram(&self, _input: &Tensor<2>, _delta: &Tensor<3>) -> Option<Gram> {
         None
     }
 

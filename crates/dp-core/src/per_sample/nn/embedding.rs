@@ -5,7 +5,7 @@ use burn::tensor::{Bool, IndexingUpdateOp, Int, Tensor};
 
 use super::rows::gram_of_rows;
 use super::weight::Weight;
-use crate::per_sample::{Layer, ParameterSlot, finite_rows};
+use crate::per_sample::{Gram, Layer, ParameterSlot, finite_rows};
 
 /// `y_t = W[x_t]` for the tokens `x_t` of a record, numbers of rows of `W`, `[tokens, d]`.
 ///
@@ -64,7 +64,7 @@ impl Layer for Embedding {
         Tensor::zeros([n, g, input.dims()[1]], &delta.device())
     }
 
-    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>> {
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Gram> {
         self.weight.slot.as_ref()?;
         let [n, g, _] = delta.dims();
         let [_, width] = self.weight.value.dims();
@@ -81,7 +81,7 @@ impl Layer for Embedding {
         let sums = equal.mask_fill(again.expand([n, length, length]), 0.0);
         let delta = delta.clone().reshape([n, g, length, width]);
         let rows = sums.unsqueeze_dim::<4>(1).matmul(delta);
-        Some(gram_of_rows(rows.reshape([n, g, length * width])))
+        Some(gram_of_rows(rows.reshape([n, g, length * width])).into())
     }
 
     fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {

@@ -5,9 +5,12 @@ use burn::tensor::{Device, Tensor, TensorData};
 
 use super::pull::gradient_at;
 use crate::DpError;
-use crate::per_sample::{Layer, ParameterSlot, Reference, Rows};
+use crate::per_sample::{Gram, Kept, Layer, ParameterSlot, Reference, Rows};
 
 /// Any module: each record passes it alone, so that nothing can mix.
+///
+/// Whatever a pass draws at random, the rows whose norms are measured are those that are summed. What the module
+/// gives, and the cotangents below it, are of other passes, which no bound rests on.
 pub(super) struct Formed<M, F> {
     name: &'static str,
     plain: M,
@@ -80,39 +83,33 @@ impl<M: Module, F: Fn(&M, Tensor<2>) -> Tensor<2>> Layer for Formed<M, F> {
         Tensor::stack((0..n).map(one).collect(), 0)
     }
 
-    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>> {
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Gram> {
         if self.reference.parameters().is_empty() {
             return None;
         }
         let [n, g, _] = delta.dims();
-        let one = |i| self.rows(&row(input, i), &of_record(delta, i)).gram();
-        let values = (0..n).flat_map(one).collect();
-        Some(upload(values, [n, g, g], &delta.device()))
+        let one = |i| self.rows(&row(input, i), &of_record(delta, i));
+        let rows: Vec<Rows> = (0..n).map(one).collect();
+        let values = rows.iter().flat_map(Rows::gram).collect();
+        Some(Gram {
+            values: upload(values, [n, g, g], &delta.device()),
+            // What the module draws at random, dropout for one, it would draw anew.
+            kept: Some(Kept::Rows(rows)),
+        })
     }
 
     fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {
         if self.reference.parameters().is_empty() {
             return Vec::new();
         }
+        let n = input.dims()[0];
         let owed: Vec<f32> = delta.clone().abs().sum_dim(1).into_data().iter().collect();
-        let mut sum = vec![0.0; self.reference.scalars()];
-        for (i, owed) in owed.into_iter().enumerate() {
-            // Where nothing is owed, what a record sees may be anything.
-            if owed != 0.0 {
-                let rows = self.rows(&row(input, i), &row(&delta, i));
-                rows.add_weighted(&[1.0_f32], &mut sum);
-            }
-        }
-        let mut rest = &sum[..];
-        let slots = self.reference.parameters().iter();
-        slots
-            .map(|slot| {
-                let (part, behind) = rest.split_at(slot.len());
-                rest = behind;
-                let part = part.iter().map(|&x| x as f32).collect();
-                upload(part, [slot.len()], &delta.device())
-            })
-            .collect()
+        let one = |i| self.rows(&row(input, i), &row(&delta, i));
+        // Where nothing is owed, what a record sees may be anything.
+        let owing = (0..n).filter(|&i| owed[i] != 0.0);
+        let rows: Vec<Rows> = owing.map(one).collect();
+        let ones = Tensor::ones([rows.len(), 1], &delta.device());
+        Rows::weighted(&rows, &ones, self.reference.parameters())
     }
 
     fn formed_by_record(&self) -> Vec<&'static str> {

@@ -7,7 +7,7 @@ use burn::tensor::module::linear;
 use super::rows::{gram_of_products, gram_of_sums, together};
 use super::weight::{Weight, bias_on_host, slots};
 use crate::per_sample::host::layers::HostLinear;
-use crate::per_sample::{HostLayer, Layer, ParameterSlot};
+use crate::per_sample::{Gram, HostLayer, Layer, ParameterSlot};
 
 /// `y_t = x_t W + b` at each of `T` places of a record, `W` of shape `[d_in, d_out]`.
 ///
@@ -54,7 +54,7 @@ impl Layer for Linear {
             .reshape([n, g, self.places * inputs])
     }
 
-    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>> {
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Gram> {
         let [n, g, _] = delta.dims();
         let [inputs, outputs] = self.weight.value.dims();
         let delta = delta
@@ -67,7 +67,7 @@ impl Layer for Linear {
             let patches = input.clone().reshape([n, 1, self.places, inputs]);
             gram_of_products(&patches.swap_dims(2, 3), delta.unsqueeze_dim(2))
         });
-        together(weight, bias)
+        together(weight, bias).map(Gram::from)
     }
 
     fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {

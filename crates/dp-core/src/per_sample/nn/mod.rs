@@ -23,4 +23,5 @@ mod weight;
 
 pub use chain::Chain;
 pub use dropout::dropout_mask;
+pub(crate) use rows::lost;
 pub(crate) use weight::slot;

@@ -7,7 +7,7 @@ use burn::tensor::Tensor;
 use super::pull::pulled;
 use super::rows::{gram_of_rows, together};
 use super::weight::Weight;
-use crate::per_sample::{Layer, ParameterSlot};
+use crate::per_sample::{Gram, Layer, ParameterSlot};
 
 /// `y = gamma * h(x) + beta`, `h` without parameters, `gamma` and `beta` one for each of `C` channels.
 ///
@@ -132,7 +132,7 @@ impl Layer for Norm {
         pulled(input, delta, &self.normalised)
     }
 
-    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Tensor<3>> {
+    fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Gram> {
         let [n, g, features] = delta.dims();
         let rows = |products: Tensor<3>| {
             let sums = self.sums(products.reshape([n * g, features]));
@@ -143,7 +143,7 @@ impl Layer for Norm {
             rows(delta.clone() * normalised.unsqueeze_dim(1))
         });
         let beta = trained(self.beta.as_ref()).then(|| rows(delta.clone()));
-        together(gamma, beta)
+        together(gamma, beta).map(Gram::from)
     }
 
     fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {

@@ -7,7 +7,7 @@ use burn::tensor::{Tensor, activation};
 
 use super::pull::gradient_at;
 use crate::per_sample::host::layers::{Function, HostLeakyRelu, HostPointwise, Slope};
-use crate::per_sample::{FusionHint, HostLayer, Layer, ParameterSlot};
+use crate::per_sample::{FusionHint, Gram, HostLayer, Layer, ParameterSlot};
 
 type SlopeOnTensors = Box<dyn Fn(&Tensor<2>, &Tensor<2>) -> Tensor<2>>;
 type OnTensors = Box<dyn Fn(Tensor<2>) -> Tensor<2>>;
@@ -178,7 +178,7 @@ impl Layer for Pointwise {
         delta * slope.unsqueeze_dim::<3>(1)
     }
 
-    fn gram(&self, _input: &Tensor<2>, _delta: &Tensor<3>) -> Option<Tensor<3>> {
+    fn gram(&self, _input: &Tensor<2>, _delta: &Tensor<3>) -> Option<Gram> {
         None
     }
 

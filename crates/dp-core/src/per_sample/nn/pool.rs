@@ -6,7 +6,7 @@ use burn::tensor::{Device, Slice, Tensor, TensorData};
 use super::geometry::{Reason, Window};
 use super::pull::pulled;
 use crate::per_sample::host::layers::{Along, HostMaxPool, HostPlanes};
-use crate::per_sample::{FusionHint, HostLayer, Layer, ParameterSlot};
+use crate::per_sample::{FusionHint, Gram, HostLayer, Layer, ParameterSlot};
 
 /// The largest value of each window.
 pub(super) struct MaxPool {
@@ -128,7 +128,7 @@ impl Layer for MaxPool {
             .reshape([n, g, self.channels * height * width])
     }
 
-    fn gram(&self, _input: &Tensor<2>, _delta: &Tensor<3>) -> Option<Tensor<3>> {
+    fn gram(&self, _input: &Tensor<2>, _delta: &Tensor<3>) -> Option<Gram> {
         None
     }
 
@@ -227,7 +227,7 @@ impl Layer for Planes {
         pulled(&input.zeros_like(), delta, &self.forward)
     }
 
-    fn gram(&self, _input: &Tensor<2>, _delta: &Tensor<3>) -> Option<Tensor<3>> {
+    fn gram(&self, _input: &Tensor<2>, _delta: &Tensor<3>) -> Option<Gram> {
         None
     }
 

@@ -5,21 +5,28 @@ use burn::tensor::Tensor;
 /// Scalars of gradient rows that exist at once: 16 MiB.
 const MOST: usize = 1 << 22;
 
+/// What a sum of so many products of `f32` may have lost: those below the least normal number count for nothing.
+pub(crate) fn lost(products: usize) -> f32 {
+    products as f32 * f32::MIN_POSITIVE
+}
+
 /// `G_rs = sum_k <W_rk, W_sk>` with `W_rk = delta_rk seen_k^T`: for `K` independent groups of a product of a
 /// weight `[q, p]` with what it sees at `T` places.
 ///
 /// - `patches`: `[n, K, p, T]`; `delta`: `[n, g, K, q, T]`; the result is `[n, g, g]`.
 ///
-/// With one place it is `<delta_r, delta_s> |patches|^2`. With more the rows are formed, some records at a time:
+/// With one place it is `<delta_r, delta_s> |patches|^2`, where each factor has what may be lost of it ([`lost`]): one may
+/// vanish while the other is large. With more the rows are formed, some records at a time:
 /// without them (Li et al. 2022, equation 3) terms that cancel in a row would have to cancel in its square,
 /// where rounding is not small against what is left.
 pub(super) fn gram_of_products(patches: &Tensor<4>, delta: Tensor<5>) -> Tensor<3> {
     let [n, groups, p, places] = patches.dims();
     let [_, g, _, q, _] = delta.dims();
     if places == 1 {
-        let size = patches.clone().square().sum_dim(2);
+        let size = patches.clone().square().sum_dim(2) + lost(p);
         let delta = delta.reshape([n, g, groups, q]).swap_dims(1, 2);
         let outer = delta.clone().matmul(delta.swap_dims(2, 3));
+        let outer = outer + Tensor::<2>::eye(g, &size.device()).unsqueeze() * lost(g * q);
         return (outer * size).sum_dim(1).reshape([n, g, g]);
     }
     let delta = delta.swap_dims(1, 2).reshape([n, groups, g * q, places]);

@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use crate::per_sample::{Layer, ParameterSlot};
+use crate::per_sample::{Gram, Layer, ParameterSlot};
 
 /// `[a, b] -> [b, a]` for each record.
 pub(super) struct Transpose(pub(super) [usize; 2]);
@@ -27,7 +27,7 @@ impl Layer for Transpose {
         delta.reshape([n, g, features])
     }
 
-    fn gram(&self, _input: &Tensor<2>, _delta: &Tensor<3>) -> Option<Tensor<3>> {
+    fn gram(&self, _input: &Tensor<2>, _delta: &Tensor<3>) -> Option<Gram> {
         None
     }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use burn::store::burn_pack::Tensor as Entry;
 use burn::store::{ModuleStore, PytorchStore, SafetensorsStore};
 use burn::tensor::TensorData;
+use files::foreign::{DAMAGED, quietly};
 
 use crate::EvaluateError;
 
@@ -28,13 +29,16 @@ impl Tensors {
             .and_then(|file| file.take(9).read_to_end(&mut start))
             .map_err(|error| EvaluateError::file(path, error))?;
         // The header of safetensors is a JSON object behind its length.
-        let named = if start.get(8) == Some(&b'{') {
-            let mut store = SafetensorsStore::from_file(path);
-            store.get_all_tensors().cloned().map_err(|e| e.to_string())
-        } else {
-            let mut store = PytorchStore::from_file(path).map_indices_contiguous(false);
-            store.get_all_tensors().cloned().map_err(|e| e.to_string())
-        };
+        let named = quietly(|| {
+            if start.get(8) == Some(&b'{') {
+                let mut store = SafetensorsStore::from_file(path);
+                store.get_all_tensors().cloned().map_err(|e| e.to_string())
+            } else {
+                let mut store = PytorchStore::from_file(path).map_indices_contiguous(false);
+                store.get_all_tensors().cloned().map_err(|e| e.to_string())
+            }
+        });
+        let named = named.unwrap_or_else(|| Err(DAMAGED.into()));
         let named = named.map_err(|reason| {
             let reason = format!("no weights can be read from it: {reason}");
             EvaluateError::file(path, reason)
@@ -73,12 +77,14 @@ impl Tensors {
             let reason = format!("its shape is {:?}, expected {shape:?}", &*entry.shape);
             return Err(refuse(reason));
         }
-        let bytes = entry
-            .to_bytes()
-            .map_err(|error| refuse(error.to_string()))?;
-        let data = TensorData::try_from_bytes(bytes, entry.shape.clone(), entry.dtype)
-            .map_err(|error| refuse(error.to_string()))?;
-        let values: Vec<f32> = data.iter::<f32>().collect();
+        let values = quietly(|| -> Result<Vec<f32>, String> {
+            let bytes = entry.to_bytes().map_err(|error| error.to_string())?;
+            let data = TensorData::try_from_bytes(bytes, entry.shape.clone(), entry.dtype)
+                .map_err(|error| error.to_string())?;
+            Ok(data.iter::<f32>().collect())
+        });
+        let values = values.unwrap_or_else(|| Err(DAMAGED.into()));
+        let values = values.map_err(refuse)?;
         match values.iter().find(|x| !x.is_finite()) {
             Some(x) => Err(refuse(format!("it holds {x}, expected finite numbers"))),
             None => Ok(values),

@@ -14,7 +14,6 @@ const RATE: f64 = 0.1;
 const CHUNK: usize = 2048;
 
 /// Trees whose values add up to the log-odds of a class.
-#[derive(Debug)]
 pub(super) struct Ensemble {
     start: f64,
     trees: Vec<Tree>,

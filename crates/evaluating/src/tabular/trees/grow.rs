@@ -8,12 +8,10 @@ use super::split::{Split, best_split, value};
 const LEAVES: usize = 31;
 
 /// A tree; its root is the first node.
-#[derive(Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
 }
 
-#[derive(Debug)]
 enum Node {
     Leaf(f64),
     Inner {

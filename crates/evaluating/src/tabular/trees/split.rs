@@ -13,7 +13,7 @@ const L2: f64 = 1.0;
 const SMOOTHING: f64 = 10.0;
 
 /// Records with some codes of one column go left.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(super) struct Split {
     pub(super) column: usize,
     /// What the loss falls by, up to second order, twice.

@@ -2,6 +2,8 @@
 
 use crate::per_sample::{HostLayer, LANES, Lanes8, SavedActivations};
 
+use crate::per_sample::nn::lost;
+
 use crate::per_sample::host::kernels::{Gram, OuterProduct, Product, Weights};
 
 pub(crate) struct HostLinear {
@@ -99,14 +101,22 @@ impl HostLayer for HostLinear {
                 }
                 .apply();
             }
-            let one = f32::from(u8::from(self.trained[1]));
+            // Either factor may vanish while the other is large.
+            let one = f32::from(u8::from(self.trained[1])) + lost(self.inputs);
+            let scale = Lanes8(squares[0].0.map(|s| s + one));
             Gram {
                 g,
                 rows,
-                scale: Lanes8(squares[0].0.map(|s| s + one)),
+                scale,
                 gram,
             }
             .apply();
+            for r in 0..g {
+                let entry = &mut gram[r * g + r].0;
+                for (entry, scale) in entry.iter_mut().zip(scale.0) {
+                    *entry += scale * lost(g * self.outputs);
+                }
+            }
         }
     }
 

@@ -4,31 +4,30 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use lab::diagnostic::Failure;
-use lab::session::bounded;
+use lab::session::{Running, bounded};
 
 /// Refuses images that a flag names within the private input, or around it: nothing of the input is public.
-pub(super) fn check(flag: &str, path: &Path, input: &Path) -> Result<(), Failure> {
+pub(crate) fn check(flag: &str, path: &Path, input: &Path) -> Result<(), Failure> {
     let apart = match (whole(path), whole(input)) {
         (Some(path), Some(input)) => !path.starts_with(&input) && !input.starts_with(&path),
         _ => true,
     };
-    bounded(flag, path.display(), apart, "apart from --input")
+    bounded(flag, path.display(), apart, "apart from the private input")
 }
 
 /// Refuses a table that a flag names and that has a file of the private one.
-pub(super) fn check_table(flag: &str, path: &Path, input: &Path) -> Result<(), Failure> {
+pub(crate) fn check_table(flag: &str, path: &Path, input: &Path) -> Result<(), Failure> {
     // What cannot be read is refused where it is.
     let files = |path| data::table::parts(path).unwrap_or_default();
     let whole =
         |path| -> BTreeSet<PathBuf> { files(path).iter().filter_map(|f| whole(f)).collect() };
     let apart = whole(path).is_disjoint(&whole(input));
-    bounded(flag, path.display(), apart, "apart from --input")
+    bounded(flag, path.display(), apart, "apart from the private input")
 }
 
 /// Refuses a run's folder within the private images: it would be read as a part of them.
-///
-/// - `given`: what the flags say of it, the first that says something; else it lies in `runs`.
-pub(super) fn check_output(given: [&Option<PathBuf>; 3], input: &Path) -> Result<(), Failure> {
+pub(crate) fn check_output(running: &Running, input: &Path) -> Result<(), Failure> {
+    let given = [&running.resume, &running.out, &running.run];
     let (here, default) = (Path::new("."), PathBuf::from("runs"));
     let folder = given.into_iter().flatten().next().unwrap_or(&default);
     // The first folder of its path that is there already.
@@ -40,7 +39,7 @@ pub(super) fn check_output(given: [&Option<PathBuf>; 3], input: &Path) -> Result
     bounded("out", folder.display(), !up, bound)?;
     let inside = whole(there.unwrap_or(here)).zip(whole(input));
     let apart = inside.is_none_or(|(there, input)| !there.starts_with(input));
-    let bound = "apart from --input, where it would be read as a part of it";
+    let bound = "apart from the private input, where it would be read as a part of it";
     bounded("out", folder.display(), apart, bound)
 }
 
