@@ -179,9 +179,10 @@ impl Stack<'_> {
                 Some(Kept::Cotangents(delta)) => {
                     let [n, g, features] = delta.dims();
                     let none = none.clone().unsqueeze_dim::<3>(2).expand([n, g, features]);
-                    let combined = (delta.clone() * weights.clone().unsqueeze_dim::<3>(2))
-                        .mask_fill(none, 0.0)
-                        .sum_dim(1)
+                    // By a product: a mask that is fused with a sum gives another sum on some GPUs (SwiftShader).
+                    let shares = weights.clone().unsqueeze_dim::<3>(1);
+                    let combined = shares
+                        .matmul(delta.clone().mask_fill(none, 0.0))
                         .reshape([n, features]);
                     let input = activations.values[index].clone();
                     let shape = input.dims();

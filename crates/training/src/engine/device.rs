@@ -314,8 +314,8 @@ impl Pass<'_, 2> {
             let along = (gram.clone() * du.clone().unsqueeze_dim::<3>(1)).sum_dim(2);
             let quadratic = (along.reshape([n, d]) * du.clone()).sum_dim(1);
             // Squares below the least number of `f32` count for nothing, and what they belong to may be large.
-            let squared = du.clone().square().sum_dim(1) + d as f32 * f32::MIN_POSITIVE;
-            let allowance = (trace.clone() + LOST) * squared * rounding.gram;
+            let squared = (du.clone().square() + f32::MIN_POSITIVE).sum_dim(1);
+            let allowance = (trace.clone() * squared.clone() + squared * LOST) * rounding.gram;
             let mut total = (quadratic + allowance).reshape([n]);
             if let Some(head) = &below.gram {
                 total = diagonal(head, l).mul_scalar(1.0 + rounding.gram) + total;

@@ -23,7 +23,8 @@ pub(super) fn gram_of_products(patches: &Tensor<4>, delta: Tensor<5>) -> Tensor<
     let [n, groups, p, places] = patches.dims();
     let [_, g, _, q, _] = delta.dims();
     if places == 1 {
-        let size = patches.clone().square().sum_dim(2) + lost(p);
+        // A number that is added behind a sum is fused with it, and some GPUs (SwiftShader) give another sum then.
+        let size = (patches.clone().square() + lost(1)).sum_dim(2);
         let delta = delta.reshape([n, g, groups, q]).swap_dims(1, 2);
         let outer = delta.clone().matmul(delta.swap_dims(2, 3));
         let outer = outer + Tensor::<2>::eye(g, &size.device()).unsqueeze() * lost(g * q);
