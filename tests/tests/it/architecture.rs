@@ -195,6 +195,7 @@ fn arrows_go_one_way() {
         ("dp-core", &["dp-accountant"]),
         ("private-queries", &["dp-core", "swd"]),
         ("private-training", &["dp-core", "swd"]),
+        ("private-synth", &["data", "dp-core", "private-queries"]),
         ("model", &["dp-core", "private-training"]),
         ("reporting", &["dp-accountant", "files"]),
         (

@@ -11,11 +11,12 @@ use lab::interrupt::Interrupt;
 use lab::report::RunRecord;
 use lab::run_folder::{RunFolder, write_file, write_file_with};
 use lab::session::bounded;
+use private_synth::table::Model;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::in_run::Watched;
 use super::marginals;
-use super::model::Model;
 use super::run::TableCopy;
 use crate::export::{Card, Contents, Destination, ExportRequest, bytes, damaged};
 use crate::random::stream;
@@ -51,12 +52,13 @@ struct Source {
 /// Keeps what the copy is written from.
 pub(super) fn keep(run: &TableCopy, folder: &RunFolder) -> Result<(), Failure> {
     let input = &run.input;
+    let records = &input.records;
     let source = Source {
         table: match data::is_parquet(Path::new(&run.settings.input)) {
             true => PARQUET.into(),
             false => TABLE.into(),
         },
-        label: input.label.map(|place| input.columns[place].name.clone()),
+        label: records.label().map(|place| records.columns()[place].name.clone()),
         public_knowledge: format!("Public: {}.", input.public),
         scores_are_of: match input.test {
             Some(_) => "all records of the copy, against public test records",
@@ -237,7 +239,7 @@ pub(crate) fn export(
     let rows = request.count.unwrap_or(kept.rows);
     bounded("count", rows, rows > 0, "at least 1")?;
     let seed = request.sample_seed.unwrap_or(kept.seed);
-    let rng = &mut stream(seed, OTHERS);
-    let made = std::iter::once_with(|| model.sample(kept.schema.rules(), rows, rng, interrupt));
+    let (rng, watch) = (&mut stream(seed, OTHERS), &mut Watched::new(interrupt));
+    let made = std::iter::once_with(|| model.sample(kept.schema.rules(), rows, rng, watch));
     kept.write(to, request.force, rows, seed, made)
 }

@@ -2,8 +2,8 @@
 
 use lab::diagnostic::{Failure, OrFailed};
 use private_queries::NoisyCounts;
+use private_synth::table::Bins;
 
-use super::bins::Bins;
 use super::run::TableCopy;
 
 /// Counts of a file, at most; of more, those of single columns alone.
@@ -13,9 +13,10 @@ const COLUMNS: usize = 3;
 
 /// Lines `column1, value1, column2, value2, column3, value3, count, deviation`, a count each.
 pub(super) fn csv(run: &TableCopy) -> Result<Vec<u8>, Failure> {
-    let columns = &run.input.columns;
+    let columns = run.input.records.columns();
+    let released = run.released()?;
     let alone: Vec<Vec<String>> = columns.iter().map(|column| column.codes.clone()).collect();
-    let together: Vec<Vec<String>> = run
+    let together: Vec<Vec<String>> = released
         .bins
         .iter()
         .zip(columns)
@@ -26,9 +27,9 @@ pub(super) fn csv(run: &TableCopy) -> Result<Vec<u8>, Failure> {
     let head = head.chain(["count".into(), "deviation".into()]);
     lines.write_record(head).or_failed()?;
     let counts = |tables: &[NoisyCounts]| tables.iter().map(|t| t.counts.len()).sum::<usize>();
-    let all = counts(&run.columns) + counts(&run.pairs) <= MOST;
-    let pairs: &[NoisyCounts] = if all { &run.pairs } else { &[] };
-    for (tables, names) in [(&run.columns[..], &alone), (pairs, &together)] {
+    let all = counts(&released.columns) + counts(&released.pairs) <= MOST;
+    let pairs: &[NoisyCounts] = if all { &released.pairs } else { &[] };
+    for (tables, names) in [(&released.columns[..], &alone), (pairs, &together)] {
         for table in tables {
             for (cell, count) in table.counts.iter().enumerate() {
                 let mut values = vec![""; table.columns.len()];
@@ -66,7 +67,7 @@ fn names(bins: &Bins, codes: &[String], ordered: usize) -> Vec<String> {
                 .join(" | "),
         }
     };
-    (0..bins.count).map(group).collect()
+    (0..bins.count()).map(group).collect()
 }
 
 #[cfg(test)]

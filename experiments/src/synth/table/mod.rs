@@ -1,19 +1,14 @@
-//! A private copy of a table: counts of its columns, of pairs of them and of pairs with the label are released once, a
-//! mixture of products is fitted to all of them, and its samples are the copy. Every record is private.
+//! Private copies of tables by [`private_synth::table`]: the files that they are made of, the folder that keeps the releases, scores,
+//! the page, and the copy as files.
 
-mod bins;
-mod bought;
 mod copy;
+mod in_run;
 mod input;
 mod marginals;
-mod measured;
-mod model;
 mod pictures;
 mod report;
-mod rules;
 mod run;
 mod settings;
-mod smooth;
 
 pub(crate) use copy::export as export_table;
 pub(crate) use input::names_table;

@@ -4,8 +4,9 @@ use lab::diagnostic::{Failure, OrFailed};
 use lab::figures::{Bars, bars, heat};
 use lab::session::Picture;
 use private_queries::{Contingency, Query};
+use private_synth::table::{Bins, Released, grouped};
 
-use super::run::{TableCopy, grouped};
+use super::run::TableCopy;
 
 /// Bars of a column, at most: neighbours are drawn together.
 const BARS: usize = 32;
@@ -17,9 +18,11 @@ const COLUMNS: usize = 40;
 const PAIRED: usize = 120;
 
 pub(super) fn pictures(run: &TableCopy) -> Result<Vec<Picture>, Failure> {
-    let width = run.input.columns.len();
+    let released = run.released()?;
+    let columns = run.input.records.columns();
+    let width = columns.len();
     let of_columns: Vec<Bars> = (0..width.min(COLUMNS))
-        .map(|column| of(run, column))
+        .map(|column| of(run, released, column))
         .collect();
     let drawn = bars(&of_columns, ["noisy counts, +- a deviation", "the copy"])?;
     let caption = match width > COLUMNS {
@@ -30,9 +33,9 @@ pub(super) fn pictures(run: &TableCopy) -> Result<Vec<Picture>, Failure> {
         format!("{caption}: counts as they were released, with noise, and as the copy has them");
     let mut pictures: Vec<Picture> = vec![("columns.svg", caption, drawn.bytes)];
     if width > 1 {
-        let columns = run.input.columns.iter().take(PAIRED);
+        let columns = columns.iter().take(PAIRED);
         let names: Vec<String> = columns.map(|c| c.name.clone()).collect();
-        let counted = Pairs::new(run)?;
+        let counted = Pairs::new(run, released)?;
         let below = |i: usize, j: usize| counted.dependence(i, j);
         let above = |i: usize, j: usize| counted.misfit(i, j);
         let drawn = heat(&names, [&below, &above], [1.0, 3.0])?;
@@ -50,22 +53,19 @@ pub(super) fn pictures(run: &TableCopy) -> Result<Vec<Picture>, Failure> {
 }
 
 /// The chart of a column.
-fn of(run: &TableCopy, column: usize) -> Bars {
-    let names = &run.input.columns[column].codes;
-    let noisy = &run.columns[column];
+fn of(run: &TableCopy, released: &Released, column: usize) -> Bars {
+    let columns = run.input.records.columns();
+    let names = &columns[column].codes;
+    let noisy = &released.columns[column];
     let mut copied = vec![0.0; names.len()];
-    let codes = run
-        .made
-        .iter()
-        .skip(column)
-        .step_by(run.input.columns.len());
+    let codes = run.made.iter().skip(column).step_by(columns.len());
     codes.for_each(|&code| copied[usize::from(code)] += 1.0);
     let scale = run.records() as f64 / run.rows() as f64;
     let together = names.len().div_ceil(BARS);
     let deviation = noisy.deviation * (together as f64).sqrt();
     let ends = [names.first(), names.last()];
     Bars {
-        title: run.input.columns[column].name.clone(),
+        title: columns[column].name.clone(),
         ends: ends.map(|name| name.cloned().unwrap_or_default()),
         measured: noisy
             .counts
@@ -82,13 +82,14 @@ fn of(run: &TableCopy, column: usize) -> Bars {
 /// Pairs of groups, in the copy and as they were released.
 struct Pairs<'a> {
     run: &'a TableCopy,
+    released: &'a Released,
     /// Counts of the copy of each pair, `[first, second]`, those of the second column behind those of the ones before.
     counts: Vec<Vec<f64>>,
 }
 
 impl<'a> Pairs<'a> {
-    fn new(run: &'a TableCopy) -> Result<Self, Failure> {
-        let sizes: Vec<usize> = run.bins.iter().map(|bins| bins.count).collect();
+    fn new(run: &'a TableCopy, released: &'a Released) -> Result<Self, Failure> {
+        let sizes: Vec<usize> = released.bins.iter().map(Bins::count).collect();
         let pairs =
             (0..sizes.len()).flat_map(|second| (0..second).map(move |first| [first, second]));
         let pairs: Vec<[usize; 2]> = pairs.collect();
@@ -96,7 +97,7 @@ impl<'a> Pairs<'a> {
         let query = Contingency::new(&sizes[..], tables).or_failed()?;
         let mut all = vec![0.0; query.len()];
         for block in run.made.chunks(BLOCK * sizes.len()) {
-            let counts = query.counts(&grouped(block, &run.bins)).or_failed()?;
+            let counts = query.counts(&grouped(block, &released.bins)).or_failed()?;
             all.iter_mut()
                 .zip(counts)
                 .for_each(|(sum, count)| *sum += f64::from(count));
@@ -106,7 +107,11 @@ impl<'a> Pairs<'a> {
             rest.by_ref().take(sizes[first] * sizes[second]).collect()
         };
         let counts = pairs.iter().map(own).collect();
-        Ok(Self { run, counts })
+        Ok(Self {
+            run,
+            released,
+            counts,
+        })
     }
 
     /// Counts of a pair in the copy, `[first, second]`.
@@ -117,7 +122,7 @@ impl<'a> Pairs<'a> {
     /// Cramer's V, `sqrt(chi^2 / (n min(r - 1, c - 1)))`.
     fn dependence(&self, i: usize, j: usize) -> f64 {
         let counts = self.counts(j, i);
-        let wide = self.run.bins[i].count;
+        let wide = self.released.bins[i].count();
         let all: f64 = counts.iter().sum();
         let across: Vec<f64> = counts.chunks(wide).map(|row| row.iter().sum()).collect();
         let down: Vec<f64> = (0..wide)
@@ -143,7 +148,12 @@ impl<'a> Pairs<'a> {
 
     /// The root mean square of the differences to released counts, in deviations.
     fn misfit(&self, i: usize, j: usize) -> f64 {
-        let Some(noisy) = self.run.pairs.iter().find(|table| table.columns == [j, i]) else {
+        let Some(noisy) = self
+            .released
+            .pairs
+            .iter()
+            .find(|table| table.columns == [j, i])
+        else {
             return 0.0;
         };
         let scale = self.run.records() as f64 / self.run.rows() as f64;

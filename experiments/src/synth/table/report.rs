@@ -9,9 +9,8 @@ use lab::evaluate::tabular::{
 use lab::report::{Better, Metric};
 use lab::session::{Report, Session};
 use private_queries::NoisyCounts;
+use private_synth::table::{Bins, independent};
 
-use super::bins::Bins;
-use super::model::independent;
 use super::pictures::pictures;
 use super::run::{SCORED_CLASSES, TableCopy};
 use crate::random::stream;
@@ -40,7 +39,7 @@ pub(super) fn report(run: &mut TableCopy, session: &mut Session) -> Result<Repor
     Ok(Report {
         pictures: pictures(run)?,
         metrics,
-        warnings: warnings(run),
+        warnings: warnings(run)?,
         ..Report::default()
     })
 }
@@ -51,7 +50,11 @@ fn scores(run: &TableCopy) -> Result<Vec<Metric>, Failure> {
         return Ok(Vec::new());
     };
     let judged = Judged::new(run, test);
-    let alone = independent(&run.columns, run.rows(), &mut stream(run.settings.seed, 73));
+    let alone = independent(
+        &run.released()?.columns,
+        run.rows(),
+        &mut stream(run.settings.seed, 73),
+    );
     let named = |whose: &str, copy: &[u16]| -> Result<Vec<Metric>, Failure> {
         let scores = judged.scores(copy, &test.codes)?;
         Ok(named(whose, &scores, judged.sliced(copy, &test.codes)?))
@@ -63,7 +66,7 @@ fn scores(run: &TableCopy) -> Result<Vec<Metric>, Failure> {
     }
     if run.ceilings {
         let mut private = Vec::new();
-        for block in run.input.records.blocks() {
+        for block in run.input.records.table().blocks() {
             private.extend_from_slice(&block.or_failed()?);
         }
         let prefix = format!("{READS_PRIVATE}, the ceiling: ");
@@ -95,7 +98,7 @@ struct Judged {
 
 impl Judged {
     fn new(run: &TableCopy, test: &CodedTable) -> Self {
-        let (sizes, ordered) = (run.input.sizes(), run.input.ordered());
+        let (sizes, ordered) = (run.input.records.sizes(), run.input.records.ordered());
         let width = sizes.len();
         let of = |column: usize| {
             let mut counts = vec![0.0; sizes[column]];
@@ -114,7 +117,7 @@ impl Judged {
         };
         Self {
             groups: (0..width).map(of).collect(),
-            label: run.input.label,
+            label: run.input.records.label(),
             sizes,
             ordered,
         }
@@ -232,15 +235,17 @@ fn capital(whose: &str, name: &str) -> String {
 }
 
 /// Columns of which noise left nothing.
-fn warnings(run: &TableCopy) -> Vec<String> {
-    let columns = run.input.columns.iter().zip(&run.bins).zip(&run.columns);
-    let open = run.drowned.iter().map(|name| {
+fn warnings(run: &TableCopy) -> Result<Vec<String>, Failure> {
+    let released = run.released()?;
+    let columns = run.input.records.columns().iter();
+    let columns = columns.zip(&released.bins).zip(&released.columns);
+    let open = released.drowned.iter().map(|name| {
         format!(
             "The budget found no values of '{name}': what the copy has of it is noise. Say them in the schema, or give a larger \
              --private-schema."
         )
     });
-    let silent = columns.filter(|((column, bins), _)| bins.count == 1 && column.codes.len() > 1);
+    let silent = columns.filter(|((column, bins), _)| bins.count() == 1 && column.codes.len() > 1);
     let silent = silent
         .map(|((column, _), noisy)| {
             format!(
@@ -252,5 +257,5 @@ fn warnings(run: &TableCopy) -> Vec<String> {
                 run.records()
             )
         });
-    open.chain(silent).collect()
+    Ok(open.chain(silent).collect())
 }

@@ -1,13 +1,11 @@
-//! The run: two releases of all private records, and the copy that they make.
+//! The run: the releases of all private records, and the copy that they make.
 
 use std::path::{Path, PathBuf};
 
 use clap::Id;
 use data::{CodedTable, Part};
-use dp_core::delta::default_delta;
 use dp_core::mechanism::Releaser;
-use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
-use dp_core::sampling::FixedSizeSampler;
+use dp_core::plan::{CheckedPlan, TrainingPlan};
 use lab::backend::Chosen;
 use lab::checkpoint::hex;
 use lab::diagnostic::{Failure, OrFailed};
@@ -16,33 +14,26 @@ use lab::interrupt::Interrupt;
 use lab::ranks::Crew;
 use lab::run_folder::RunFolder;
 use lab::session::{
-    Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, bounded,
-    flags_of, releaser,
+    Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, flags_of,
+    releaser,
 };
-use private_queries::{NoisyCounts, Query};
+use private_queries::Query;
+use private_synth::table::{
+    COLUMNS, Model, PAIRS, RANGES, Released, Signal, TableCopy as Copying, check_size,
+};
 use serde_json::json;
 
-use super::bins::{Bins, CATEGORIES};
+use super::in_run::{self, InRun, Watched};
 use super::input::Input;
-use super::model::{Counts, Model, Signal};
 use super::settings::{Beside, Flags, Settings};
-use super::{bought, copy, measured, report};
+use super::{copy, report};
 use crate::apart;
 use crate::random::stream;
 use crate::synth::private_score::{self, SCORE};
 use crate::synth::same_input;
 
-/// Counts of columns, and those of pairs, by their names in the plan.
-const COLUMNS: &str = "columns";
-const PAIRS: &str = "pairs";
 /// Classes of a label that is scored, at most: trees learn one against the rest.
 pub(super) const SCORED_CLASSES: usize = 20;
-/// Counts of pairs, at most: 400 MB.
-const MOST_VALUES: usize = 50_000_000;
-/// Groups of the bins of a number, at least, and of a label.
-const LEAST_BINS: f64 = 4.0;
-const BINS_OF_LABEL: f64 = 8.0;
-
 /// A private copy of a table.
 pub(crate) struct TableCopy {
     pub(super) input: Input,
@@ -54,44 +45,34 @@ pub(crate) struct TableCopy {
     /// The share of the budget that the accuracy on private records gets; 0 where there is none.
     score_share: f64,
     releaser: Option<Releaser>,
-    signal: Signal,
-    /// Groups of the bins of a number, at most.
-    most_bins: f64,
-    pub(super) columns: Vec<NoisyCounts>,
-    /// Their groups in pairs.
-    pub(super) bins: Vec<Bins>,
-    /// Noisy counts of pairs of groups.
-    pub(super) pairs: Vec<NoisyCounts>,
+    /// What was released.
+    released: Option<Released>,
     /// What the copy is sampled from.
     pub(super) model: Option<Model>,
     /// The copy, `[rows, columns]`.
     pub(super) made: Vec<u16>,
-    /// Columns whose values the schema leaves open, and of which noise has left none.
-    pub(super) drowned: Vec<String>,
 }
 
 impl TableCopy {
+    /// What was released, once it was.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] before that.
+    pub(super) fn released(&self) -> Result<&Released, Failure> {
+        let released = self.released.as_ref();
+        released.ok_or_else(|| Failure::failed("nothing was released yet"))
+    }
+
     /// The private records: how many there are where that is public, and what noisy counts say where units are.
     pub(super) fn records(&self) -> usize {
-        if self.input.units.is_none() {
-            return self.input.rows;
-        }
-        let sums = self
-            .columns
-            .iter()
-            .map(|noisy| noisy.counts.iter().sum::<f64>());
-        let mean = sums.sum::<f64>() / self.columns.len().max(1) as f64;
-        (mean.round() as usize).max(1)
+        let records = &self.input.records;
+        let released = self.released.as_ref();
+        released.map_or(records.neighbours(), |released| released.records(records))
     }
 
     /// Records of the copy.
     pub(super) fn rows(&self) -> usize {
         self.settings.count.unwrap_or(self.records())
-    }
-
-    /// Records of a unit that count, at most.
-    pub(super) fn most(&self) -> usize {
-        self.settings.most_per_unit.unwrap_or(1)
     }
 
     fn planned(
@@ -102,19 +83,22 @@ impl TableCopy {
         let Some(epsilon) = settings.epsilon else {
             return Ok(None);
         };
-        let neighbours = input.neighbours();
-        let all = FixedSizeSampler::new(neighbours, neighbours).or_failed()?;
-        let delta = settings.delta.unwrap_or(default_delta(neighbours as f64));
-        let found = settings.private_schema.unwrap_or(0.0);
-        let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score - found));
-        let plan = TrainingPlan::of(Noise::TargetEpsilon(epsilon), delta, 0, all);
-        let plan = bought::planned(plan, input, found)
-            .and(COLUMNS, share(measured::COLUMNS_SHARE))
-            .and(PAIRS, share(1.0 - measured::COLUMNS_SHARE));
-        Ok(Some(match score {
-            0.0 => plan,
-            score => plan.and(SCORE, ReleaseNoise::Share(score)),
-        }))
+        let copy = Copying::new().epsilon(epsilon).reserve(SCORE, score);
+        let copy = copy.finding(settings.private_schema.unwrap_or(0.0));
+        let copy = match settings.delta {
+            Some(delta) => copy.delta(delta),
+            None => copy,
+        };
+        copy.plan(&input.records).map(Some).map_err(in_run::refused)
+    }
+
+    fn noise(&self) -> f64 {
+        let plan = self.releaser.as_ref().map(Releaser::plan);
+        plan.map_or(0.0, CheckedPlan::noise_multiplier)
+    }
+
+    fn signal(&self) -> Signal {
+        Signal::of(self.input.records.neighbours(), self.noise())
     }
 
     /// How many private records of each class trees know that learned from the copy, with noise, and how many they do not: a
@@ -123,17 +107,23 @@ impl TableCopy {
         &mut self,
         session: &mut Session,
     ) -> Result<Option<Vec<f64>>, Failure> {
-        let Some(label) = self.input.label.filter(|_| self.score_share > 0.0) else {
+        let Some(label) = self
+            .input
+            .records
+            .label()
+            .filter(|_| self.score_share > 0.0)
+        else {
             return Ok(None);
         };
-        let (sizes, ordered) = (self.input.sizes(), self.input.ordered());
-        let table = private_score::query(sizes[label], self.most())?;
+        let records = &self.input.records;
+        let (sizes, ordered) = (records.sizes(), records.ordered());
+        let table = private_score::query(sizes[label], records.most_per_unit())?;
         let counts = session.release(self, SCORE, &table, |run, _| {
             let copy = report::few(&run.made, sizes.len());
             let copy = CodedRecords::new(copy, &sizes, &ordered).or_failed()?;
             let class = trees_predictor(&copy, label).or_failed()?;
             let mut cells = Vec::new();
-            for block in run.input.records.blocks() {
+            for block in run.input.records.table().blocks() {
                 let block = block.or_failed()?;
                 let records = CodedRecords::new(&block, &sizes, &ordered);
                 let found = records
@@ -152,38 +142,40 @@ impl TableCopy {
 
     /// What the noise alone makes of that accuracy: a bound on its standard deviation.
     pub(super) fn score_deviation_upper(&self) -> f64 {
-        let label = self.input.label;
-        let classes = label.map_or(1, |place| self.input.columns[place].codes.len());
+        let records = &self.input.records;
+        let classes = records.label().map_or(1, |label| records.sizes()[label]);
         // Each unit has a record, or more.
-        let (releaser, least) = (self.releaser.as_ref(), self.input.neighbours());
-        private_score::deviation_upper(releaser, self.score_share, classes, self.most(), least)
+        let (releaser, least) = (self.releaser.as_ref(), records.neighbours());
+        let most = records.most_per_unit();
+        private_score::deviation_upper(releaser, self.score_share, classes, most, least)
     }
 
     /// Refuses to resume a run of another table, as far as what is public tells: what was released is of that.
     fn same_table(&self, session: &Session) -> Result<(), Failure> {
         let here = json!({
-            "neighbours": self.input.neighbours(),
+            "neighbours": self.input.records.neighbours(),
             "schema": hex(self.input.text.as_bytes()),
-            "label": self.input.label,
+            "label": self.input.records.label(),
         });
         same_input::check(session, "the table", &here)
     }
 
-    /// The two releases: counts of columns, and of pairs of columns whose values were joined by them.
-    fn measured(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let most = self.most();
-        let query = measured::columns(&self.input.sizes()).or_failed()?;
-        let query = query.of_units(most);
-        self.columns = session.release(self, COLUMNS, &query, |run, _| {
-            run.input.measured(&query, None)
-        })?;
-        self.bins = self.joined();
-        let query = measured::pairs(&self.bins, self.input.label).or_failed()?;
-        let query = query.of_units(most);
-        self.pairs = session.release(self, PAIRS, &query, |run, _| {
-            run.input.measured(&query, Some(&run.bins))
-        })?;
-        Ok(())
+    /// All releases.
+    fn release(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let (noise, open) = (self.noise(), self.input.records.is_open());
+        let by = &mut InRun::new(session, self.releaser.as_mut());
+        let released = Released::of(&mut self.input.records, noise, by)?;
+        if let Some(schema) = &released.found {
+            self.input.text.clone_from(schema);
+        }
+        self.released = Some(released);
+        match open {
+            true => {
+                self.input.settle(&self.settings)?;
+                self.settle()
+            }
+            false => Ok(()),
+        }
     }
 
     /// What follows from the values of the columns.
@@ -193,62 +185,9 @@ impl TableCopy {
             self.input.compared(path)
         });
         self.compared = compared.transpose()?;
-        let fits = |bins: f64| values_upper(&self.input, bins) <= MOST_VALUES;
-        let mut bins = self.signal.bins();
-        while bins > LEAST_BINS && !fits(bins) {
-            bins = (bins / 2.0).max(LEAST_BINS);
-        }
-        let bound = format!(
-            "a table of columns and values whose pairs have at most {MOST_VALUES} counts, found {}: ignore columns, or join \
-             values",
-            values_upper(&self.input, bins)
-        );
-        bounded("input", &self.settings.input, fits(bins), &bound)?;
-        self.most_bins = bins;
-        Ok(())
+        let fits = check_size(&self.input.records, self.signal());
+        fits.map(|_| ()).map_err(in_run::refused)
     }
-
-    /// The groups of the values of each column.
-    fn joined(&self) -> Vec<Bins> {
-        let label = self.input.label;
-        let bins = self.columns.iter().zip(self.input.ordered()).enumerate();
-        bins.map(|(place, (noisy, ordered))| match label == Some(place) {
-            true => Bins::of_label(noisy, ordered, self.most_bins.min(BINS_OF_LABEL)),
-            false => Bins::of(noisy, ordered, self.most_bins),
-        })
-        .collect()
-    }
-}
-
-/// Records by the groups of their values.
-pub(super) fn grouped(codes: &[u16], bins: &[Bins]) -> Vec<u16> {
-    let mut groups = codes.to_vec();
-    for record in groups.chunks_exact_mut(bins.len()) {
-        let values = record.iter_mut().zip(bins);
-        values.for_each(|(code, bins)| *code = bins.group(*code));
-    }
-    groups
-}
-
-/// Counts of pairs, with the label and without, where numbers have so many bins; no fewer than there will be.
-fn values_upper(input: &Input, bins: f64) -> usize {
-    // A group more for what is left over, of categories two.
-    let most = |place: usize, bins: f64| {
-        let column = &input.columns[place];
-        let others = column.codes.len() - column.ordered;
-        let others = match input.label == Some(place) {
-            true => others,
-            false => others.min(CATEGORIES + 2),
-        };
-        column.ordered.min(bins as usize + 1) + others
-    };
-    let classes = input.label.map_or(1, |label| most(label, BINS_OF_LABEL));
-    let sizes: Vec<usize> = (0..input.columns.len())
-        .map(|place| most(place, bins))
-        .collect();
-    let sum: usize = sizes.iter().sum();
-    let squares: usize = sizes.iter().map(|size| size * size).sum();
-    (sum * sum - squares) / 2 * (1 + classes)
 }
 
 impl Releases for TableCopy {
@@ -263,8 +202,7 @@ impl Experiment for TableCopy {
     const ABOUT: &'static str = "Make a private copy of a table: a CSV or Parquet file in, one like it out that has the counts \
                                  of all pairs of columns and may be published. Every record is private, and public is only what the \
                                  schema says.";
-    const STORED: &'static [&'static str] =
-        &[bought::RANGES[0], bought::RANGES[1], COLUMNS, PAIRS, SCORE];
+    const STORED: &'static [&'static str] = &[RANGES[0], RANGES[1], COLUMNS, PAIRS, SCORE];
     const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = &[flags_of::<Beside>];
     type Settings = Settings;
 
@@ -279,18 +217,15 @@ impl Experiment for TableCopy {
             number: running.rank,
         };
         let input = Input::load(settings, running.data_dir.as_deref(), part)?;
-        let classes = input.label.map(|place| input.columns[place].codes.len());
+        let records = &input.records;
+        let classes = records.label().map(|label| records.sizes()[label]);
         let scored = input.test.is_none()
             && settings.epsilon.is_some()
             && classes.is_some_and(|classes| (2..=SCORED_CLASSES).contains(&classes));
         let score_share = if scored { settings.score_share } else { 0.0 };
         let plan = Self::planned(settings, &input, score_share)?;
         let releaser = releaser(plan, settings.insecure_noise_seed)?;
-        let noise = releaser
-            .as_ref()
-            .map_or(0.0, |r| r.plan().noise_multiplier());
         let mut run = Self {
-            signal: Signal::of(input.neighbours(), noise),
             input,
             settings: settings.clone(),
             ceilings: arguments.own.beside.ceilings,
@@ -298,15 +233,11 @@ impl Experiment for TableCopy {
             compare: arguments.own.beside.compare.clone(),
             score_share,
             releaser,
-            most_bins: LEAST_BINS,
-            columns: Vec::new(),
-            bins: Vec::new(),
-            pairs: Vec::new(),
+            released: None,
             model: None,
             made: Vec::new(),
-            drowned: Vec::new(),
         };
-        if run.input.open.is_none() {
+        if !run.input.records.is_open() {
             run.settle()?;
         }
         Ok(run)
@@ -315,7 +246,7 @@ impl Experiment for TableCopy {
     fn data(&self) -> DataSummary {
         DataSummary {
             name: self.input.used[0].what.clone(),
-            private: self.input.neighbours(),
+            private: self.input.records.neighbours(),
             test: self.input.test.as_ref().map_or(0, |test| test.rows),
             used: self.input.used.clone(),
         }
@@ -326,10 +257,11 @@ impl Experiment for TableCopy {
     }
 
     fn wording(&self) -> Wording {
-        let unit = self.input.units.map(|_| {
+        let records = &self.input.records;
+        let unit = records.units().map(|_| {
             format!(
                 "all records of one unit, {} of which count at most",
-                self.most()
+                records.most_per_unit()
             )
         });
         Wording {
@@ -342,12 +274,13 @@ impl Experiment for TableCopy {
     }
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
-        let columns = &self.input.columns;
-        let values: usize = self.input.sizes().iter().sum();
-        let label = self.input.label.map_or("no label".into(), |place| {
+        let records = &self.input.records;
+        let columns = records.columns();
+        let values: usize = records.sizes().iter().sum();
+        let label = records.label().map_or("no label".into(), |place| {
             format!("label {}", columns[place].name)
         });
-        let rows = match (self.settings.count, self.input.units) {
+        let rows = match (self.settings.count, records.units()) {
             (None, Some(_)) => "as many records as noisy counts say".to_string(),
             _ => format!("{} records", self.rows()),
         };
@@ -355,14 +288,14 @@ impl Experiment for TableCopy {
             format!("public    {}", self.input.public),
             format!(
                 "copy      {rows} of {}, {label}; {} components",
-                match &self.input.open {
-                    None => format!("{} columns with {values} values", columns.len()),
-                    Some(open) => format!(
+                match records.is_open() {
+                    false => format!("{} columns with {values} values", columns.len()),
+                    true => format!(
                         "columns of which {} have values that are found with noise",
-                        open.schema.open().concat().len()
+                        records.open().concat().len()
                     ),
                 },
-                self.signal.fit().components
+                self.signal().components()
             ),
         ])
     }
@@ -370,7 +303,7 @@ impl Experiment for TableCopy {
     fn join(&mut self, crew: &Crew) -> Result<(), Failure> {
         let refused =
             |what: &str, help: &str| Err(Failure::input(format!("--ranks: {what}"), help));
-        if self.input.open.is_some() {
+        if self.input.records.is_open() {
             return refused(
                 "columns that the schema leaves open are looked for in one process",
                 "give their values in the schema",
@@ -382,30 +315,21 @@ impl Experiment for TableCopy {
                 "give --test, or --score-share 0, and no --ceilings",
             );
         }
-        crew.holds_records(self.input.rows)
+        crew.holds_records(self.input.records.rows())
     }
 
     fn serve(&mut self, session: &mut Session) -> Result<(), Failure> {
-        self.measured(session)
+        self.release(session)
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
         self.same_table(session)?;
-        if self.input.open.is_some() {
-            self.drowned = self.find_open(session)?;
-            self.settle()?;
-        }
-        self.measured(session)?;
-        let counts = Counts {
-            columns: &self.columns,
-            pairs: &self.pairs,
-            bins: &self.bins,
-            label: self.input.label,
-            rules: self.input.schema.rules(),
-        };
-        let (rng, interrupt) = (&mut stream(self.settings.seed, 71), &session.interrupt);
-        let model = Model::fitted(&counts, self.records(), self.signal, rng, interrupt)?;
-        self.made = model.sample(counts.rules, self.rows(), rng, interrupt)?;
+        self.release(session)?;
+        let (records, rng) = (&self.input.records, &mut stream(self.settings.seed, 71));
+        let watch = &mut Watched::new(&session.interrupt);
+        let model = self.released()?.fit(records, rng, watch)?;
+        let rules = records.schema().rules();
+        self.made = model.sample(rules, self.rows(), rng, watch)?;
         self.model = Some(model);
         Ok(())
     }
@@ -413,7 +337,7 @@ impl Experiment for TableCopy {
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
         // Which of the file's records count, and as what, the settings and the schema say.
         let Input { records, text, .. } = &self.input;
-        let of = format!("{} {}", records.sha256, hex(text.as_bytes()));
+        let of = format!("{} {}", records.table().sha256, hex(text.as_bytes()));
         Ok(Fingerprint::of(of.as_bytes()))
     }
 

@@ -4,14 +4,12 @@ use std::collections::HashMap;
 
 use data::Rules;
 use data::table::Rule;
-use lab::diagnostic::Failure;
-use lab::interrupt::Interrupt;
 use private_queries::NoisyCounts;
-use rand::RngExt;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha20Rng;
+use rand::{Rng, RngExt};
 
 use super::bins::Bins;
+use crate::{SynthError, Watch, Work};
 
 /// Exchanges of a value that are tried for a record, at most.
 const TRIES: usize = 100;
@@ -24,9 +22,9 @@ const LEAST_SHARE: f64 = 0.001;
 pub(super) fn zero(tables: &mut [NoisyCounts], bins: &[Bins], rules: &Rules) {
     for rule in rules.pairs() {
         let [first, second] = rule.columns().map(|column| &bins[column]);
-        let mut possible = vec![false; first.count * second.count];
+        let mut possible = vec![false; first.count() * second.count()];
         for a in 0..first.values() {
-            let row = usize::from(first.group(a)) * second.count;
+            let row = usize::from(first.group(a)) * second.count();
             for b in 0..second.values() {
                 possible[row + usize::from(second.group(b))] |= rule.allows(a, b);
             }
@@ -36,12 +34,12 @@ pub(super) fn zero(tables: &mut [NoisyCounts], bins: &[Bins], rules: &Rules) {
             let [Some(a), Some(b)] = rule.columns().map(place) else {
                 continue;
             };
-            let sizes: Vec<usize> = table.columns.iter().map(|&own| bins[own].count).collect();
+            let sizes: Vec<usize> = table.columns.iter().map(|&own| bins[own].count()).collect();
             for (cell, count) in table.counts.iter_mut().enumerate() {
                 // The last column varies fastest.
                 let group =
                     |at: usize| cell / sizes[at + 1..].iter().product::<usize>() % sizes[at];
-                if !possible[group(a) * second.count + group(b)] {
+                if !possible[group(a) * second.count() + group(b)] {
                     *count = 0.0;
                 }
             }
@@ -51,39 +49,31 @@ pub(super) fn zero(tables: &mut [NoisyCounts], bins: &[Bins], rules: &Rules) {
 
 /// So many records, `[n, columns]` in rows and in random order, that keep the rules.
 ///
-/// Groups of values are `sampled`, and `values` for them. Where values break a rule, records of the same group exchange one, so
+/// `sampled` gives groups of values, and values for them. Where values break a rule, records of the same group exchange one, so
 /// columns keep their counts of values, and all columns together those of groups; where no exchange helps, as where groups are
 /// impossible together, the record is sampled anew.
 ///
 /// # Errors
-/// Where fewer than one record in a thousand keeps the rules; an interrupt.
-pub(super) fn kept(
+/// [`SynthError::Rules`] where fewer than one record in a thousand keeps the rules; what `watch` gives.
+pub(super) fn kept<R: Rng, W: Watch>(
     rules: &Rules,
     records: usize,
-    columns: usize,
-    sampled: impl Fn(usize, &mut ChaCha20Rng) -> Vec<u16>,
-    values: impl Fn(&mut [u16], &mut ChaCha20Rng),
-    rng: &mut ChaCha20Rng,
-    interrupt: &Interrupt,
-) -> Result<Vec<u16>, Failure> {
+    sampled: impl Fn(usize, &mut R) -> (Vec<u16>, Vec<u16>),
+    rng: &mut R,
+    watch: &mut W,
+) -> Result<Vec<u16>, W::Error> {
     let (mut kept, mut all): (Vec<Vec<u16>>, usize) = (Vec::new(), 0);
     while kept.len() < records {
-        interrupt.check("records were sampled")?;
+        watch.go_on(Work::Sampling)?;
         let share = kept.len().max(1) as f64 / all.max(1) as f64;
         if all >= ENOUGH && share < LEAST_SHARE {
-            return Err(Failure::Failed {
-                message: format!(
-                    "{} of {all} sampled records keep the rules between columns of the schema: expected one in 1000 or more",
-                    kept.len()
-                ),
-                help: Some("rules may contradict each other, or the records: remove some".into()),
-            });
+            let (kept, sampled) = (kept.len(), all);
+            return Err(W::failed(SynthError::Rules { kept, sampled }));
         }
         let batch = ((records - kept.len()) as f64 / share).ceil() as usize;
         let batch = batch.min(records.max(ENOUGH));
-        let groups = sampled(batch, rng);
-        let mut rows = groups.clone();
-        values(&mut rows, rng);
+        let (groups, rows) = sampled(batch, rng);
+        let columns = groups.len() / batch;
         let mut rows: Vec<Vec<u16>> = rows.chunks_exact(columns).map(<[u16]>::to_vec).collect();
         exchange(&mut rows, &groups, rules, rng);
         rows.retain(|record| rules.keep(record));
@@ -98,7 +88,7 @@ pub(super) fn kept(
 
 /// Records that break a rule take a value of another one of the same group and column, and give theirs, where fewer rules are
 /// broken then.
-fn exchange(rows: &mut [Vec<u16>], groups: &[u16], rules: &Rules, rng: &mut ChaCha20Rng) {
+fn exchange(rows: &mut [Vec<u16>], groups: &[u16], rules: &Rules, rng: &mut impl Rng) {
     let rules = rules.pairs();
     let allows = |rule: &Rule, record: &[u16]| {
         let [first, second] = rule.columns().map(|column| record[column]);
@@ -136,8 +126,10 @@ fn exchange(rows: &mut [Vec<u16>], groups: &[u16], rules: &Rules, rng: &mut ChaC
 
 #[cfg(test)]
 mod tests {
+    use rand_chacha::ChaCha20Rng;
+
     use super::*;
-    use crate::random::stream;
+    use crate::{Unwatched, seeded};
     use data::Schema;
 
     fn noisy(columns: &[usize], counts: Vec<f64>) -> NoisyCounts {
@@ -168,7 +160,7 @@ mod tests {
             four,
         ];
         let of = |columns: &[usize]| {
-            let cells = columns.iter().map(|&column| bins[column].count).product();
+            let cells = columns.iter().map(|&column| bins[column].count()).product();
             noisy(columns, vec![7.0; cells])
         };
         let mut tables = [
@@ -202,23 +194,21 @@ mod tests {
             Schema::parse("t", &text).expect("a schema")
         };
         let of = |rules: &str, records| {
-            let groups = |records: usize, _: &mut ChaCha20Rng| vec![0; 2 * records];
-            let values = |rows: &mut [u16], rng: &mut ChaCha20Rng| {
+            let sampled = |records: usize, rng: &mut ChaCha20Rng| {
+                let mut rows = vec![0; 2 * records];
                 for row in rows.chunks_mut(2) {
                     row[0] = rng.random_range(0..6);
                     row[1] = rng.random_range(2..10);
                 }
+                (vec![0; 2 * records], rows)
             };
-            let (schema, interrupt) = (schema(rules), Interrupt::default());
-            let mut rng = stream(1, 1);
+            let schema = schema(rules);
             kept(
                 schema.rules(),
                 records,
-                2,
-                groups,
-                values,
-                &mut rng,
-                &interrupt,
+                sampled,
+                &mut seeded(),
+                &mut Unwatched,
             )
         };
         let at_most = "[[rule]]\nat_most = [\"a\", \"b\"]\n";

@@ -42,7 +42,7 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::random::stream;
+    use crate::seeded;
 
     #[test]
     fn noise_is_even_and_what_stands_out_of_it_stays() {
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn sums_stay_and_without_noise_all_does() {
-        let mut rng = stream(1, 1);
+        let mut rng = seeded();
         for length in 1..40 {
             let counts: Vec<f64> = (0..length)
                 .map(|_| rng.random_range(-50.0..500.0))

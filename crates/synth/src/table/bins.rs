@@ -19,13 +19,13 @@ pub(super) const CATEGORIES: usize = 256;
 /// The groups of the values of one column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Bins {
+pub struct Bins {
     /// The group of each value.
     groups: Vec<u16>,
     /// What noisy counts say of how many records each value has.
     counts: Vec<f64>,
     /// How many groups there are.
-    pub count: usize,
+    count: usize,
 }
 
 impl Bins {
@@ -43,7 +43,7 @@ impl Bins {
     }
 
     /// Of exact counts: so many groups of equal numbers of records, or fewer.
-    pub(super) fn even(exact: &NoisyCounts, ordered: usize, groups: f64) -> Self {
+    pub fn even(exact: &NoisyCounts, ordered: usize, groups: f64) -> Self {
         let all: f64 = exact.counts[..ordered].iter().sum();
         Self::joining(exact, ordered, all / groups, 0.0, CATEGORIES)
     }
@@ -106,8 +106,14 @@ impl Bins {
         }
     }
 
-    pub(super) fn group(&self, value: u16) -> u16 {
+    /// The group of a value.
+    pub fn group(&self, value: u16) -> u16 {
         self.groups[usize::from(value)]
+    }
+
+    /// How many groups there are.
+    pub fn count(&self) -> usize {
+        self.count
     }
 
     pub(super) fn values(&self) -> u16 {
@@ -161,10 +167,22 @@ impl Bins {
     }
 }
 
+/// Records by the groups of their values.
+///
+/// - `codes`: the values, shape `[n, columns]` in rows; the result has the same shape.
+pub fn grouped(codes: &[u16], bins: &[Bins]) -> Vec<u16> {
+    let mut groups = codes.to_vec();
+    for record in groups.chunks_exact_mut(bins.len()) {
+        let values = record.iter_mut().zip(bins);
+        values.for_each(|(code, bins)| *code = bins.group(*code));
+    }
+    groups
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::stream;
+    use crate::seeded;
 
     fn noisy(counts: &[f64]) -> NoisyCounts {
         NoisyCounts {
@@ -237,7 +255,7 @@ mod tests {
         let mut rows = [[0_u16; 1]; 80];
         rows[40..].fill([1]);
         let mut places: Vec<&mut u16> = rows.iter_mut().map(|row| &mut row[0]).collect();
-        bins.spread(&mut places, &mut stream(1, 1));
+        bins.spread(&mut places, &mut seeded());
         let count = |value| rows.iter().filter(|row| row[0] == value).count();
         assert_eq!([0, 1, 2, 3].map(count), [30, 10, 0, 40]);
     }

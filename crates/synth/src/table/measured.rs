@@ -29,7 +29,7 @@ fn shared(sets: Vec<Vec<usize>>, cells: &[f64], share: f64) -> Vec<(Vec<usize>, 
 
 /// Every pair of columns, and every pair of the others with the label.
 pub(super) fn pairs(bins: &[Bins], label: Option<usize>) -> Result<Contingency, QueryError> {
-    let sizes: Vec<usize> = bins.iter().map(|bins| bins.count).collect();
+    let sizes: Vec<usize> = bins.iter().map(Bins::count).collect();
     let effective: Vec<f64> = bins.iter().map(Bins::effective).collect();
     let all = (0..sizes.len()).flat_map(|second| (0..second).map(move |first| vec![first, second]));
     let pairs: Vec<Vec<usize>> = all.collect();

@@ -1,0 +1,123 @@
+//! Who makes the releases, and who may end long work.
+
+use dp_core::ledger::Ledger;
+use dp_core::mechanism::{NameCounts, Noisy, Releaser, SensitiveVector};
+use private_queries::Query;
+
+use crate::SynthError;
+
+/// What takes long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// A model is fitted: before the step `done` of `of`.
+    Fitting {
+        /// Steps that were made.
+        done: usize,
+        /// All steps.
+        of: usize,
+    },
+    /// Records are sampled.
+    Sampling,
+}
+
+/// Looks on while something takes long.
+pub trait Watch {
+    /// Why it ended.
+    type Error;
+
+    /// Whether to go on: called at least once a second; an error ends the work.
+    ///
+    /// # Errors
+    /// Where somebody asked to stop.
+    fn go_on(&mut self, work: Work) -> Result<(), Self::Error>;
+
+    /// An error of this crate as one of the caller.
+    fn failed(error: SynthError) -> Self::Error;
+}
+
+/// Makes the releases of a copy: each once, with its line in the ledger before the noise.
+pub trait Releasing: Watch {
+    /// Releases what `measure` gives as the plan's release `name`, or reads it again where it was kept.
+    ///
+    /// # Errors
+    /// As `measure`; where the plan has no such release, or the ledger cannot be written.
+    fn release<Q: Query>(
+        &mut self,
+        name: &str,
+        query: &Q,
+        measure: impl FnOnce() -> Result<SensitiveVector, SynthError>,
+    ) -> Result<Q::Answer, Self::Error>;
+
+    /// The same of names, of which those above the plan's threshold are released.
+    ///
+    /// # Errors
+    /// As [`Releasing::release`].
+    fn release_names(
+        &mut self,
+        name: &str,
+        count: impl FnOnce() -> Result<NameCounts, SynthError>,
+    ) -> Result<Vec<Vec<String>>, Self::Error>;
+}
+
+/// Goes on to the end.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    type Error = SynthError;
+
+    fn go_on(&mut self, _: Work) -> Result<(), SynthError> {
+        Ok(())
+    }
+
+    fn failed(error: SynthError) -> SynthError {
+        error
+    }
+}
+
+/// Releases by a releaser into a ledger, and keeps nothing.
+pub struct Direct<'a> {
+    releaser: Releaser,
+    ledger: &'a mut Ledger,
+}
+
+impl<'a> Direct<'a> {
+    /// All releases of the releaser's plan go to this ledger.
+    pub fn new(releaser: Releaser, ledger: &'a mut Ledger) -> Self {
+        Self { releaser, ledger }
+    }
+}
+
+impl Watch for Direct<'_> {
+    type Error = SynthError;
+
+    fn go_on(&mut self, _: Work) -> Result<(), SynthError> {
+        Ok(())
+    }
+
+    fn failed(error: SynthError) -> SynthError {
+        error
+    }
+}
+
+impl Releasing for Direct<'_> {
+    fn release<Q: Query>(
+        &mut self,
+        name: &str,
+        query: &Q,
+        measure: impl FnOnce() -> Result<SensitiveVector, SynthError>,
+    ) -> Result<Q::Answer, SynthError> {
+        let noisy: Noisy = self
+            .releaser
+            .release_vector(name, &measure()?, self.ledger)?;
+        Ok(query.read(&noisy)?)
+    }
+
+    fn release_names(
+        &mut self,
+        name: &str,
+        count: impl FnOnce() -> Result<NameCounts, SynthError>,
+    ) -> Result<Vec<Vec<String>>, SynthError> {
+        Ok(self.releaser.release_names(name, &count()?, self.ledger)?)
+    }
+}

@@ -1,0 +1,17 @@
+//! A private copy of a table: counts of its columns, of pairs of them and of pairs with the label are released once, a mixture of
+//! products is fitted to all of them, and its samples are the copy.
+
+mod bins;
+mod bought;
+mod copy;
+mod measured;
+mod model;
+mod records;
+mod rules;
+mod smooth;
+
+pub use bins::{Bins, grouped};
+pub use bought::RANGES;
+pub use copy::{COLUMNS, Fitted, PAIRS, Released, TableCopy, check_size};
+pub use model::{Model, Signal, independent};
+pub use records::{PerUnit, Reading, Records};

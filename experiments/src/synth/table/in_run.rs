@@ -1,0 +1,130 @@
+//! The releases of a run, which keeps them, and who looks on while a copy is made.
+
+use dp_core::mechanism::{NameCounts, Releaser, SensitiveVector};
+use lab::diagnostic::Failure;
+use lab::interrupt::Interrupt;
+use lab::private;
+use lab::progress::Progress;
+use lab::session::{Releases, Session};
+use private_queries::Query;
+use private_synth::{Releasing, SynthError, Watch, Work};
+
+use super::input::ADVICE;
+
+/// Stops where somebody asked, and shows progress.
+pub(super) struct Watched {
+    interrupt: Interrupt,
+    fitting: Option<Progress>,
+}
+
+impl Watched {
+    pub(super) fn new(interrupt: &Interrupt) -> Self {
+        Self {
+            interrupt: interrupt.clone(),
+            fitting: None,
+        }
+    }
+}
+
+impl Watch for Watched {
+    type Error = Failure;
+
+    fn go_on(&mut self, work: Work) -> Result<(), Failure> {
+        let Work::Fitting { done, of } = work else {
+            return self.interrupt.check("records were sampled");
+        };
+        let progress = self.fitting.get_or_insert_with(|| {
+            let progress = Progress::new(of as u64);
+            progress.message("fitting".into());
+            progress
+        });
+        progress.step();
+        if done == of {
+            progress.finish();
+        }
+        self.interrupt.check("the mixture was fitted")
+    }
+
+    fn failed(error: SynthError) -> Failure {
+        refused(error)
+    }
+}
+
+/// Releases into the folder of a run.
+pub(super) struct InRun<'a> {
+    session: &'a mut Session,
+    releaser: Held<'a>,
+    watched: Watched,
+}
+
+impl<'a> InRun<'a> {
+    pub(super) fn new(session: &'a mut Session, releaser: Option<&'a mut Releaser>) -> Self {
+        Self {
+            watched: Watched::new(&session.interrupt),
+            releaser: Held(releaser),
+            session,
+        }
+    }
+}
+
+struct Held<'a>(Option<&'a mut Releaser>);
+
+impl Releases for Held<'_> {
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.0.as_deref_mut()
+    }
+}
+
+impl Watch for InRun<'_> {
+    type Error = Failure;
+
+    fn go_on(&mut self, work: Work) -> Result<(), Failure> {
+        self.watched.go_on(work)
+    }
+
+    fn failed(error: SynthError) -> Failure {
+        refused(error)
+    }
+}
+
+impl Releasing for InRun<'_> {
+    fn release<Q: Query>(
+        &mut self,
+        name: &str,
+        query: &Q,
+        measure: impl FnOnce() -> Result<SensitiveVector, SynthError>,
+    ) -> Result<Q::Answer, Failure> {
+        let measure = |_: &mut Held<'_>, _: &mut Session| measure().map_err(refused);
+        self.session
+            .release(&mut self.releaser, name, query, measure)
+    }
+
+    fn release_names(
+        &mut self,
+        name: &str,
+        count: impl FnOnce() -> Result<NameCounts, SynthError>,
+    ) -> Result<Vec<Vec<String>>, Failure> {
+        let count = |_: &mut Held<'_>| count().map_err(refused);
+        self.session.release_names(&mut self.releaser, name, count)
+    }
+}
+
+/// Why there is no copy, as a failure of the run.
+pub(super) fn refused(error: SynthError) -> Failure {
+    match &error {
+        SynthError::Data(e) => private::refused(e, ADVICE),
+        SynthError::LabelAlone { label } => Failure::input(
+            format!("--label {label}: it must be a column beside others, which tell of it"),
+            "give --label another value",
+        ),
+        SynthError::TooManyCounts { .. } => Failure::input(
+            error.to_string(),
+            "kind = \"ignore\" in the schema leaves a column out of the copy",
+        ),
+        SynthError::Rules { .. } => Failure::Failed {
+            message: error.to_string(),
+            help: Some("rules may contradict each other, or the records: remove some".into()),
+        },
+        _ => Failure::failed(error),
+    }
+}
