@@ -31,7 +31,7 @@ pub struct Bins {
 impl Bins {
     /// Of a column whose first `ordered` values are bins of a number, in order: neighbours among them are joined until a group
     /// has one in `most` of their records, where there are more, and more than noise. Other values are kept, but for rare ones.
-    pub(super) fn of(noisy: &NoisyCounts, ordered: usize, most: f64) -> Self {
+    pub fn of(noisy: &NoisyCounts, ordered: usize, most: f64) -> Self {
         let least = Self::least(noisy, ordered, most);
         Self::joining(noisy, ordered, least, RARE * noisy.deviation, CATEGORIES)
     }
