@@ -55,7 +55,6 @@ distance a b *flags="":
 distance-figures out="runs/figures/distance" seed="0" *flags="":
     cargo run --release --locked --bin sliver -- distance figure {{out}} --seed {{seed}}
     cargo run --release --locked --bin sliver -- distance power {{out}} --seed {{seed}} {{flags}}
-    cargo run --release --locked --bin sliver -- distance barycentre {{out}} --seed {{seed}}
 
 # Give each record its noise alone, once: `just privatise mnist noisy.safetensors --mechanism gaussian --epsilon 35
 # --delta 1e-4 --radius 9`; files by path, the private side's log by --log (docs/local_privacy.md).

@@ -297,9 +297,6 @@ fn experiments() -> Vec<Subcommand> {
                 tool::<distance::power::Arguments>(|matches| {
                     distance::power::draw(&parsed(matches))
                 }),
-                tool::<distance::barycentre::Arguments>(|matches| {
-                    distance::barycentre::draw(&parsed(matches))
-                }),
             ],
         ),
     ]
