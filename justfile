@@ -93,9 +93,9 @@ account *flags:
 audit *flags="":
     @cargo run --release --locked --quiet --bin sliver -- audit {{flags}}
 
-# Which devices --backend can name here; features as in `just devices --features vulkan,cuda`.
+# Which devices --backend can name here, as `--backend list` of every subcommand; features as in `just devices --features vulkan,cuda`.
 devices *flags="":
-    @cargo run --release --locked --quiet --bin sliver {{flags}} -- devices
+    @cargo run --release --locked --quiet --bin sliver {{flags}} -- swae --backend list
 
 # Run a grid of runs: `just sweep assets/sweeps/smoke.toml --workers 2`, or print its commands.
 sweep file *flags:

@@ -7,7 +7,6 @@ pub mod circle;
 mod cosines;
 pub mod cost;
 mod decoded;
-mod devices;
 pub mod distance;
 mod encoded;
 pub mod export;

@@ -10,7 +10,7 @@ use lab::diagnostic::{self, Failure, OrFailed};
 use lab::private;
 use lab::session::{self, Experiment};
 
-use crate::{adapt, audit, circle, cost, devices, distance, export, fair, flow, generator, ldp};
+use crate::{adapt, audit, circle, cost, distance, export, fair, flow, generator, ldp};
 use crate::{privatise, schema, swae, synth};
 
 /// A flag whose value may stand without it, and the argument that this value is.
@@ -317,10 +317,6 @@ fn tools() -> Vec<Subcommand> {
         tool::<tools::account::Arguments>(|matches| tools::account::run(&parsed(matches))),
         tool::<audit::Arguments>(|matches| audit::run(&parsed(matches))),
         tool::<cost::Arguments>(|matches| cost::run(&parsed(matches))),
-        tool::<devices::Arguments>(|_| {
-            devices::list();
-            Ok(())
-        }),
     ]
 }
 

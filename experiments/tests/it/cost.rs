@@ -1,4 +1,4 @@
-//! `cost` and `devices` as a person runs them.
+//! `cost` as a person runs it.
 
 use crate::program::{Ran, sliver};
 #[test]

@@ -40,7 +40,7 @@ fn each_subcommand_has_its_help_and_version() {
         assert_eq!(printed, format!("sliver {name}{version}"));
         count += 1;
     }
-    assert_eq!(count, 19);
+    assert_eq!(count, 18);
 }
 
 /// The help of a subcommand, and of those that it has.
@@ -92,6 +92,22 @@ fn mistakes_are_answered_with_what_there_is() {
         let (code, _, message) = sliver(words);
         assert_eq!(code, Some(2), "{message}");
         assert!(message.contains(says), "{message}");
+    }
+}
+
+/// Whatever else a subcommand needs.
+#[test]
+fn a_backend_called_list_lists_the_devices() {
+    let (code, listed, _) = sliver(&["swae", "--backend", "list"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        listed.starts_with("flex:0    flex on ") && listed.contains("\nndarray:0  "),
+        "{listed}"
+    );
+    for line in ["distance", "synth", "flow fixed mnist"] {
+        let mut words: Vec<&str> = line.split(' ').collect();
+        words.extend(["--backend", "list"]);
+        assert_eq!(sliver(&words), (Some(0), listed.clone(), String::new()));
     }
 }
 
