@@ -25,6 +25,10 @@ schema *flags="":
 run-flow *flags="":
     cargo run --release --locked --bin sliver -- flow {{flags}}
 
+# A flow towards five Gaussians in the plane (Sebag et al. 2023, figure 1).
+run-toy out="runs/figures/toy" seed="0":
+    cargo run --release --locked -p swd --example toy -- {{out}} {{seed}}
+
 # Train a private generator of images on a release: `just run-generator mnist`, `just run-generator projections mnist`.
 run-generator *flags="":
     cargo run --release --locked --bin sliver -- generator {{flags}}
@@ -52,9 +56,8 @@ distance a b *flags="":
     cargo run --release --locked --bin sliver -- distance {{a}} {{b}} {{flags}}
 
 # The distance against the shift of a mean (Rakotomamonjy and Ralaivola 2021, figure 2), and the power of the test.
-distance-figures out="runs/figures/distance" seed="0" *flags="":
-    cargo run --release --locked --bin sliver -- distance figure {{out}} --seed {{seed}}
-    cargo run --release --locked --bin sliver -- distance power {{out}} --seed {{seed}} {{flags}}
+distance-figures out="runs/figures/distance" seed="0" epsilon="1":
+    cargo run --release --locked -p private-queries --example distance_figures -- {{out}} {{seed}} {{epsilon}}
 
 # Give each record its noise alone, once: `just privatise mnist noisy.safetensors --mechanism gaussian --epsilon 35
 # --delta 1e-4 --radius 9`; files by path, the private side's log by --log (docs/local_privacy.md).

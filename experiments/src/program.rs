@@ -232,7 +232,6 @@ fn experiments() -> Vec<Subcommand> {
                 experiment::<flow::Run<flow::Generator>>(&[DATASET]),
                 experiment::<flow::Run<flow::Gaussian>>(&[DATASET]),
                 experiment::<flow::Run<flow::Public>>(&[DATASET]),
-                tool::<flow::toy::Arguments>(|matches| flow::toy::run(&parsed(matches))),
             ],
         ),
         group(
@@ -285,20 +284,7 @@ fn experiments() -> Vec<Subcommand> {
                 experiment::<adapt::Adapt<adapt::Source>>(&[SOURCE, TARGET]),
             ],
         ),
-        group(
-            "distance",
-            "The private sliced distance between two files, a test on it, and figures; `measure` where nothing is named",
-            "action",
-            vec![
-                experiment::<distance::Distance>(&[SOURCE, TARGET]).needed(),
-                tool::<distance::figure::Arguments>(|matches| {
-                    distance::figure::draw(&parsed(matches))
-                }),
-                tool::<distance::power::Arguments>(|matches| {
-                    distance::power::draw(&parsed(matches))
-                }),
-            ],
-        ),
+        experiment::<distance::Distance>(&[SOURCE, TARGET]).needed(),
     ]
 }
 

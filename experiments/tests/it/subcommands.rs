@@ -138,7 +138,7 @@ fn what_a_run_is_on_may_come_first() {
         ),
         (
             "distance a.npy b.npy",
-            "distance measure --source a.npy --target b.npy",
+            "distance --source a.npy --target b.npy",
         ),
         ("export run --out there", "export run --out there"),
     ] {
@@ -237,7 +237,7 @@ fn the_order_of_words_says_nothing() {
         (
             "distance",
             &["a.npy b.npy", "--radius 3", "--epsilon 2", "--test"],
-            "distance measure --source a.npy --target b.npy --radius 3 --epsilon 2 --test",
+            "distance --source a.npy --target b.npy --radius 3 --epsilon 2 --test",
         ),
         (
             "schema",
