@@ -222,7 +222,7 @@ docs:
 
 # Tables of costs: `just bench-table --only clipping`, `just bench-table --backend wgpu --only device`.
 bench-table *flags="":
-    @cargo run --release --locked --quiet --bin sliver -- cost {{flags}}
+    @cargo run --release --locked --quiet -p experiments --example cost -- {{flags}}
 
 # A GPU of any maker: the portability suite, then the tables of costs and a run with the preset `paper`, on the
 # backend named. `just gpu-check`, `just gpu-check vulkan`, `just gpu-check cuda`, `just gpu-check metal`.
@@ -233,11 +233,12 @@ gpu-check backend="wgpu": (gpu-pack backend)
 # The same for a machine that has a card, and neither Rust nor a network: copy the folder `gpu` there, some 50 MB, and
 # run `bash gpu/check.sh BACKEND`.
 gpu-pack backend="wgpu":
-    cargo build --release --locked --features "{{ if backend == "wgpu" { "" } else { backend } }}" --bin sliver --bin portability
+    cargo build --release --locked --features "{{ if backend == "wgpu" { "" } else { backend } }}" --bin sliver --bin portability --example cost
     mkdir -p gpu
     cp benches/gpu-check.sh gpu/check.sh
     cp benches/python/sort.py gpu/
     strip -o gpu/sliver "$CARGO_TARGET_DIR/release/sliver"
     strip -o gpu/portability "$CARGO_TARGET_DIR/release/portability"
-    tar -C gpu -cf - sliver portability | xz -T0 -6 > gpu/programs.tar.xz
-    rm gpu/sliver gpu/portability
+    strip -o gpu/cost "$CARGO_TARGET_DIR/release/examples/cost"
+    tar -C gpu -cf - sliver portability cost | xz -T0 -6 > gpu/programs.tar.xz
+    rm gpu/sliver gpu/portability gpu/cost

@@ -5,7 +5,6 @@ mod apart;
 pub mod audit;
 pub mod circle;
 mod cosines;
-pub mod cost;
 mod decoded;
 pub mod distance;
 mod encoded;
