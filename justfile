@@ -94,7 +94,7 @@ account *flags:
 # Attack a release with all estimators, and fail where its claim is violated: `just audit --epsilon 4`, `just audit
 # --epsilon 4 --sabotage half-noise`.
 audit *flags="":
-    @cargo run --release --locked --quiet --bin sliver -- audit {{flags}}
+    @cargo run --release --locked --quiet -p experiments --example audit -- {{flags}}
 
 # Which devices --backend can name here, as `--backend list` of every subcommand; features as in `just devices --features vulkan,cuda`.
 devices *flags="":

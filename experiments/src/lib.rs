@@ -2,7 +2,6 @@
 
 pub mod adapt;
 mod apart;
-pub mod audit;
 pub mod circle;
 mod cosines;
 mod decoded;

@@ -10,7 +10,7 @@ use lab::diagnostic::{self, Failure, OrFailed};
 use lab::private;
 use lab::session::{self, Experiment};
 
-use crate::{adapt, audit, circle, distance, export, fair, flow, generator, ldp};
+use crate::{adapt, circle, distance, export, fair, flow, generator, ldp};
 use crate::{privatise, schema, swae, synth};
 
 /// A flag whose value may stand without it, and the argument that this value is.
@@ -301,7 +301,6 @@ fn tools() -> Vec<Subcommand> {
         tool::<tools::report::Arguments>(|matches| tools::report::run(&parsed(matches))),
         tool::<tools::figures::Arguments>(|matches| tools::figures::run(&parsed(matches))),
         tool::<tools::account::Arguments>(|matches| tools::account::run(&parsed(matches))),
-        tool::<audit::Arguments>(|matches| audit::run(&parsed(matches))),
     ]
 }
 
