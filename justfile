@@ -25,6 +25,10 @@ schema *flags="":
 run-flow *flags="":
     cargo run --release --locked --bin sliver -- flow {{flags}}
 
+# A flow towards five Gaussians in the plane (Sebag et al. 2023, figure 1).
+run-toy out="runs/figures/toy" seed="0":
+    cargo run --release --locked -p swd --example toy -- {{out}} {{seed}}
+
 # Train a private generator of images on a release: `just run-generator mnist`, `just run-generator projections mnist`.
 run-generator *flags="":
     cargo run --release --locked --bin sliver -- generator {{flags}}
@@ -52,10 +56,8 @@ distance a b *flags="":
     cargo run --release --locked --bin sliver -- distance {{a}} {{b}} {{flags}}
 
 # The distance against the shift of a mean (Rakotomamonjy and Ralaivola 2021, figure 2), and the power of the test.
-distance-figures out="runs/figures/distance" seed="0" *flags="":
-    cargo run --release --locked --bin sliver -- distance figure {{out}} --seed {{seed}}
-    cargo run --release --locked --bin sliver -- distance power {{out}} --seed {{seed}} {{flags}}
-    cargo run --release --locked --bin sliver -- distance barycentre {{out}} --seed {{seed}}
+distance-figures out="runs/figures/distance" seed="0" epsilon="1":
+    cargo run --release --locked -p private-queries --example distance_figures -- {{out}} {{seed}} {{epsilon}}
 
 # Give each record its noise alone, once: `just privatise mnist noisy.safetensors --mechanism gaussian --epsilon 35
 # --delta 1e-4 --radius 9`; files by path, the private side's log by --log (docs/local_privacy.md).
@@ -92,11 +94,11 @@ account *flags:
 # Attack a release with all estimators, and fail where its claim is violated: `just audit --epsilon 4`, `just audit
 # --epsilon 4 --sabotage half-noise`.
 audit *flags="":
-    @cargo run --release --locked --quiet --bin sliver -- audit {{flags}}
+    @cargo run --release --locked --quiet -p experiments --example audit -- {{flags}}
 
-# Which devices --backend can name here; features as in `just devices --features vulkan,cuda`.
+# Which devices --backend can name here, as `--backend list` of every subcommand; features as in `just devices --features vulkan,cuda`.
 devices *flags="":
-    @cargo run --release --locked --quiet --bin sliver {{flags}} -- devices
+    @cargo run --release --locked --quiet --bin sliver {{flags}} -- swae --backend list
 
 # Run a grid of runs: `just sweep assets/sweeps/smoke.toml --workers 2`, or print its commands.
 sweep file *flags:
@@ -220,7 +222,7 @@ docs:
 
 # Tables of costs: `just bench-table --only clipping`, `just bench-table --backend wgpu --only device`.
 bench-table *flags="":
-    @cargo run --release --locked --quiet --bin sliver -- cost {{flags}}
+    @cargo run --release --locked --quiet -p experiments --example cost -- {{flags}}
 
 # A GPU of any maker: the portability suite, then the tables of costs and a run with the preset `paper`, on the
 # backend named. `just gpu-check`, `just gpu-check vulkan`, `just gpu-check cuda`, `just gpu-check metal`.
@@ -231,11 +233,12 @@ gpu-check backend="wgpu": (gpu-pack backend)
 # The same for a machine that has a card, and neither Rust nor a network: copy the folder `gpu` there, some 50 MB, and
 # run `bash gpu/check.sh BACKEND`.
 gpu-pack backend="wgpu":
-    cargo build --release --locked --features "{{ if backend == "wgpu" { "" } else { backend } }}" --bin sliver --bin portability
+    cargo build --release --locked --features "{{ if backend == "wgpu" { "" } else { backend } }}" --bin sliver --bin portability --example cost
     mkdir -p gpu
     cp benches/gpu-check.sh gpu/check.sh
     cp benches/python/sort.py gpu/
     strip -o gpu/sliver "$CARGO_TARGET_DIR/release/sliver"
     strip -o gpu/portability "$CARGO_TARGET_DIR/release/portability"
-    tar -C gpu -cf - sliver portability | xz -T0 -6 > gpu/programs.tar.xz
-    rm gpu/sliver gpu/portability
+    strip -o gpu/cost "$CARGO_TARGET_DIR/release/examples/cost"
+    tar -C gpu -cf - sliver portability cost | xz -T0 -6 > gpu/programs.tar.xz
+    rm gpu/sliver gpu/portability gpu/cost

@@ -18,10 +18,10 @@ part() {
     "$@" || failed+=" [$*]"
     echo "-- $((SECONDS - start)) s"
 }
-part ./sliver devices
+part ./sliver swae --backend list
 # Kernels are compiled at their first use, on one core a process.
 part ./portability --processes "$(nproc | awk '{ print ($1 > 16) ? 8 : ($1 < 2) ? 1 : int($1 / 2) }')" --need "$([ "$backend" = wgpu ] || echo "${backend%%:*}")"
-part ./sliver cost --backend "$backend" --only step --only device --only clipping
+part ./cost --backend "$backend" --only step --only device --only clipping
 if python3 -c "import torch" 2>/dev/null; then
     part python3 "$here/sort.py"
 else

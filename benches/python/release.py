@@ -1,4 +1,4 @@
-"""One release of `cost --only release` in the published form: slices sampled and normalised, a product, noise, and the
+"""One release of `just bench-table --only release` in the published form: slices sampled and normalised, a product, noise, and the
 sort of each slice. Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, algorithm 1. Needs torch."""
 
 import time

@@ -1,4 +1,4 @@
-"""torch.sort (stable) on the sizes of `cost --only device`, on a GPU if torch has one. Needs torch."""
+"""torch.sort (stable) on the sizes of `just bench-table --only device`, on a GPU if torch has one. Needs torch."""
 
 import time
 

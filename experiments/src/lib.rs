@@ -2,12 +2,9 @@
 
 pub mod adapt;
 mod apart;
-pub mod audit;
 pub mod circle;
 mod cosines;
-pub mod cost;
 mod decoded;
-mod devices;
 pub mod distance;
 mod encoded;
 pub mod export;

@@ -10,7 +10,7 @@ use lab::diagnostic::{self, Failure, OrFailed};
 use lab::private;
 use lab::session::{self, Experiment};
 
-use crate::{adapt, audit, circle, cost, devices, distance, export, fair, flow, generator, ldp};
+use crate::{adapt, circle, distance, export, fair, flow, generator, ldp};
 use crate::{privatise, schema, swae, synth};
 
 /// A flag whose value may stand without it, and the argument that this value is.
@@ -232,7 +232,6 @@ fn experiments() -> Vec<Subcommand> {
                 experiment::<flow::Run<flow::Generator>>(&[DATASET]),
                 experiment::<flow::Run<flow::Gaussian>>(&[DATASET]),
                 experiment::<flow::Run<flow::Public>>(&[DATASET]),
-                tool::<flow::toy::Arguments>(|matches| flow::toy::run(&parsed(matches))),
             ],
         ),
         group(
@@ -285,23 +284,7 @@ fn experiments() -> Vec<Subcommand> {
                 experiment::<adapt::Adapt<adapt::Source>>(&[SOURCE, TARGET]),
             ],
         ),
-        group(
-            "distance",
-            "The private sliced distance between two files, a test on it, and figures; `measure` where nothing is named",
-            "action",
-            vec![
-                experiment::<distance::Distance>(&[SOURCE, TARGET]).needed(),
-                tool::<distance::figure::Arguments>(|matches| {
-                    distance::figure::draw(&parsed(matches))
-                }),
-                tool::<distance::power::Arguments>(|matches| {
-                    distance::power::draw(&parsed(matches))
-                }),
-                tool::<distance::barycentre::Arguments>(|matches| {
-                    distance::barycentre::draw(&parsed(matches))
-                }),
-            ],
-        ),
+        experiment::<distance::Distance>(&[SOURCE, TARGET]).needed(),
     ]
 }
 
@@ -318,12 +301,6 @@ fn tools() -> Vec<Subcommand> {
         tool::<tools::report::Arguments>(|matches| tools::report::run(&parsed(matches))),
         tool::<tools::figures::Arguments>(|matches| tools::figures::run(&parsed(matches))),
         tool::<tools::account::Arguments>(|matches| tools::account::run(&parsed(matches))),
-        tool::<audit::Arguments>(|matches| audit::run(&parsed(matches))),
-        tool::<cost::Arguments>(|matches| cost::run(&parsed(matches))),
-        tool::<devices::Arguments>(|_| {
-            devices::list();
-            Ok(())
-        }),
     ]
 }
 

@@ -113,7 +113,6 @@ impl Releases for Distance {
 
 impl Experiment for Distance {
     const NAME: &'static str = "distance";
-    const KIND: Option<(&'static str, &'static str)> = Some(("action", "measure"));
     const ABOUT: &'static str = "The private smoothed sliced distance between the rows of two files, with its error, \
                                  and a two-sample test on it.";
     const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = &[flags_of::<Told>];

@@ -11,7 +11,6 @@ mod run;
 mod samples;
 mod settings;
 mod shared;
-pub(crate) mod toy;
 
 pub(crate) use data_split::photographs::load as load_photographs;
 pub(crate) use groups::apportion;

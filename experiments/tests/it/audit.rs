@@ -1,22 +1,18 @@
-//! `audit` as a person runs it: a true claim, planted bugs, bad input.
+//! The audits of this workspace's own mechanisms: true claims, planted bugs, bad input.
 
-use crate::program::{Ran, refusal, says, sliver};
-use std::path::Path;
-use std::process::Output;
+#[allow(dead_code)] // its main
+#[path = "../../examples/audit/main.rs"]
+mod example;
 
-/// With noise of a known seed, and a page in a folder that goes again. The false-alarm rate of each run is that of
-/// `--false-alarm`, 1 in 100.
-fn audit(flags: &str) -> Output {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    audit_in(folder.path(), flags)
-}
+use clap::Parser;
+use lab::diagnostic::Failure;
 
-fn audit_in(folder: &Path, flags: &str) -> Output {
-    sliver("audit")
-        .args(flags.split_whitespace())
-        .args(["--insecure-noise-seed", "11"])
-        .current_dir(folder)
-        .ran()
+use self::example::{Arguments, Findings, run};
+
+/// With noise of a known seed. The false-alarm rate of each audit is that of `--false-alarm`, 1 in 100.
+fn audit(flags: &str) -> Result<Findings, Failure> {
+    let line = format!("audit --insecure-noise-seed 11 {flags}");
+    run(&Arguments::parse_from(line.split_whitespace()))
 }
 
 const SMALL: &str = "--runs 20000 --canaries 2000 --pairs 150";
@@ -24,54 +20,43 @@ const SMALL: &str = "--runs 20000 --canaries 2000 --pairs 150";
 /// A training on sampled batches, in one run.
 const TRAINING: &str = "--epsilon 4 --rate 0.3 --pairs 0";
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Percents of the claim, one an estimator.
-fn shares(output: &Output) -> Vec<f64> {
-    let share = |line: &str| line.split_once(" % of the claim")?.0.trim().parse().ok();
-    text(&output.stdout).lines().filter_map(share).collect()
+/// Percents of the claim, one an estimator, where no attack violates it.
+fn shares(flags: &str) -> Vec<f64> {
+    let findings = audit(flags).expect(flags);
+    assert!(findings.violations().is_empty(), "{flags}: {findings:?}");
+    let shares = findings.attacks.iter().filter_map(|attack| attack.share);
+    let shares: Vec<f64> = shares.collect();
+    assert!(shares.iter().all(|share| *share <= 100.0), "{shares:?}");
+    shares
 }
 
 #[test]
 fn what_is_claimed_of_a_release_is_not_violated() {
     for flags in ["--epsilon 4", "--epsilon 10", "--epsilon 4 --steps 3"] {
-        let output = audit(&format!("{SMALL} {flags}"));
-        let printed = text(&output.stdout);
-        assert!(output.status.success(), "{flags}: {printed}");
-        says(&printed, &["no attack violates the claim"]);
-        let shares = shares(&output);
-        assert_eq!(shares.len(), 5, "{printed}");
-        assert!(shares.iter().all(|share| *share <= 100.0), "{shares:?}");
+        let shares = shares(&format!("{SMALL} {flags}"));
         // By the law of the scores, nearly all of it.
-        assert!(shares[2] > 90.0, "{shares:?}");
+        assert!(shares.len() == 5 && shares[2] > 90.0, "{shares:?}");
     }
 }
 
 #[test]
 fn planted_bugs_are_found() {
-    let cases = [
+    for flags in [
         "--epsilon 4 --sabotage half-noise",
         "--epsilon 4 --steps 4 --sabotage accounted-once",
-    ];
-    for flags in cases {
-        let output = audit(&format!("{SMALL} {flags}"));
-        let printed = text(&output.stdout);
-        assert_eq!(output.status.code(), Some(1), "{flags}: {printed}");
-        let verdict = printed
-            .lines()
-            .find(|line| line.contains("violated by"))
-            .expect("a verdict");
-        says(
-            &verdict,
-            &[
-                "many runs, counts and a Gaussian curve",
-                "many runs, law of the scores",
-                "pairs of runs",
-            ],
-        );
-        assert!(text(&output.stderr).contains("the claim of epsilon 4 at delta 1e-5 is violated"));
+    ] {
+        let findings = audit(&format!("{SMALL} {flags}")).expect(flags);
+        let violations = findings.violations();
+        for name in [
+            "many runs, counts and a Gaussian curve",
+            "many runs, law of the scores",
+            "pairs of runs, one after the other",
+        ] {
+            assert!(violations.contains(&name), "{flags}: {violations:?}");
+        }
+        let failure = findings.verdict().expect_err("a violation");
+        let says = "the claim of epsilon 4 at delta 1e-5 is violated";
+        assert!(matches!(&failure, Failure::Failed { message, .. } if message == says));
     }
 }
 
@@ -79,31 +64,23 @@ fn planted_bugs_are_found() {
 #[test]
 fn what_is_claimed_of_a_training_is_not_violated() {
     for mechanism in ["poisson", "fixed-size"] {
-        let output = audit(&format!("{TRAINING} --steps 20 --mechanism {mechanism}"));
-        let printed = text(&output.stdout);
-        assert!(output.status.success(), "{mechanism}: {printed}");
-        let shares = shares(&output);
-        assert_eq!(shares.len(), 2, "{printed}");
-        assert!(shares[1] > 20.0 && shares[1] <= 100.0, "{shares:?}");
+        let shares = shares(&format!("{TRAINING} --steps 20 --mechanism {mechanism}"));
+        assert!(shares.len() == 2 && shares[1] > 20.0, "{shares:?}");
     }
 }
 
 #[test]
 fn bugs_of_a_training_are_found_in_one_run() {
-    let cases = [
+    for flags in [
         "--mechanism poisson --steps 20 --sabotage half-noise",
         "--mechanism poisson --steps 20 --sabotage accounted-once",
         "--mechanism poisson --steps 20 --sabotage fixed-batches",
         "--mechanism fixed-size --steps 60 --sabotage accounted-once",
-    ];
-    for flags in cases {
-        let output = audit(&format!("{TRAINING} {flags}"));
-        let printed = text(&output.stdout);
-        assert_eq!(output.status.code(), Some(1), "{flags}: {printed}");
-        says(
-            &printed,
-            &["violated by one run, guesses and the curve of the plan"],
-        );
+    ] {
+        let violations = audit(&format!("{TRAINING} {flags}"));
+        let violations = violations.expect(flags).violations();
+        let name = "one run, guesses and the curve of the plan";
+        assert!(violations.contains(&name), "{flags}: {violations:?}");
     }
 }
 
@@ -111,10 +88,9 @@ fn bugs_of_a_training_are_found_in_one_run() {
 /// in with a probability of at most 1 in 100 where there is none.
 #[test]
 fn trainings_keep_what_they_declare() {
-    let output = audit("--mechanism training --replays 100");
-    let printed = text(&output.stdout);
-    assert!(output.status.success(), "{printed}");
-    assert!(printed.contains("keeps what it declares"), "{printed}");
+    let findings = audit("--mechanism training --replays 100").expect("it runs");
+    assert!(findings.attacks.is_empty(), "{findings:?}");
+    findings.verdict().expect("no violation");
 }
 
 #[test]
@@ -135,61 +111,20 @@ fn every_planted_bug_of_a_training_is_found() {
         ("canary-in-public", "the weights before the first step"),
     ];
     for (bug, words) in cases {
-        let output = audit(&format!(
-            "--mechanism training --replays 60 --sabotage {bug}"
-        ));
-        let printed = text(&output.stdout);
-        assert_eq!(output.status.code(), Some(1), "{bug}: {printed}");
-        assert!(printed.contains(words), "{bug}: {printed}");
+        let flags = format!("--mechanism training --replays 60 --sabotage {bug}");
+        let found = audit(&flags).expect(bug).attacks;
+        let says = found.iter().any(|fault| fault.to_string().contains(words));
+        assert!(says, "{bug}: {found:?}");
     }
 }
 
-/// The last weights alone, of trainings on all records. An audit leaves a page, with what each bound assumes.
+/// The last weights alone: of trainings on all records, and on batches that are held against the plan's own curve.
 #[test]
 fn a_final_model_shows_most_of_its_claim_and_no_more() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let flags = "--mechanism final-model --epsilon 10 --steps 5 --rate 1 --records 200 --runs 300";
-    let output = audit_in(folder.path(), flags);
-    let printed = text(&output.stdout);
-    assert!(output.status.success(), "{printed}");
-    let shares = shares(&output);
-    assert!(
-        shares.len() == 2 && shares.iter().all(|share| *share <= 100.0),
-        "{printed}"
-    );
-    assert!(shares[1] > 40.0, "{printed}");
-    let page = folder.path().join("runs/audit/final-model-eps10");
-    for name in ["run.json", "claim.svg", "report.html"] {
-        assert!(page.join(name).exists(), "{name}");
-    }
-    let html = std::fs::read_to_string(page.join("report.html")).expect("a page");
-    says(
-        &html,
-        &[
-            "no attack violates the claim",
-            "Gaussian",
-            "taken for public",
-        ],
-    );
-    // A folder that exists is refused before an attack.
-    let output = audit_in(folder.path(), &format!("{flags} --out {}", page.display()));
-    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
-    assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
-    // Another one beside it; batches that are sampled are held against the plan's own curve.
-    let flags =
-        "--mechanism final-model --epsilon 10 --steps 5 --rate 0.5 --records 200 --runs 100";
-    let output = audit_in(folder.path(), flags);
-    let printed = text(&output.stdout);
-    assert!(
-        output.status.success() && printed.contains("the curve of the plan"),
-        "{printed}"
-    );
-    assert!(
-        folder
-            .path()
-            .join("runs/audit/final-model-eps10-2/report.html")
-            .exists()
-    );
+    let model = "--mechanism final-model --epsilon 10 --steps 5 --records 200";
+    let all = shares(&format!("{model} --rate 1 --runs 300"));
+    assert!(all.len() == 2 && all[1] > 40.0, "{all:?}");
+    assert_eq!(shares(&format!("{model} --rate 0.5 --runs 100")).len(), 2);
 }
 
 #[test]
@@ -214,7 +149,11 @@ fn bad_budgets_are_refused() {
         ),
     ];
     for (flags, words) in cases {
-        let message = refusal(audit(flags));
-        assert!(message.contains(words), "{flags}: {message}");
+        let failure = audit(flags).expect_err(flags);
+        assert!(matches!(failure, Failure::BadInput { .. }), "{failure:?}");
+        assert!(
+            format!("{failure:?}").contains(words),
+            "{flags}: {failure:?}"
+        );
     }
 }

@@ -648,25 +648,13 @@ fn bad_input_is_refused_by_name() {
             resampled --batch 5 => --batch 5
             marginals --epochs 3 => '--epochs'
             public --epsilon 1 => '--epsilon'
-            toy --epsilon 1 => '--epsilon'
         ";
     refuses(cases, |out, more| {
         let public = ["--public-records", "200", "--public-epochs", "1"];
         let mut command = flow(more);
-        if !more.contains(&"cosines") && more[0] != "toy" {
+        if !more.contains(&"cosines") {
             command.args(public);
         }
         command.arg("--run").arg(out).ran()
     });
-}
-
-#[test]
-fn the_toy_draws_its_panels() {
-    let (_keep, out) = folder();
-    done(sliver("flow").args(["toy", "--out"]).arg(&out).ran());
-    let run = json(&out.join("run.json"));
-    let distance = |i: usize| number(&run["metrics"][i]["value"]);
-    // Without smoothing the flow arrives; the more smoothing, the further off it stays.
-    assert!(distance(0) < 0.15 && distance(0) < distance(2));
-    assert!(out.join("toy.svg").exists());
 }

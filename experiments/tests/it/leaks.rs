@@ -379,7 +379,7 @@ fn of_rows() -> Vec<Case> {
             ..case(&files, adapt)
         });
         if more != "1,2,4711.25" {
-            let distance = "distance measure source.csv target.csv --radius 4 --backend flex \
+            let distance = "distance source.csv target.csv --radius 4 --backend flex \
                             --cache-dir cache";
             cases.push(Case {
                 told,
@@ -397,7 +397,7 @@ fn of_rows() -> Vec<Case> {
     ));
     cases.push(case(
         &photographs,
-        "distance measure b b --side 8 --backend flex --cache-dir cache",
+        "distance b b --side 8 --backend flex --cache-dir cache",
     ));
     let labels = [
         ("rows.npy", array(Some(2), &[1.0; 4])),

@@ -40,7 +40,7 @@ fn each_subcommand_has_its_help_and_version() {
         assert_eq!(printed, format!("sliver {name}{version}"));
         count += 1;
     }
-    assert_eq!(count, 19);
+    assert_eq!(count, 16);
 }
 
 /// The help of a subcommand, and of those that it has.
@@ -95,6 +95,22 @@ fn mistakes_are_answered_with_what_there_is() {
     }
 }
 
+/// Whatever else a subcommand needs.
+#[test]
+fn a_backend_called_list_lists_the_devices() {
+    let (code, listed, _) = sliver(&["swae", "--backend", "list"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        listed.starts_with("flex:0    flex on ") && listed.contains("\nndarray:0  "),
+        "{listed}"
+    );
+    for line in ["distance", "synth", "flow fixed mnist"] {
+        let mut words: Vec<&str> = line.split(' ').collect();
+        words.extend(["--backend", "list"]);
+        assert_eq!(sliver(&words), (Some(0), listed.clone(), String::new()));
+    }
+}
+
 #[test]
 fn what_a_run_is_on_may_come_first() {
     for (short, long) in [
@@ -122,7 +138,7 @@ fn what_a_run_is_on_may_come_first() {
         ),
         (
             "distance a.npy b.npy",
-            "distance measure --source a.npy --target b.npy",
+            "distance --source a.npy --target b.npy",
         ),
         ("export run --out there", "export run --out there"),
     ] {
@@ -221,7 +237,7 @@ fn the_order_of_words_says_nothing() {
         (
             "distance",
             &["a.npy b.npy", "--radius 3", "--epsilon 2", "--test"],
-            "distance measure --source a.npy --target b.npy --radius 3 --epsilon 2 --test",
+            "distance --source a.npy --target b.npy --radius 3 --epsilon 2 --test",
         ),
         (
             "schema",

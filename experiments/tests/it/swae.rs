@@ -226,7 +226,8 @@ fn a_gpu_that_is_not_there_is_refused() {
 /// can fail only where that is installed.
 #[test]
 fn looking_for_devices_reports_no_error_without_a_display() {
-    let output = sliver("devices")
+    let output = sliver("swae")
+        .args(["--backend", "list"])
         .env_remove("XDG_RUNTIME_DIR")
         .env_remove("DISPLAY")
         .env_remove("WAYLAND_DISPLAY")

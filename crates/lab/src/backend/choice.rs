@@ -3,13 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
+use std::ffi::OsStr;
+
 use burn::tensor::Device;
 use clap::ValueEnum;
+use clap::builder::{TypedValueParser, ValueParserFactory};
 
-use super::{Backend, Chosen, automatic, cpu, describe, list, name, ndarray, not_built};
+use super::{Backend, Chosen, automatic, cpu, describe, devices, list, name, ndarray, not_built};
 use crate::diagnostic::Failure;
 
-/// `--backend NAME`, or `NAME:DEVICE` with the device by its number in `sliver devices` or by a part of
+/// `--backend NAME`, or `NAME:DEVICE` with the device by its number in `--backend list` or by a part of
 /// its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
@@ -44,6 +47,56 @@ impl FromStr for Choice {
             device: device.map(str::to_string),
         })
     }
+}
+
+/// Reads `--backend`; at `list` the command prints the devices and ends, as `--help` does.
+#[derive(Debug, Clone, Copy)]
+pub struct ChoiceParser;
+
+impl ValueParserFactory for Choice {
+    type Parser = ChoiceParser;
+
+    fn value_parser() -> ChoiceParser {
+        ChoiceParser
+    }
+}
+
+impl TypedValueParser for ChoiceParser {
+    type Value = Choice;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Choice, clap::Error> {
+        if value == "list" {
+            // clap prints a text and ends with success for help alone: so this is the help of a command.
+            let help = clap::Command::new("list").override_help(listing());
+            help.try_get_matches_from(["list", "--help"])?;
+        }
+        let parser = <Choice as FromStr>::from_str;
+        parser.parse_ref(command, argument, value)
+    }
+}
+
+/// The backends, and the devices that they find here, a line each.
+fn listing() -> String {
+    let mut lines = String::new();
+    for listed in devices() {
+        let name = &listed.name;
+        lines += &match listed.devices {
+            None => format!("{name:<8}  not in this build: --features {name}\n"),
+            Some(found) if found.is_empty() => format!("{name:<8}  no device\n"),
+            Some(found) => {
+                let found = found.iter().enumerate();
+                let line =
+                    |(index, device)| format!("{:<8}  {device}\n", format!("{name}:{index}"));
+                found.map(line).collect()
+            }
+        };
+    }
+    lines
 }
 
 impl fmt::Display for Choice {

@@ -34,7 +34,7 @@ pub struct Running {
     #[arg(long)]
     pub cache_dir: Option<PathBuf>,
     /// Where to compute: auto, flex, ndarray, wgpu, vulkan, metal, cuda or rocm; a GPU's number or a
-    /// part of its name may follow, as in wgpu:1 or cuda:h200 (`sliver devices` lists them).
+    /// part of its name may follow, as in wgpu:1 or cuda:h200. `list` prints the devices that are here, and ends.
     #[arg(long, value_name = "BACKEND[:DEVICE]", default_value_t = Choice::from(Backend::Auto))]
     pub backend: Choice,
     /// Run folder to create (default: one named after the settings, in `runs/`).

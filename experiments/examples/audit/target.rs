@@ -3,7 +3,7 @@
 use burn::module::ParamId;
 use burn::tensor::Device;
 use dp_core::DpError;
-use dp_core::accounting::{Accountant, AccountingError, Event, PldAccountant};
+use dp_core::accounting::Event;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{BoundedGradient, NoiseSource, ParameterGradient, Releaser, Sensitivity};
 use dp_core::per_sample::ParameterSlot;
@@ -16,7 +16,7 @@ use super::final_model::FinalModel;
 
 /// What is attacked: releases of a sum of gradients, with Gaussian noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Mechanism {
+pub(crate) enum Mechanism {
     /// Of all records.
     Gaussian,
     /// Of batches of fixed size, sampled without replacement: DP-SGD where a neighbour replaces a record.
@@ -32,7 +32,7 @@ pub enum Mechanism {
 
 /// A bug that is planted, to see that it is found: by --mechanism training, and the first three by the others too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Sabotage {
+pub(crate) enum Sabotage {
     /// Half of the noise: the sensitivity is declared at half of what the record moves.
     HalfNoise,
     /// Every release has new noise, and one of them is accounted for.
@@ -158,16 +158,6 @@ impl AuditedMechanism {
             _ => gaussian,
         };
         step.repeated(self.planned)
-    }
-
-    /// Delta of what is claimed at epsilons from 0 to `most`; nothing where the accountant has no answer.
-    pub(super) fn curve(&self, most: f64) -> Vec<(f64, f64)> {
-        let claimed = self.claimed(self.noise_multiplier);
-        let epsilons = (0..=24).map(|i| most * f64::from(i) / 24.0);
-        let curve = epsilons
-            .map(|epsilon| Ok((epsilon, PldAccountant::default().delta(&claimed, epsilon)?)));
-        let curve: Result<Vec<(f64, f64)>, AccountingError> = curve.collect();
-        curve.unwrap_or_default()
     }
 
     /// The shift, in units of the noise, that the planned releases of all records leave of one.

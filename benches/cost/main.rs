@@ -1,4 +1,9 @@
 //! Tables of what things cost, in Markdown: ratios on one machine in one run.
+//!
+//! ```text
+//! just bench-table --only clipping
+//! just bench-table --backend wgpu --only device
+//! ```
 
 mod accountant;
 mod clipping;
@@ -8,41 +13,41 @@ mod memory;
 mod operations;
 mod peak;
 mod release;
-mod sensitivity;
 mod step;
 mod transport;
 
 use std::hint::black_box;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use burn::tensor::Device;
 use clap::{Parser, ValueEnum};
 use dp_core::per_sample::JacobianClip;
 use lab::backend::{Backend, Choice};
-use lab::diagnostic::{Failure, OrFailed};
+use lab::diagnostic::{self, Failure, OrFailed};
 use private_training::{Batch, Engine, Network, StepObjective, TrainingError};
 
 /// Print tables of costs.
 #[derive(Debug, Parser)]
 #[command(name = "cost")]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Where networks compute.
     #[arg(long, value_name = "BACKEND[:DEVICE]", default_value_t = Choice::from(Backend::Flex))]
-    pub backend: Choice,
+    backend: Choice,
     /// Which tables, several times for several; all of them unless named.
     #[arg(long, value_name = "TABLE")]
-    pub only: Vec<Table>,
+    only: Vec<Table>,
     /// The most numbers of one tensor in the tables of the device: less for a software GPU.
     #[arg(long, default_value_t = 50_000_000)]
-    pub most_keys: usize,
+    most_keys: usize,
     /// Repetitions; the median is printed.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u64).range(1..))]
-    pub repeat: u64,
+    repeat: u64,
 }
 
 /// One of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Table {
+pub(crate) enum Table {
     /// Inner clipping by the width of a network (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 5).
     Clipping,
     /// A private step of the autoencoder of Rodriguez-Vitores et al. beside a plain one.
@@ -61,12 +66,15 @@ pub enum Table {
     MemoryConv,
     /// A composition and a calibration.
     Accountant,
-    /// How far one record moves the gradient of a Huber cost, by its width and the number of records.
-    Sensitivity,
+}
+
+fn main() -> ExitCode {
+    lab::backend::quiet_drivers();
+    diagnostic::main(|| run(&Arguments::parse()))
 }
 
 /// Measures and prints the tables.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let chosen = arguments.backend.choose()?;
     println!("{}", chosen.description);
     for &table in Table::value_variants() {
@@ -94,7 +102,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Table::Memory => memory::print(device, false)?,
             Table::MemoryConv => memory::print(device, true)?,
             Table::Accountant => accountant::print(repeat)?,
-            Table::Sensitivity => sensitivity::print()?,
         }
     }
     Ok(())

@@ -6,95 +6,84 @@
 //!
 //! `--mechanism training` looks below the noise: whole trainings of a small network are recorded and replayed on
 //! neighbours.
+//!
+//! ```text
+//! just audit --epsilon 4
+//! just audit --mechanism training
+//! ```
 
 mod attacks;
 mod final_model;
 mod findings;
-mod page;
 mod target;
 mod training;
 
-use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::Parser;
 use data::DatasetKind;
 use dp_core::accounting::{Event, GaussianAccountant, noise_multiplier_for};
-use lab::diagnostic::{Failure, OrFailed};
-use lab::run_folder::RunFolder;
+use lab::diagnostic::{self, Failure, OrFailed};
 
-use findings::Findings;
-use target::AuditedMechanism;
-pub use target::{Mechanism, Sabotage};
+pub(crate) use self::findings::Findings;
+use self::target::{AuditedMechanism, Mechanism, Sabotage};
 
 /// Attack a mechanism of this workspace, and hold what is proved against what is claimed.
 #[derive(Debug, Parser)]
 #[command(name = "audit")]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// What is attacked.
     #[arg(long, value_enum, default_value_t = Mechanism::Gaussian)]
-    pub mechanism: Mechanism,
+    mechanism: Mechanism,
     /// The epsilon that is claimed.
     #[arg(long, default_value_t = 4.0)]
-    pub epsilon: f64,
+    epsilon: f64,
     /// The delta that it is claimed at.
     #[arg(long, default_value_t = 1e-5)]
-    pub delta: f64,
+    delta: f64,
     /// Releases of a run.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    pub steps: u64,
+    steps: u64,
     /// The share of the records in a batch.
     #[arg(long, default_value_t = 0.1)]
-    pub rate: f64,
+    rate: f64,
     /// Runs with the record, and as many without (default: 2000000 of --mechanism gaussian, 1000 of final-model).
     #[arg(long, value_parser = clap::value_parser!(u64).range(100..=20_000_000))]
-    pub runs: Option<u64>,
+    runs: Option<u64>,
     /// The images of --mechanism final-model.
     #[arg(long, default_value = "glyphs")]
-    pub dataset: DatasetKind,
+    dataset: DatasetKind,
     /// How many of them.
     #[arg(long, default_value_t = 1000)]
-    pub records: usize,
+    records: usize,
     /// Canaries of the attack in one run: the records of the data set.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
-    pub canaries: u64,
+    canaries: u64,
     /// Pairs of whole runs, each with its plan, its ledger and its noise, after which the sequential test gives up.
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=100_000))]
-    pub pairs: u64,
+    pairs: u64,
     /// Pairs of neighbours of --mechanism training.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=100_000))]
-    pub replays: u64,
+    replays: u64,
     /// The probability with which a true claim is called violated, by all attacks together.
     #[arg(long, default_value_t = 0.01)]
-    pub false_alarm: f64,
+    false_alarm: f64,
     /// Plant a bug, which is to be found.
     #[arg(long, value_enum)]
-    pub sabotage: Option<Sabotage>,
+    sabotage: Option<Sabotage>,
     /// The seed of the coins of the canaries; the noise is secret.
     #[arg(long, default_value_t = 0)]
-    pub seed: u64,
+    seed: u64,
     /// Noise and batches of a known seed, for an audit that repeats itself.
     #[arg(long)]
-    pub insecure_noise_seed: Option<u64>,
-    /// The folder of the page (default: a new one in runs/audit).
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    insecure_noise_seed: Option<u64>,
+}
+
+fn main() -> ExitCode {
+    diagnostic::main(|| run(&Arguments::parse())?.verdict())
 }
 
 impl Arguments {
-    /// Where the page goes if nothing else was said.
-    fn default_folder(&self) -> PathBuf {
-        let sabotage = self.sabotage.map(|s| format!("-{}", findings::name(&s)));
-        let (mechanism, sabotage) = (
-            findings::name(&self.mechanism),
-            sabotage.unwrap_or_default(),
-        );
-        let name = match self.mechanism {
-            Mechanism::Training => format!("{mechanism}{sabotage}"),
-            _ => format!("{mechanism}-eps{}{sabotage}", self.epsilon),
-        };
-        RunFolder::unused(&Path::new("runs/audit").join(name))
-    }
-
     fn check(&self) -> Result<(), Failure> {
         let within = |flag: &str, value: f64, ok: bool, bound: &str| {
             if ok {
@@ -142,25 +131,25 @@ impl Arguments {
     }
 }
 
-/// Attacks, prints what was found, and fails where the claim is violated.
+/// Attacks, and prints what is found.
 ///
 /// # Errors
 ///
-/// [`Failure::BadInput`] for a budget that cannot be; [`Failure::Failed`] for a claim that is violated.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// [`Failure::BadInput`] for a budget that cannot be.
+pub(crate) fn run(arguments: &Arguments) -> Result<Findings, Failure> {
     arguments.check()?;
+    let mut findings = Findings::new(arguments);
     if arguments.mechanism == Mechanism::Training {
-        let findings = Findings::new(arguments)?;
         let found = training::replays(arguments)?;
-        return findings.replays(arguments, &found);
+        findings.replays(arguments.replays, &found);
+        return Ok(findings);
     }
     let mut target = AuditedMechanism::new(arguments)?;
-    let mut findings = Findings::new(arguments)?;
     findings.announce(arguments, &target);
     if arguments.mechanism == Mechanism::FinalModel {
         // A model at a time: neither ten thousand records at once, nor pairs that are looked at one by one.
         attacks::many_runs(&mut target, arguments, &mut findings)?;
-        return findings.verdict(arguments);
+        return Ok(findings);
     }
     match target.mu() {
         Some(mu) => {
@@ -177,5 +166,5 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     attacks::pairs(&mut target, arguments, &mut findings)?;
-    findings.verdict(arguments)
+    Ok(findings)
 }

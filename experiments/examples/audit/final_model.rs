@@ -9,6 +9,7 @@ use std::path::Path;
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Int, Tensor, TensorData};
+use data::{Dataset, DatasetKind, LoadOptions};
 use dp_core::DpError;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
@@ -19,7 +20,6 @@ use private_training::weights::from_host;
 use private_training::{Batch, Forward, Gradients, GroupSizes, Layers, Loss, Network, Objective};
 
 use super::Arguments;
-use crate::records::load_private;
 
 /// The bound on a record's gradient, small beside that of every image and of the record under attack.
 const CLIP: f64 = 0.1;
@@ -57,9 +57,15 @@ pub(super) struct FinalModel {
 impl FinalModel {
     pub(super) fn load(arguments: &Arguments) -> Result<Self, Failure> {
         let (kind, records) = (arguments.dataset, arguments.records);
-        let data = load_private(kind, arguments.seed, Some(records), None)?
-            .0
-            .train;
+        let glyphs = kind == DatasetKind::Glyphs;
+        let options = LoadOptions {
+            seed: arguments.seed,
+            train: glyphs.then_some(records),
+            test: glyphs.then_some(1),
+            ..LoadOptions::default()
+        };
+        let mut data = Dataset::load(kind, &options).or_failed()?.train;
+        data.truncate(records).or_failed()?;
         let all: Vec<usize> = (0..data.len()).collect();
         let (features, pixels) = (data.image_size(), data.gather(&all).unwrap_or_default());
         let blank = |pixel: &usize| {
