@@ -291,7 +291,6 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
     let files = format!("{} {}", path("a.csv"), path("b.csv"));
     let mut runs = vec![
         "swae".to_string(),
-        "swae --preset tuned".into(),
         "synth shapes".into(),
         "synth biased".into(),
         format!("distance {files} --radius 3"),
