@@ -39,16 +39,10 @@ const RUNS: &[(&str, &str, &str)] = &[
         "generator --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --batch 50 --steps 5",
     ),
     (
-        "flow-gaussian",
-        "flow",
-        "gaussian --epsilon 2 --insecure-noise-seed 3 --delta 1e-4",
-    ),
-    (
         "flow-mixture",
         "flow",
         "mixture --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --cells 3",
     ),
-    ("flow-public", "flow", "public"),
     ("generator-marginals", "generator", "marginals"),
     ("generator-projections", "generator", "projections"),
     ("fair-classification", "fair", "classification"),

@@ -301,10 +301,7 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
         format!("adapt dann {files} --features 2 --classes 3 --latent 2 --test-share 0.2"),
     ];
     for (name, kinds) in [
-        (
-            "flow",
-            "mixture marginals fixed resampled generator gaussian",
-        ),
+        ("flow", "mixture marginals fixed resampled generator"),
         ("generator", "marginals projections"),
         (
             "fair",
