@@ -33,11 +33,6 @@ impl Latents {
         folder.write(ROWS, &floats_to_bytes(&self.rows)).map(drop)
     }
 
-    /// Whether a run's folder has them.
-    pub(crate) fn kept(folder: &RunFolder) -> bool {
-        folder.file(ROWS).exists()
-    }
-
     /// What [`Latents::keep`] kept.
     pub(crate) fn read(folder: &RunFolder, dim: usize, labelled: bool) -> Result<Self, Failure> {
         let rows = floats_of_bytes(&export::bytes(folder, ROWS)?);

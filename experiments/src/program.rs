@@ -230,8 +230,6 @@ fn experiments() -> Vec<Subcommand> {
                 experiment::<flow::Run<flow::Fixed>>(&[DATASET]),
                 experiment::<flow::Run<flow::Resampled>>(&[DATASET]),
                 experiment::<flow::Run<flow::Generator>>(&[DATASET]),
-                experiment::<flow::Run<flow::Gaussian>>(&[DATASET]),
-                experiment::<flow::Run<flow::Public>>(&[DATASET]),
             ],
         ),
         group(

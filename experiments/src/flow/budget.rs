@@ -43,9 +43,10 @@ pub(crate) fn possible<M: ReleaseMethod>(
     settings: &settings::Settings<M>,
     most: usize,
 ) -> Result<(), Failure> {
-    let Some(budget) = settings.budget().filter(|b| b.noise().is_some()) else {
+    let budget = &settings.budget;
+    if budget.noise().is_none() {
         return Ok(());
-    };
+    }
     // More than there are is refused for itself.
     let records = settings.shared.records.filter(|&records| records <= most);
     if let Some((delta, records)) = budget.delta.zip(records) {
@@ -101,7 +102,7 @@ pub(crate) fn plan<M: ReleaseMethod>(
     settings: &settings::Settings<M>,
     sampler: BatchSampler,
 ) -> Option<TrainingPlan> {
-    let budget = settings.budget()?;
+    let budget = &settings.budget;
     let noise = budget.noise()?;
     let (steps, once) = match settings.own.batch() {
         Some(_) => {

@@ -97,7 +97,7 @@ mod tests {
     use rand_chacha::ChaCha20Rng;
     use swd::{Region, Slices};
 
-    use super::super::mechanisms::gaussian::moments;
+    use super::super::mechanisms::moments::moments;
     use super::*;
     use crate::particles::share;
     use crate::records::Source;

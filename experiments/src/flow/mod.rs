@@ -18,11 +18,9 @@ pub(crate) use mechanisms::normalise;
 pub(crate) use samples::sampler;
 
 pub use mechanisms::fixed::Settings as Fixed;
-pub use mechanisms::gaussian::Settings as Gaussian;
 pub use mechanisms::generator::Settings as Generator;
 pub use mechanisms::marginals::Settings as Marginals;
 pub use mechanisms::mixture::Settings as Mixture;
-pub use mechanisms::public::Settings as Public;
 pub use mechanisms::resampled::Settings as Resampled;
 pub use run::Run;
 pub use settings::Settings;

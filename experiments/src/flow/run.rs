@@ -173,7 +173,7 @@ impl<M: ReleaseMethod> Experiment for Run<M> {
         flags.export.check(shape, shared.conditional, most)?;
         let sampler = sampler(settings, &sizes)?;
         let plan = plan(settings, sampler.clone());
-        let known = settings.budget().and_then(|b| b.insecure_noise_seed);
+        let known = settings.budget.insecure_noise_seed;
         let flow = Flow {
             releaser: releaser(plan, known)?,
             shared: shared.clone(),
@@ -216,7 +216,6 @@ impl<M: ReleaseMethod> Experiment for Run<M> {
     }
 
     fn wording(&self) -> Wording {
-        let reads_nothing = self.settings.budget().is_none();
         Wording {
             releases: match self.flow.sizes_released {
                 true => "all that is read of the private latents, of their labels and of how many each class has",
@@ -224,13 +223,7 @@ impl<M: ReleaseMethod> Experiment for Run<M> {
             }
             .into(),
             public: format!("{}, and the test records", self.flow.split.public_name),
-            without_noise: if reads_nothing {
-                "Nothing private is read: public records through the public autoencoder."
-            } else {
-                "Not private: --no-privacy adds no noise."
-            }
-            .into(),
-            reads_nothing,
+            without_noise: "Not private: --no-privacy adds no noise.".into(),
             ..Wording::default()
         }
     }

@@ -1,7 +1,7 @@
 //! A flow's settings: the mechanism's preset, then flags, then checks.
 
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{self, Arguments, Part as _, bounded, budget_name};
+use lab::session::{self, Arguments, bounded, budget_name};
 
 use super::budget;
 use super::mechanisms::{LabelPrivacy, ReleaseMethod};
@@ -13,17 +13,12 @@ lab::settings! {
         own: M,
         /// What every mechanism has.
         shared: shared::Settings,
-        /// Nothing where no private record is read.
-        budget: M::Budget,
+        /// What it may spend.
+        budget: budget::Settings,
     }
 }
 
 impl<M: ReleaseMethod> Settings<M> {
-    /// The budget; none where no private record is read.
-    pub(super) fn budget(&self) -> Option<&budget::Settings> {
-        self.budget.get()
-    }
-
     /// Whether the sizes of the groups are released, and not public: where a neighbour may change its group.
     pub(super) fn sizes_released(&self) -> bool {
         let changes = self.shared.conditional && self.own.labels() == LabelPrivacy::Private;
@@ -66,7 +61,7 @@ impl<M: ReleaseMethod> session::Settings for Settings<M> {
             };
         }
         M::suit(shared, flags);
-        let signal = settings.shared.signal(settings.budget());
+        let signal = settings.shared.signal(&settings.budget);
         let shared = &mut settings.shared;
         shared.fill(flags, M::FOLLOWS, signal)?;
         settings.own.fill(&arguments.own.own, shared, signal);
@@ -74,21 +69,20 @@ impl<M: ReleaseMethod> session::Settings for Settings<M> {
     }
 
     fn name(&self) -> String {
-        let budget = self.budget();
-        let privacy = match budget.and_then(|budget| budget.noise_multiplier) {
+        let privacy = match self.budget.noise_multiplier {
             Some(z) => format!("z{z}"),
-            None => budget_name(budget.and_then(|budget| budget.epsilon)),
+            None => budget_name(self.budget.epsilon),
         };
         format!("{}-{}-{privacy}", self.shared.dataset, M::NAME)
     }
 
     fn insecure_noise_seed(&self) -> Option<u64> {
-        self.budget()?.insecure_noise_seed
+        self.budget.insecure_noise_seed
     }
 
     fn check(&self) -> Result<(), Failure> {
         self.shared.check()?;
-        self.budget().map_or(Ok(()), |b| b.check())?;
+        self.budget.check()?;
         self.own.check(&self.shared)
     }
 }

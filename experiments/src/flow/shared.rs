@@ -163,7 +163,7 @@ impl Settings {
 
     /// Private records as a share of 60000, times epsilon: what the default sizes of a release follow. A noise multiplier
     /// of 3.73 has epsilon 1 at delta 1e-5, and no budget counts as epsilon 10.
-    pub(super) fn signal(&self, budget: Option<&budget::Settings>) -> f64 {
+    pub(super) fn signal(&self, budget: &budget::Settings) -> f64 {
         let all = match (&*self.dataset, self.private_part) {
             ("usps", Part::All) => 7291,
             ("usps", Part::Half) => 3645,
@@ -171,7 +171,7 @@ impl Settings {
             (_, Part::Half) => 30_000,
         };
         let records = self.records.unwrap_or(all).min(all) as f64 / 60_000.0;
-        let epsilon = budget.and_then(|b| b.epsilon.or(b.noise_multiplier.map(|z| 3.73 / z)));
+        let epsilon = budget.epsilon.or(budget.noise_multiplier.map(|z| 3.73 / z));
         records * epsilon.unwrap_or(10.0)
     }
 

@@ -4,13 +4,11 @@
 mod batches;
 mod evaluate;
 mod latents;
-mod marginals;
 mod moments;
 mod plan;
 mod report;
 mod samples;
 mod settings;
-mod start;
 mod train;
 
 pub(crate) use samples::sampler;

@@ -11,8 +11,8 @@ use super::samples::Origin;
 use super::train::SwaeRun;
 
 impl SwaeRun {
-    /// What the model is sampled by: the prior, a Gaussian of each class, or particles. What that needs is released
-    /// once, over all private records.
+    /// What the model is sampled by: the prior, or a Gaussian of each class, whose moments are released once, over all
+    /// private records.
     ///
     /// # Errors
     ///
@@ -23,42 +23,32 @@ impl SwaeRun {
             return Ok(Origin::Prior);
         };
         let (classes, _) = session.release(self, MOMENTS, &query, |run, session| {
-            let latents = run.private_latents(session)?;
-            session.measure(&query, latents)
+            session.measure(&query, &run.private_latents(session)?)
         })?;
-        match self.settings.releases_marginals() {
-            true => self.particles(&classes, session).map(Origin::Particles),
-            false => Ok(Origin::Classes(classes)),
-        }
+        Ok(Origin::Classes(classes))
     }
 
     /// The latents of all private records, class by class, by the weights that are scored.
-    pub(super) fn private_latents(&mut self, session: &Session) -> Result<&[Vec<f32>], Failure> {
-        if self.latents.is_empty() {
-            let model = self.training.averaged().or_failed()?;
-            let train = self.batches.private();
-            for class in train.indices_by_class() {
-                let mut latents = Vec::with_capacity(class.len() * self.settings.latent);
-                for part in class.chunks(500) {
-                    session.interrupt.check("records were encoded")?;
-                    let pixels = train.gather(part).unwrap_or_default();
-                    latents.extend(encode(&model, pixels, &session.chosen.device));
-                }
-                self.latents.push(latents);
+    fn private_latents(&self, session: &Session) -> Result<Vec<Vec<f32>>, Failure> {
+        let model = self.training.averaged().or_failed()?;
+        let train = self.batches.private();
+        let mut classes = Vec::new();
+        for class in train.indices_by_class() {
+            let mut latents = Vec::with_capacity(class.len() * self.settings.latent);
+            for part in class.chunks(500) {
+                session.interrupt.check("records were encoded")?;
+                let pixels = train.gather(part).unwrap_or_default();
+                latents.extend(encode(&model, pixels, &session.chosen.device));
             }
+            classes.push(latents);
         }
-        Ok(&self.latents)
+        Ok(classes)
     }
 }
 
 /// The latent moments of each class of public size; none in an unconditional run.
 pub(crate) fn moments(settings: &Settings, sizes: &[usize]) -> Option<Moments> {
     let query = Moments::of_groups(sizes.to_vec(), settings.latent, settings.clip_activation);
-    // Marginals need the Gaussian as it is; samples of Gaussians alone are those of every run before.
-    settings
-        .conditional
-        .then(|| match settings.releases_marginals() {
-            true => query,
-            false => query.as_released(),
-        })
+    // Samples stay those of every run before.
+    settings.conditional.then(|| query.as_released())
 }

@@ -37,7 +37,7 @@ pub struct Judging {
 /// Scores and pictures.
 pub(crate) fn report(run: &SwaeRun, session: &Session, origin: &Origin) -> Result<Report, Failure> {
     let model = run.training.averaged().or_failed()?;
-    let source = samples::source(&run.settings, &run.batches.class_sizes)?;
+    let source = samples::source(&run.settings, &run.batches.class_sizes);
     source.write(&session.folder)?;
     let judging = &run.judging;
     let stop = || session.interrupt.check("the run was judged");
@@ -70,7 +70,6 @@ pub(crate) fn report(run: &SwaeRun, session: &Session, origin: &Origin) -> Resul
         more: vec![
             ("images", images_in_json),
             ("public_knowledge", json!(source.public_knowledge)),
-            ("autoencoder_seconds", json!(run.public_seconds)),
         ],
     })
 }

@@ -3,17 +3,13 @@
 use data::DatasetKind;
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
-use lab::session::{
-    self, Arguments, Ends, bounded, budget_name, by_name, positive, text_in, within,
-};
+use lab::session::{self, Arguments, bounded, budget_name, by_name, positive, text_in};
 use private_training::{Clipping, Loss, Objective, Penalty, Prior};
-use serde::{Deserialize, Serialize};
 
 use crate::objective::{refused, weight};
 use crate::records::kind;
 
 use super::report::Judging;
-use super::start;
 use crate::variation::Variation;
 
 /// The presets in `assets/swae`.
@@ -23,8 +19,6 @@ pub enum PresetName {
     Quick,
     /// The settings of Rodriguez-Vitores, Lalanne and Loubes 2025 (arXiv 2502.01701), section 6.
     Paper,
-    /// From public weights, with private marginals of the latents as the sampler.
-    Tuned,
 }
 
 impl PresetName {
@@ -32,20 +26,8 @@ impl PresetName {
         match self {
             Self::Quick => include_str!("../../../assets/swae/quick.toml"),
             Self::Paper => include_str!("../../../assets/swae/paper.toml"),
-            Self::Tuned => include_str!("../../../assets/swae/tuned.toml"),
         }
     }
-}
-
-/// What a conditional model is sampled by, after its training.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum SampledBy {
-    /// A Gaussian of each class, from released moments.
-    #[default]
-    Moments,
-    /// Particles of each class, from released moments and marginals.
-    Marginals,
 }
 
 lab::settings! {
@@ -77,35 +59,17 @@ lab::settings! {
         clip_jacobian: f64,
         /// C: norm of record reconstruction gradients.
         max_grad_norm: f64,
-        /// Steps of 100 synthetic records that the weights start from: `--start-from public` alone.
-        #[setting(default = "public_steps")]
-        public_steps: u64,
-        /// What a conditional model is sampled by: released class moments, or marginals of the latents around them.
-        #[flag(value_enum)]
+        /// How much samples turn, stretch, move and bend, 0 for not at all (the default).
         #[setting(default)]
-        sampler: SampledBy,
-        /// Share of the budget, in 1/z^2 of its Gaussian mechanism, for the releases of `--sampler marginals`.
-        #[setting(default = "quarter")]
-        marginals_share: f64,
-        /// Slices of a class whose marginals are released: `--sampler marginals` alone.
-        #[setting(default = "class_slices")]
-        class_slices: usize,
-        /// Bins of a marginal, a power of two: `--sampler marginals` alone.
-        #[setting(default = "bins")]
-        bins: usize,
-    }
-    optional {
-        /// How much samples turn, stretch, move and bend, 0 for not at all (default: 1 for digits beside glyphs).
         vary_pose: f64,
-        /// How much their brightness and fabric vary (default: 1 where the program draws the public records).
+        /// How much their brightness and fabric vary, 0 for not at all (the default).
+        #[setting(default)]
         vary_texture: f64,
         /// How much their tone varies at random, 0 for not at all (the default).
+        #[setting(default)]
         vary_tone: f64,
-        /// Public weights to start from: trained on `public` synthetic records, `glyphs` or `shapes`, or a run on glyphs.
-        #[flag(value_name = "public|RUN")]
-        start_from: String,
-        /// Particles over all classes (default: as many as private records): `--sampler marginals` alone.
-        particles: usize,
+    }
+    optional {
         /// Evaluate an exponential moving average of the weights with this decay.
         ema: f64,
     }
@@ -125,22 +89,6 @@ lab::settings! {
     }
 }
 
-fn public_steps() -> u64 {
-    6000
-}
-
-fn quarter() -> f64 {
-    0.25
-}
-
-fn class_slices() -> usize {
-    144
-}
-
-fn bins() -> usize {
-    32
-}
-
 fn glyphs() -> String {
     DatasetKind::Glyphs.name().to_string()
 }
@@ -151,52 +99,13 @@ impl Settings {
         self.conditional
     }
 
-    /// Whether marginals are released after the moments.
-    pub fn releases_marginals(&self) -> bool {
-        self.sampler == SampledBy::Marginals
-    }
-
-    /// How much samples vary; folders of runs from before that was a setting have what suits them.
+    /// How much samples vary.
     pub fn variation(&self) -> Variation {
-        let digits = start::draws_digits(self).is_ok_and(|digits| digits);
-        let suited = Variation::suited(digits, self.start_from.is_some(), false);
-        suited.or(self.vary_pose, self.vary_texture, self.vary_tone)
-    }
-
-    /// Refuses flags of a sampler that is not asked for: a value that is passed over deceives.
-    fn check_unused(&self, own: &Flags) -> Result<(), Failure> {
-        let given = [
-            ("marginals-share", own.marginals_share.is_some()),
-            ("class-slices", own.class_slices.is_some()),
-            ("bins", own.bins.is_some()),
-            ("particles", own.particles.is_some()),
-        ];
-        match given.into_iter().find(|&(_, given)| given) {
-            Some((flag, _)) if !self.releases_marginals() => Err(Failure::input(
-                format!("--{flag}: --sampler moments does not use it"),
-                "leave it out, or say --sampler marginals",
-            )),
-            _ => Ok(()),
+        Variation {
+            pose: self.vary_pose,
+            texture: self.vary_texture,
+            tone: self.vary_tone,
         }
-    }
-
-    fn check_marginals(&self) -> Result<(), Failure> {
-        let holds = !self.releases_marginals() || self.releases_moments();
-        let bound = "moments without --conditional";
-        bounded("sampler", "marginals", holds, bound)?;
-        within(
-            "marginals-share",
-            self.marginals_share,
-            0.0,
-            1.0,
-            Ends::NEITHER,
-        )?;
-        let holds = self.bins.is_power_of_two() && self.bins >= 2;
-        bounded("bins", self.bins, holds, "a power of two of at least 2")?;
-        let holds = !self.releases_marginals() || self.class_slices >= self.latent;
-        let bound = format!("at least the latent dimension, {}", self.latent);
-        bounded("class-slices", self.class_slices, holds, &bound)?;
-        bounded("particles", 0, self.particles != Some(0), "at least 1")
     }
 
     /// The objective with its clipping.
@@ -229,12 +138,6 @@ impl session::Settings for Settings {
             settings.records = own.records;
         }
         settings.conditional = (settings.conditional || own.conditional) && !own.unconditional;
-        settings.check_unused(own)?;
-        settings.start_from = start::resolve(&settings, own.public_steps.is_some())?;
-        let suited = settings.variation();
-        settings.vary_pose = own.vary_pose.or(Some(suited.pose));
-        settings.vary_texture = own.vary_texture.or(Some(suited.texture));
-        settings.vary_tone = own.vary_tone.or(Some(suited.tone));
         Ok(settings)
     }
 
@@ -264,10 +167,6 @@ impl session::Settings for Settings {
         let decay = self.ema.unwrap_or(0.0);
         let bound = "at least 0 and below 1";
         bounded("ema", decay, (0.0..1.0).contains(&decay), bound)?;
-        let public = self.public_steps;
-        let holds = (1..=1_000_000).contains(&public);
-        bounded("public-steps", public, holds, "between 1 and 1000000")?;
-        self.check_marginals()?;
         self.variation().check()?;
         self.objective().map(drop)
     }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use clap::Id;
 use data::Dataset;
@@ -22,17 +21,15 @@ use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
 use crate::export::ExportFlags;
-use crate::particles::share;
 use crate::random::stream;
 use crate::records::{kind, load_private};
 
 use super::batches::Batches;
 use super::evaluate::Evaluator;
-use super::plan::{MARGINALS, MOMENTS, releases};
+use super::plan::{MOMENTS, moments_noise};
 use super::report::{self, Judging};
 use super::samples::SHAPE;
 use super::settings::{Flags, Settings};
-use super::start;
 
 /// A private autoencoder.
 pub(crate) struct SwaeRun {
@@ -42,9 +39,6 @@ pub(crate) struct SwaeRun {
     pub(super) training: Training<Swae>,
     pub(super) evaluator: Evaluator,
     pub(super) judging: Judging,
-    /// Of all private records, class by class; none before they are encoded.
-    pub(super) latents: Vec<Vec<f32>>,
-    pub(super) public_seconds: f64,
     /// Of the last step; not private.
     losses: Option<StepLosses>,
 }
@@ -57,7 +51,7 @@ impl TrainingRun for SwaeRun {
                                  metrics, weights, pictures and a report.";
     const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = &[flags_of::<Judging>];
     const FLAGS_AFTERWARDS: &'static [fn() -> Vec<Id>] = &[flags_of::<ExportFlags>];
-    const STORED: &'static [&'static str] = &[MOMENTS, MARGINALS];
+    const STORED: &'static [&'static str] = &[MOMENTS];
     /// On public test records.
     const EVALUATIONS: u64 = 10;
     type Settings = Settings;
@@ -69,16 +63,8 @@ impl TrainingRun for SwaeRun {
     fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
         let path = arguments.own.judging.rescore.as_deref()?;
         let finished = |folder: &RunFolder, settings: &Settings| {
-            let asked = [
-                (MOMENTS, settings.releases_moments()),
-                (MARGINALS, settings.releases_marginals()),
-            ];
-            for (name, _) in asked.into_iter().filter(|&(_, asked)| asked) {
-                if !released(folder, name)? {
-                    return Ok(false);
-                }
-            }
-            Ok(folder.file("model.bpk").exists())
+            let missing = settings.releases_moments() && !released(folder, MOMENTS)?;
+            Ok(!missing && folder.file("model.bpk").exists())
         };
         let weights = |folder: &RunFolder, run: &mut Self| {
             run.training.network = load_weights(run.training.network.clone(), folder)?;
@@ -115,13 +101,7 @@ impl TrainingRun for SwaeRun {
         let (data, used) = load_private(kind, settings.seed, settings.records, data_dir)?;
         let data = Arc::new(data);
         let batches = Batches::new(settings, data.clone(), used)?;
-        let most = settings.releases_marginals().then(|| {
-            let sizes = &batches.class_sizes;
-            let particles = settings.particles.unwrap_or(sizes.iter().sum());
-            share(sizes, particles).iter().sum()
-        });
-        let most = most.filter(|_| !settings.variation().any());
-        export.check(SHAPE, settings.conditional, most)?;
+        export.check(SHAPE, settings.conditional, None)?;
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         let classes = data.train.classes();
         let config = SwaeConfig {
@@ -136,8 +116,8 @@ impl TrainingRun for SwaeRun {
         let non_private = stream(settings.seed, 1);
         let sampler = batches.sampler.clone();
         let mut start = Start::new(&lab::basics!(settings), config, network, sampler);
-        for (name, noise) in releases(settings, data.train.len())? {
-            start = start.and(name, noise);
+        if let Some(noise) = moments_noise(settings, data.train.len()) {
+            start = start.and(MOMENTS, noise);
         }
         start.batches = non_private;
         let training = start.training(chosen)?;
@@ -148,8 +128,6 @@ impl TrainingRun for SwaeRun {
             batches,
             training,
             judging: arguments.own.judging.clone(),
-            latents: Vec::new(),
-            public_seconds: 0.0,
             losses: None,
         })
     }
@@ -157,29 +135,13 @@ impl TrainingRun for SwaeRun {
     fn wording(&self) -> Wording {
         let mut wording = Wording::default();
         if self.settings.releases_moments() {
-            wording.releases += match self.settings.releases_marginals() {
-                true => ", the class moments and the class marginals",
-                false => " and the class moments",
-            };
-        }
-        if let Some(from) = &self.settings.start_from {
-            let start = crate::records::synthetic(from).map_or("glyphs", |_| from);
-            wording.public =
-                format!("synthetic {start}, on which the weights started, and the test records");
+            wording.releases += " and the class moments";
         }
         wording
     }
 
     fn penalised(&self) -> Vec<usize> {
         vec![self.settings.latent]
-    }
-
-    fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let start = Instant::now();
-        let fresh = self.training.network.clone();
-        self.training.network = start::network(fresh, &self.settings, session)?;
-        self.public_seconds = start.elapsed().as_secs_f64();
-        Ok(())
     }
 
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {

@@ -42,9 +42,7 @@ fn of_seconds(out: &Path, more: &[&str]) -> Command {
     let mut command = flow(more);
     command.args(["--records", "400", "--public-records", "200"]);
     command.args(["--public-epochs", "1", "--quick-scores"]);
-    if more.first() != Some(&"public") {
-        command.args(["--delta", "1e-4"]);
-    }
+    command.args(["--delta", "1e-4"]);
     command.arg("--run").arg(out);
     command
 }
@@ -109,7 +107,7 @@ fn moments_and_marginals_are_two_releases_of_one_budget_however_many_steps() {
 fn a_promise_says_whether_labels_are_private() {
     for (mechanism, labels, relation) in [
         ("marginals", "private", "neighbours: replace one record;"),
-        ("gaussian", "private", "neighbours: replace one record;"),
+        ("mixture", "private", "neighbours: replace one record;"),
         (
             "marginals",
             "public",
@@ -231,7 +229,7 @@ fn shapes_are_public_and_of_no_class() {
 fn public_records_alone_are_the_baseline_of_the_scores() {
     let run = |more: &[&str]| {
         let (_keep, out) = folder();
-        let base = ["gaussian", "--public-epochs", "1", "--delta", "1e-4"];
+        let base = words("mixture --cells 1 --public-epochs 1 --delta 1e-4");
         let scores = ["--particles", "200", "--scored", "200"];
         let mut command = flow(&[&base[..], &scores, more].concat());
         let output = done(command.arg("--run").arg(&out).ran());
@@ -333,14 +331,11 @@ fn every_mechanism_leaves_everything_behind() {
         (RESAMPLED, "--unconditional"),
         (GENERATOR, "--conditional"),
         (GENERATOR, "--unconditional"),
-        (&["gaussian"], "--conditional"),
-        (&["gaussian"], "--unconditional"),
         (&["mixture", "--cells", "3"], "--conditional"),
         (&["mixture"], "--unconditional"),
-        (&["public"], "--conditional"),
     ] {
         let (_keep, out) = folder();
-        let stepping = !["gaussian", "mixture", "public"].contains(&mechanism[0]);
+        let stepping = mechanism[0] != "mixture";
         let steps: &[&str] = if stepping { &["--steps", "5"] } else { &[] };
         done(small(&out, &[mechanism, &[form], steps].concat()));
         let run = json(&out.join("run.json"));
@@ -364,7 +359,6 @@ fn every_mechanism_leaves_everything_behind() {
         }
         let entries = ledger(&out).entries.len();
         let expected = match mechanism[0] {
-            "public" => 0,
             "resampled" | "generator" => 5,
             "mixture" => 2,
             _ => 1,
@@ -633,7 +627,6 @@ fn bad_input_is_refused_by_name() {
             --delta 0.01 => delta = 0.01
             --dataset minst => --dataset minst
             --public glyphs => --public glyphs
-            public --public shapes --conditional => --public shapes
             --public shapes --dataset images --data-dir . => --public shapes
             --public cosines --dataset images --data-dir . => --public cosines
             --public half --dataset images --data-dir . => --public half: it must be the folder of the public photographs
@@ -647,7 +640,6 @@ fn bad_input_is_refused_by_name() {
             marginals --final-rate 0 => --final-rate 0
             resampled --batch 5 => --batch 5
             marginals --epochs 3 => '--epochs'
-            public --epsilon 1 => '--epsilon'
         ";
     refuses(cases, |out, more| {
         let public = ["--public-records", "200", "--public-epochs", "1"];

@@ -19,12 +19,6 @@ const RUNS: &[(&str, &str, &str)] = &[
         "--conditional --slices 12 --no-privacy",
     ),
     (
-        "swae-tuned",
-        "swae",
-        "--slices 12 --epsilon 5 --start-from public --public-steps 5 --sampler marginals --class-slices 8 --bins 8 \
-         --particles 60",
-    ),
-    (
         "flow-marginals",
         "flow",
         "marginals --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --steps 5",
@@ -45,16 +39,10 @@ const RUNS: &[(&str, &str, &str)] = &[
         "generator --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --batch 50 --steps 5",
     ),
     (
-        "flow-gaussian",
-        "flow",
-        "gaussian --epsilon 2 --insecure-noise-seed 3 --delta 1e-4",
-    ),
-    (
         "flow-mixture",
         "flow",
         "mixture --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --cells 3",
     ),
-    ("flow-public", "flow", "public"),
     ("generator-marginals", "generator", "marginals"),
     ("generator-projections", "generator", "projections"),
     ("fair-classification", "fair", "classification"),

@@ -43,7 +43,6 @@ mod synth;
 mod synth_baselines;
 mod synth_table;
 mod synth_table_open;
-mod tuned;
 #[cfg(unix)]
 mod tutorials;
 mod uses;

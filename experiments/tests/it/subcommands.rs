@@ -307,7 +307,6 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
     let files = format!("{} {}", path("a.csv"), path("b.csv"));
     let mut runs = vec![
         "swae".to_string(),
-        "swae --preset tuned".into(),
         "synth shapes".into(),
         "synth biased".into(),
         format!("distance {files} --radius 3"),
@@ -318,10 +317,7 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
         format!("adapt dann {files} --features 2 --classes 3 --latent 2 --test-share 0.2"),
     ];
     for (name, kinds) in [
-        (
-            "flow",
-            "mixture marginals fixed resampled generator gaussian",
-        ),
+        ("flow", "mixture marginals fixed resampled generator"),
         ("generator", "marginals projections"),
         (
             "fair",

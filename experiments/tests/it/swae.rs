@@ -182,6 +182,17 @@ fn an_existing_folder_is_not_overwritten() {
 }
 
 #[test]
+fn a_folder_of_an_earlier_version_is_refused_with_a_sentence() {
+    let (_keep, out) = folder();
+    std::fs::create_dir(&out).expect("a folder");
+    std::fs::write(out.join("config.toml"), "start-from = \"glyphs\"\n").expect("settings");
+    for flag in ["--resume", "--rescore"] {
+        let message = refusal(sliver("swae").arg(flag).arg(&out));
+        says(&message, &["start-from", "of an earlier version"]);
+    }
+}
+
+#[test]
 fn a_corrupt_data_file_is_refused_by_name() {
     let (keep, out) = folder();
     let mnist = keep.path().join("mnist");

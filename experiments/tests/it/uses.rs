@@ -60,7 +60,7 @@ fn swae_and_flow_learn_of_each_other() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let flow = |name| {
         let arguments =
-            words("gaussian --records 400 --public-records 200 --public-epochs 1 --quick-scores");
+            words("mixture --records 400 --public-records 200 --public-epochs 1 --quick-scores");
         warnings(home.path(), name, "flow", &arguments)
     };
     assert!(swae(home.path(), "first", "60000").is_empty());

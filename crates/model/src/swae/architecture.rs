@@ -195,22 +195,6 @@ impl Swae {
         Ok(Layers::with_activation(encoder, decoder).conditioning(self.classes))
     }
 
-    /// The same autoencoder with a decoder that sees `classes` one-hot labels, which mean nothing to it yet; one that
-    /// sees labels stays as it is.
-    #[must_use]
-    pub fn seeing_labels(mut self, classes: usize, device: &Device) -> Self {
-        if self.classes == 0 && classes > 0 {
-            let first = &mut self.decoder.fc1;
-            first.weight = first.weight.clone().map(|weight| {
-                let zeros = Tensor::zeros([classes, weight.dims()[1]], device);
-                Tensor::cat(vec![weight, zeros], 0)
-            });
-            self.decoder.inputs += classes;
-            self.classes = classes;
-        }
-        self
-    }
-
     /// All parameters, the encoder's first.
     pub fn parameters(&self) -> Vec<ParameterSlot> {
         parameters_of(self)

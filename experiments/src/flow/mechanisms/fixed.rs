@@ -36,7 +36,6 @@ impl ReleaseMethod for Settings {
         "Move particles towards noisy projections, which are released once (DPSWflow)";
     const PRESET: &'static str = include_str!("../../../../assets/flow/fixed.toml");
     const PHOTOGRAPHS: &'static str = "slices = 250\nslices-per-step = 220\nsteps = 2000";
-    type Budget = budget::Settings;
 
     fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: f64) {
         // The preset's; a flag of one's own is checked.

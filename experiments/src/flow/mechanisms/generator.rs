@@ -39,7 +39,6 @@ impl ReleaseMethod for Settings {
     const ABOUT: &'static str = "Train a generator of latents on a fresh release of noisy projections at each step (DPSWgen)";
     const PRESET: &'static str = include_str!("../../../../assets/flow/generator.toml");
     const PHOTOGRAPHS: &'static str = "slices = 300\nepochs = 30";
-    type Budget = budget::Settings;
 
     fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: f64) {
         self.epochs = self.epochs.filter(|_| flags.steps.is_none());

@@ -78,7 +78,6 @@ impl ReleaseMethod for Settings {
     const PRESET: &'static str = include_str!("../../../../assets/flow/marginals.toml");
     const FOLLOWS: bool = true;
     const ADDS_UP: bool = true;
-    type Budget = budget::Settings;
 
     fn fill(&mut self, flags: &Flags, shared: &shared::Settings, _: f64) {
         if flags.start.is_none() && self.moments_share > 0.0 {

@@ -33,7 +33,6 @@ impl ReleaseMethod for Settings {
     const PRESET: &'static str = include_str!("../../../../assets/flow/mixture.toml");
     const FOLLOWS: bool = true;
     const ADDS_UP: bool = true;
-    type Budget = budget::Settings;
 
     fn suit(shared: &mut shared::Settings, flags: &shared::Flags) {
         let shapes = shared.public == SHAPES && !shared.photographs();

@@ -1,12 +1,11 @@
 //! The mechanisms, each with its settings: from private latents to public ones.
 
 pub(super) mod fixed;
-pub(super) mod gaussian;
 pub(super) mod generator;
 pub(super) mod marginals;
 pub(super) mod mixture;
+pub(super) mod moments;
 mod particles;
-pub(super) mod public;
 pub(super) mod resampled;
 
 use std::collections::BTreeMap;
@@ -42,9 +41,6 @@ pub trait ReleaseMethod: Part {
     const FOLLOWS: bool = false;
     /// Whether what it releases adds up over blocks of records: latents beyond memory lie in a file then.
     const ADDS_UP: bool = false;
-
-    /// The settings of its budget; `()` where it reads no private record.
-    type Budget: Part;
 
     /// Gives settings that all mechanisms have the values that suit this one, where no flag gave them.
     fn suit(_: &mut shared::Settings, _: &shared::Flags) {}

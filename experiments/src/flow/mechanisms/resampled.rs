@@ -43,7 +43,6 @@ impl ReleaseMethod for Settings {
         "Move particles towards a fresh release of noisy projections at each step (DPSWflow-r)";
     const PRESET: &'static str = include_str!("../../../../assets/flow/resampled.toml");
     const PHOTOGRAPHS: &'static str = "slices = 300\nepochs = 30";
-    type Budget = budget::Settings;
 
     fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: f64) {
         self.epochs = self.epochs.filter(|_| flags.steps.is_none());
