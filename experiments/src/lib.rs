@@ -2,7 +2,6 @@
 
 pub mod adapt;
 mod apart;
-pub mod circle;
 mod cosines;
 mod decoded;
 pub mod distance;
