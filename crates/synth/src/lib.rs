@@ -1,8 +1,8 @@
-//! Private copies of tables.
+//! Private copies of tables and of labelled images.
 //!
-//! A copy is made of noisy counts alone: those of each column, then those of pairs of columns, each released once. A mixture of
-//! products is fitted to them, and the rows of the copy are sampled from it. Every record is private; the schema, and how many
-//! records or units there are, is public.
+//! A copy of a table is made of noisy counts alone: those of each column, then those of pairs of columns, each released once. A mixture of
+//! products is fitted to them, and the rows of the copy are sampled from it. A copy of images is made of noisy moments in a public
+//! latent space ([`images`]). Every record is private; the schema or the classes, and how many records or units there are, is public.
 //!
 //! ```
 //! use data::Schema;
@@ -45,6 +45,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+pub mod images;
 mod releasing;
 pub mod table;
 

@@ -12,8 +12,10 @@ use swd::Slices;
 use crate::pictures::{grid, samples};
 use crate::scores::{ScoreFlags, Scored, score_records};
 
+use private_synth::images::normalise;
+
 use super::baseline::{Baseline, baseline};
-use super::mechanisms::{Generated, Snapshot, normalise};
+use super::mechanisms::{Generated, Snapshot};
 use super::run::Flow;
 use crate::records::Records;
 use crate::space::Space;

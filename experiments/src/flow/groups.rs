@@ -1,9 +1,9 @@
 //! Private latents in groups that flow by themselves: all records, or one group a class.
 
 use lab::diagnostic::Failure;
-use private_queries::products::systematic;
+use private_synth::images::Encoded;
 
-use crate::encoded::Encoded;
+use crate::in_run;
 use crate::records::Records;
 
 /// The groups that flow by themselves. What group a record is in is a public function of its label.
@@ -59,12 +59,23 @@ impl Groups {
         encode(&mut |rows| {
             let mut rows = rows.chunks_exact(dim).zip(&mut labels);
             rows.try_for_each(|(row, &label)| latents.add(groups[label], row))
+                .map_err(in_run::refused)
         })?;
         Ok(Self {
             latents,
             classes: classes.map(|_| of_groups),
             dim,
         })
+    }
+
+    /// All latents at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] if they are more than memory holds.
+    pub(crate) fn whole(&self) -> Result<&[Vec<f32>], Failure> {
+        let whole = self.latents.whole();
+        whole.ok_or_else(|| Failure::failed("not all latents are in memory"))
     }
 
     /// The class of a group, 0 where there are none.
@@ -77,14 +88,6 @@ impl Groups {
         let sizes = self.latents.sizes().iter();
         sizes.map(|values| values / self.dim).collect()
     }
-}
-
-/// `total` particles, no more and no fewer, shared out as groups are of these released sizes; at least one a group.
-pub(crate) fn apportion(sizes: &[f64], total: usize) -> Vec<usize> {
-    let sizes: Vec<f64> = sizes.iter().map(|size| size.max(0.0)).collect();
-    let left = total.saturating_sub(sizes.len());
-    let counts = systematic(&sizes, left, 0.5).into_iter();
-    counts.map(|count| 1 + count).collect()
 }
 
 #[cfg(test)]
@@ -172,14 +175,14 @@ mod tests {
             shown |= known.sizes() != groups(&other, &labels, false).sizes();
 
             assert_eq!(first.classes, second.classes);
-            assert_eq!(first.latents.len(), second.latents.len());
+            assert_eq!(first.latents.groups(), second.latents.groups());
             let pair = [&first, &second];
             for radius in [1.0, 2.0] {
                 let share = moved(&moments(&first, true, radius), pair);
                 assert!(share <= 1.0 + 1e-6, "{share}");
                 attained[0] = attained[0].max(share);
             }
-            let queries = (0..first.latents.len()).map(|_| {
+            let queries = (0..first.latents.groups()).map(|_| {
                 let slices = Slices::tight(2, 6, rng).unwrap();
                 MarginalQuery::around_gaussian(
                     slices,
@@ -199,20 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn particles_are_shared_out_by_size_and_whole() {
-        assert_eq!(apportion(&[300.0, -4.0, 100.0], 43), [31, 1, 11]);
-        assert_eq!(apportion(&[0.0, 0.0], 10), [5, 5]);
+    fn particles_are_shared_out_by_size() {
         assert_eq!(share(&[3, 1], 6), [5, 2]);
-        let rng = &mut ChaCha20Rng::seed_from_u64(2);
-        for _ in 0..200 {
-            let groups = rng.random_range(1..40_usize);
-            let sizes: Vec<f64> = (0..groups)
-                .map(|_| rng.random_range(-50.0..900.0))
-                .collect();
-            let total = groups + rng.random_range(0..5000_usize);
-            let shared = apportion(&sizes, total);
-            assert_eq!(shared.iter().sum::<usize>(), total);
-            assert!(shared.iter().all(|&n| n >= 1));
-        }
     }
 }

@@ -13,8 +13,6 @@ mod settings;
 mod shared;
 
 pub(crate) use data_split::photographs::load as load_photographs;
-pub(crate) use groups::apportion;
-pub(crate) use mechanisms::normalise;
 pub(crate) use samples::sampler;
 
 pub use mechanisms::fixed::Settings as Fixed;

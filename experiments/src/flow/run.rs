@@ -19,12 +19,12 @@ use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
     Session, Wording, bounded, flags_of, floats_to_bytes, releaser,
 };
+use private_synth::images::Encoded;
 use private_training::RngState;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
 use crate::apart;
-use crate::encoded::Encoded;
 use crate::export::ExportFlags;
 use crate::particles::share;
 use crate::random::stream;
@@ -272,7 +272,7 @@ impl<M: ReleaseMethod> Experiment for Run<M> {
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
         let weights = self.flow.space.as_ref().map(Space::weights);
-        let latents = self.flow.groups.latents.whole()?.iter();
+        let latents = self.flow.groups.whole()?.iter();
         let sums = latents.map(|rows| hex(&floats_to_bytes(rows))).collect();
         Ok(Fingerprint {
             records: self.flow.split.private.fingerprint()?,

@@ -5,6 +5,8 @@ use lab::session::bounded;
 use model::latent::ImageShape;
 use serde::{Deserialize, Serialize};
 
+use private_synth::images::{Signal, public_images};
+
 use super::budget;
 use crate::export::ExportFlags;
 use crate::records::{COSINES, SHAPES, synthetic};
@@ -102,12 +104,6 @@ pub(crate) const IMAGES: &str = data::ImageFolder::NAME;
 /// Classes of every data set that has any.
 const CLASSES: usize = 10;
 
-/// How many synthetic public records, unless another number is asked for: minutes on two cores.
-const SYNTHETIC: usize = 240_000;
-
-/// How many synthetic public records teach how images of cosines look, unless another number is asked for.
-const REFINING: usize = 40_000;
-
 fn paper_width() -> usize {
     64
 }
@@ -122,7 +118,7 @@ impl Settings {
         &mut self,
         flags: &Flags,
         follows: bool,
-        signal: f64,
+        signal: Signal,
     ) -> Result<(), Failure> {
         let asked = flags.public_records.is_some() || flags.public_epochs.is_some();
         let learned = flags.encoder == Some(Encoder::Learned);
@@ -137,22 +133,18 @@ impl Settings {
         let synthetic = synthetic(&self.public).is_some();
         if follows && synthetic && self.private_part == Part::All {
             if !asked {
-                (self.public_records, self.public_epochs) = (Some(SYNTHETIC), 1);
+                (self.public_records, self.public_epochs) = (Some(public_images(true, 28)), 1);
             }
-            self.latent = flags
-                .latent
-                .unwrap_or(default_latent_dimension(24.0, 40.0, signal));
+            self.latent = flags.latent.unwrap_or(signal.dimensions([24.0, 40.0]));
         }
         if self.cosines() {
-            self.latent = flags
-                .latent
-                .unwrap_or(default_latent_dimension(72.0, 120.0, signal));
+            self.latent = flags.latent.unwrap_or(signal.dimensions([72.0, 120.0]));
         }
         if self.public == COSINES {
             self.public_records = None;
         }
         if self.refined() && synthetic && !asked {
-            (self.public_records, self.public_epochs) = (Some(REFINING), 1);
+            (self.public_records, self.public_epochs) = (Some(public_images(false, 28)), 1);
         }
         let suited = Variation::suited(self.synthetic_classes(), synthetic, self.cosines());
         self.vary_pose = self.vary_pose.or(Some(suited.pose));
@@ -163,16 +155,16 @@ impl Settings {
 
     /// Private records as a share of 60000, times epsilon: what the default sizes of a release follow. A noise multiplier
     /// of 3.73 has epsilon 1 at delta 1e-5, and no budget counts as epsilon 10.
-    pub(super) fn signal(&self, budget: &budget::Settings) -> f64 {
+    pub(super) fn signal(&self, budget: &budget::Settings) -> Signal {
         let all = match (&*self.dataset, self.private_part) {
             ("usps", Part::All) => 7291,
             ("usps", Part::Half) => 3645,
             (_, Part::All) => 60_000,
             (_, Part::Half) => 30_000,
         };
-        let records = self.records.unwrap_or(all).min(all) as f64 / 60_000.0;
+        let records = self.records.unwrap_or(all).min(all);
         let epsilon = budget.epsilon.or(budget.noise_multiplier.map(|z| 3.73 / z));
-        records * epsilon.unwrap_or(10.0)
+        Signal::of(records, epsilon)
     }
 
     /// Groups of records that flow by themselves, at most.
@@ -258,11 +250,4 @@ impl Settings {
         let bound = format!("public records for {flag}: cosines have none");
         bounded("public", &self.public, self.public != COSINES, &bound)
     }
-}
-
-/// The dimensions that the private records and the budget bear: `usual` for 60000 at epsilon 1 and the more the larger
-/// the fourth root of both, `most` at most (docs/results/flow.md).
-fn default_latent_dimension(usual: f64, most: f64, signal: f64) -> usize {
-    let dimensions = usual * signal.powf(0.25);
-    (4.0 * (dimensions / 4.0).round()).clamp(8.0, most) as usize
 }

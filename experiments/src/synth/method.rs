@@ -9,8 +9,6 @@ pub(crate) enum Method {
     /// A mixture of Gaussians for each class, in a latent space.
     #[default]
     Mixture,
-    /// One Gaussian for each class: the mixture with one cell.
-    Gaussian,
     /// A generator that learns from released random Fourier features (DP-MERF; Harder, Adamczewski and Park 2021, arXiv
     /// 2002.11603).
     Merf,

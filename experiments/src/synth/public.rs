@@ -9,6 +9,7 @@ use data::{DatasetKind, LabelledImages, Shapes};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Used, bounded, name_of_path};
 use model::latent::ImageShape;
+use private_synth::images::public_images;
 
 use super::input::{self, CIFAR10};
 use super::settings::Settings;
@@ -17,10 +18,6 @@ use crate::space::SpaceKind;
 
 /// One set of shapes for all seeds.
 const SHAPES_SEED: u64 = 0;
-/// Images of 28 pixels that teach how edges look; of larger ones fewer, for their pixels are more.
-const REFINING: usize = 40_000;
-/// Images of 28 pixels that an autoencoder is shown, each as often as that takes: minutes on two cores.
-const SHOWN: usize = 240_000;
 /// Passes over few images, at most.
 const MOST_PASSES: usize = 40;
 
@@ -30,11 +27,6 @@ pub(super) struct PublicImages {
     pub name: String,
     /// Passes over them.
     pub epochs: usize,
-}
-
-/// `count` images of 28 pixels, or as many larger ones as have so many pixels.
-fn as_many(count: usize, shape: ImageShape) -> usize {
-    count * 28 * 28 / (shape.side * shape.side)
 }
 
 impl PublicImages {
@@ -47,7 +39,7 @@ impl PublicImages {
         let name = &*settings.public;
         if [SHAPES, COSINES].contains(&name) {
             let count = match name {
-                SHAPES => as_many(REFINING, shape),
+                SHAPES => public_images(false, shape.side),
                 _ => 0,
             };
             let shapes = match shape.channels {
@@ -94,12 +86,9 @@ impl PublicImages {
             format!("images of {wanted:?} channels and pixels, as --input has them, not {found:?}");
         bounded("public", name, found == wanted, &bound)?;
         let count = images.len();
-        let shown = match settings.space(shape) {
-            SpaceKind::Small => SHOWN,
-            _ => REFINING,
-        };
+        let shown = public_images(settings.space(shape) == SpaceKind::Small, shape.side);
         let public = Self {
-            epochs: as_many(shown, shape).div_ceil(count).clamp(1, MOST_PASSES),
+            epochs: shown.div_ceil(count).clamp(1, MOST_PASSES),
             records: Records::new(
                 Source::Labelled(Arc::new(images)),
                 (0..count).collect(),

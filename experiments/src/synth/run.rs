@@ -18,7 +18,8 @@ use lab::session::{
     flags_of, floats_to_bytes, releaser,
 };
 use model::latent::{ImageShape, LatentSpace};
-use private_queries::{Gaussians, Mixture, Moments, Query};
+use private_queries::Query;
+use private_synth::images::{Encoded, Mixing, Signal};
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
@@ -32,21 +33,17 @@ use super::report;
 use super::same_input;
 use super::settings::{Flags, Settings, names_data_set};
 use crate::apart;
-use crate::encoded::Encoded;
 use crate::export::{self, ExportRequest};
-use crate::flow::{apportion, normalise};
+use crate::in_run::{self, InRun};
 use crate::latents::Latents;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
 use crate::space::{Space, SpaceForm, SpaceKind, TrainingImages};
 
 /// The moments of classes, and those of their cells, by their names in the plan.
-const MOMENTS: &str = "moments";
-const CELLS: &str = "cells";
+const RELEASES: [&str; 2] = ["moments", "cells"];
 /// What a generator learns from, likewise.
 pub(super) const EMBEDDINGS: &str = "embeddings";
-/// The share of the budget (of `1/z^2`) that the moments of the classes get, where their cells have moments too.
-const MOMENTS_SHARE: f64 = 0.4;
 /// Values of a release, at most: 400 MB.
 const MOST_VALUES: usize = 50_000_000;
 /// Samples that units have together, at most, unless there are more units.
@@ -87,27 +84,18 @@ pub(crate) struct Synth {
     pub(super) generated: Option<Generated>,
 }
 
-/// Private records as a share of 60 000, times epsilon; no budget counts as epsilon 10.
-fn signal(records: usize, epsilon: Option<f64>) -> f64 {
-    records as f64 / 60_000.0 * epsilon.unwrap_or(10.0)
-}
-
-/// Dimensions that records and budget bear: the more, the larger the fourth root of both. An autoencoder says more in each.
-fn dimensions(kind: SpaceKind, shape: ImageShape, signal: f64) -> usize {
-    let [usual, most] = match (kind, shape.channels) {
+/// Dimensions at a signal of 1, and at most. An autoencoder says more in each.
+fn dimensions(kind: SpaceKind, shape: ImageShape) -> [f64; 2] {
+    match (kind, shape.channels) {
         (SpaceKind::Small, _) => [24.0, 40.0],
         (_, 1) => [72.0, 120.0],
         _ => [100.0, 160.0],
-    };
-    (4.0 * (usual * signal.powf(0.25) / 4.0).round()).clamp(8.0, most) as usize
+    }
 }
 
-/// Cells of a class that they bear. More than one gained nothing on CIFAR-10, at epsilon 1 and at 10.
-fn cells(shape: ImageShape, signal: f64) -> usize {
-    match shape.channels {
-        1 => ((4.0 * signal.powf(0.9)).round() as usize).clamp(1, 32),
-        _ => 1,
-    }
+/// Cells of a class, at most. More than one gained nothing on CIFAR-10, at epsilon 1 and at 10.
+fn most_cells(shape: ImageShape) -> usize {
+    if shape.channels == 1 { 32 } else { 1 }
 }
 
 /// Samples of a copy: one for each image, or `most` for each unit, as far as that makes no more than [`SAMPLES`].
@@ -155,28 +143,18 @@ impl Synth {
         let delta = settings.delta.unwrap_or(default_delta(records as f64));
         let plan = TrainingPlan::of(Noise::TargetEpsilon(epsilon), delta, 0, all);
         let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score));
-        let plan = match (settings.method, cells) {
-            (Method::Merf, _) => plan.and(EMBEDDINGS, share(1.0)),
-            (_, 1) => plan.and(MOMENTS, share(1.0)),
-            _ => plan
-                .and(MOMENTS, share(MOMENTS_SHARE))
-                .and(CELLS, share(1.0 - MOMENTS_SHARE)),
+        let releases = match settings.method {
+            Method::Merf => vec![(EMBEDDINGS, 1.0)],
+            _ => Mixing::new(0, 0, cells).releases(),
         };
+        let plan = releases
+            .into_iter()
+            .fold(plan, |plan, (name, of)| plan.and(name, share(of)));
         let plan = match score {
             0.0 => plan,
             share => plan.and(SCORE, ReleaseNoise::Share(share)),
         };
         Ok(Some(plan))
-    }
-
-    /// What is released under a name.
-    fn release(
-        &mut self,
-        name: &str,
-        query: &impl Query<Records = [Vec<f32>], Answer = (Gaussians, Vec<f64>)>,
-        session: &mut Session,
-    ) -> Result<(Gaussians, Vec<f64>), Failure> {
-        session.release(self, name, query, |run, _| run.groups.measured(query))
     }
 
     /// How many private images of each class a classifier knows that learned from samples, with noise, and how many it does
@@ -240,29 +218,12 @@ impl Synth {
             let pixels = part.gather(&places).unwrap_or_default();
             let rows = space.encode_host(&pixels, &session.chosen.device);
             for (row, &label) in rows.chunks_exact(space.latent()).zip(part.labels()) {
-                groups.add(usize::from(label), row)?;
+                groups
+                    .add(usize::from(label), row)
+                    .map_err(in_run::refused)?;
             }
         }
         Ok(groups)
-    }
-
-    /// Rows of Gaussians in proportion to their sizes, each with its class: `each` Gaussians a class.
-    fn sampled(&mut self, from: &Gaussians, sizes: &[f64], each: usize) -> Latents {
-        let present = match from.present() {
-            none if none.is_empty() => (0..sizes.len()).collect(),
-            some => some,
-        };
-        let of_present: Vec<f64> = present.iter().map(|&place| sizes[place]).collect();
-        let total = self.total().max(present.len());
-        let (mut rows, mut labels) = (Vec::new(), Vec::new());
-        for (&place, n) in present.iter().zip(apportion(&of_present, total)) {
-            rows.extend(from.sample(place, n, &mut self.rng));
-            labels.extend(std::iter::repeat_n(place / each, n));
-        }
-        let dim = self.form.latent;
-        normalise(&mut rows, dim);
-        let labels = (!self.input.classes.is_empty()).then_some(labels);
-        Latents { rows, labels, dim }
     }
 }
 
@@ -280,7 +241,7 @@ impl Experiment for Synth {
                                  only what a flag says.";
     const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] =
         &[flags_of::<ScoreFlags>, flags_of::<ExportRequest>];
-    const STORED: &'static [&'static str] = &[MOMENTS, CELLS, EMBEDDINGS, SCORE];
+    const STORED: &'static [&'static str] = &[RELEASES[0], RELEASES[1], EMBEDDINGS, SCORE];
     type Settings = Settings;
 
     fn load(
@@ -303,15 +264,18 @@ impl Experiment for Synth {
         }
         used.map_or(Ok(()), |used| input.note("public", used))?;
         let (images, flags) = (&input.images, &arguments.own);
-        let signal = signal(input.units, settings.epsilon);
+        let signal = Signal::of(input.units, settings.epsilon);
         let kind = settings.space(shape);
         let latent = match settings.method {
             Method::Merf => CODE,
-            _ => settings.latent.unwrap_or(dimensions(kind, shape, signal)),
+            _ => {
+                let by_default = signal.dimensions(dimensions(kind, shape));
+                settings.latent.unwrap_or(by_default)
+            }
         };
         let cells = settings.cells.unwrap_or(match settings.method {
-            Method::Mixture => cells(shape, signal),
-            Method::Gaussian | Method::Merf => 1,
+            Method::Mixture => signal.cells(most_cells(shape)),
+            Method::Merf => 1,
         });
         let labelled = !input.classes.is_empty();
         let scored = input.test.is_none() && labelled && settings.epsilon.is_some();
@@ -420,30 +384,17 @@ impl Experiment for Synth {
         self.space = Some(self.form.trained(&training_images, &self.cache, session)?);
         self.same_images(session)?;
         self.groups = self.encode(session)?;
-        let (d, count) = (self.form.latent, self.groups.len());
-        // Around one Gaussian a class less of the noise is in second moments where the ball is small.
-        let radius = if self.cells == 1 {
-            1.0
-        } else {
-            Mixture::RADIUS
-        };
-        let moments = Moments::labelled(count, d, radius).of_units(self.most);
+        let (dim, total) = (self.form.latent, self.total());
         // Frequencies of colours are alike in all classes, and nearly uncorrelated.
         let alike = self.form.shape.channels > 1;
-        let moments = if alike { moments.pooled() } else { moments };
-        let (classes, sizes) = self.release(MOMENTS, &moments.on_the_sphere(), session)?;
-        self.made = if self.cells == 1 {
-            self.sampled(&classes, &sizes, 1)
-        } else {
-            let query = Mixture::on_the_sphere(&classes, count, self.cells, &mut self.rng)
-                .of_units(self.most);
-            let (cells, of_cells) = self.release(CELLS, &query, session)?;
-            // A cell that tells of no record has no sample; where all of them are such, the classes have.
-            match cells.present().is_empty() {
-                true => self.sampled(&classes, &sizes, 1),
-                false => self.sampled(&cells, &of_cells, self.cells),
-            }
-        };
+        let mixing = Mixing::new(self.groups.groups(), dim, self.cells)
+            .of_units(self.most)
+            .pooled(alike);
+        let by = &mut InRun::new(session, self.releaser.as_mut());
+        let mixed = mixing.release(&self.groups, &mut self.rng, by)?;
+        let (rows, labels) = mixed.sample(total, &mut self.rng);
+        let labels = (!self.input.classes.is_empty()).then_some(labels);
+        self.made = Latents { rows, labels, dim };
         Ok(())
     }
 

@@ -124,10 +124,6 @@ impl Settings {
         let cells = self.cells.unwrap_or(1);
         match self.method {
             Method::Mixture => Ok(()),
-            Method::Gaussian => {
-                let bound = "1 with --method gaussian, which has one Gaussian a class";
-                bounded("cells", cells, cells == 1, bound)
-            }
             Method::Merf => {
                 let bound = "left out with --method merf, which has no latent space";
                 bounded("cells", cells, self.cells.is_none(), bound)?;

@@ -339,7 +339,7 @@ fn images_of_every_form() {
         ),
         (
             &scans,
-            "scans --method gaussian",
+            "scans --cells 1",
             &["moments.bin", "score.bin"],
         ),
         (

@@ -108,9 +108,9 @@ fn generated_images_are_of_their_class() {
 }
 
 #[test]
-fn gaussian_is_one_cell_a_class() {
+fn one_cell_takes_one_release() {
     let (_home, out) = folder();
-    let flags = "--method gaussian --public cosines --records 400 --latent 8 --no-privacy --count 5 --quick-scores";
+    let flags = "--cells 1 --public cosines --records 400 --latent 8 --no-privacy --count 5 --quick-scores";
     let printed = text(&done(command("shapes", flags, &out)).stdout);
     assert!(printed.contains("1 cells of 4 classes"), "{printed}");
     assert!(out.join("moments.bin").exists() && !out.join("cells.bin").exists());
@@ -120,7 +120,6 @@ fn gaussian_is_one_cell_a_class() {
 fn what_a_baseline_does_not_have_is_refused() {
     refuses(
         "
-                --method gaussian --cells 2 => --cells 2: it must be 1 with --method gaussian
                 --method merf --cells 1 => --cells 1: it must be left out with --method merf
                 --method merf --latent 8 => --latent 8: it must be left out with --method merf
                 --method merf --public glyphs => --public glyphs: it must be shapes

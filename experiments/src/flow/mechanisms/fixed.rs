@@ -5,7 +5,8 @@ use lab::session::{Ends, Session, bounded, positive, within};
 use private_queries::Projections;
 use swd::Region;
 
-use super::super::budget;
+use private_synth::images::Signal;
+
 use super::super::run::Flow;
 use super::super::shared;
 use super::marginals::once;
@@ -37,7 +38,7 @@ impl ReleaseMethod for Settings {
     const PRESET: &'static str = include_str!("../../../../assets/flow/fixed.toml");
     const PHOTOGRAPHS: &'static str = "slices = 250\nslices-per-step = 220\nsteps = 2000";
 
-    fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: f64) {
+    fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: Signal) {
         // The preset's; a flag of one's own is checked.
         if flags.slices_per_step.is_none() {
             self.slices_per_step = self.slices_per_step.map(|some| some.min(self.slices));

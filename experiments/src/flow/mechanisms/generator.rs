@@ -5,16 +5,16 @@ use burn::tensor::{Tensor, TensorData};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Session, positive};
 use model::generator::MlpGenerator;
+use private_synth::images::{Signal, normalise};
 use private_training::adam::ModuleAdam;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_noise};
 
-use super::super::budget;
 use super::super::groups::Groups;
 use super::super::run::Flow;
 use super::super::shared;
-use super::{Moved, ReleaseMethod, check_batches, check_slices, normalise, steps_or_passes};
+use super::{Moved, ReleaseMethod, check_batches, check_slices, steps_or_passes};
 use crate::random::stream;
 
 /// Points that the generator makes of a group at each step.
@@ -40,7 +40,7 @@ impl ReleaseMethod for Settings {
     const PRESET: &'static str = include_str!("../../../../assets/flow/generator.toml");
     const PHOTOGRAPHS: &'static str = "slices = 300\nepochs = 30";
 
-    fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: f64) {
+    fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: Signal) {
         self.epochs = self.epochs.filter(|_| flags.steps.is_none());
     }
 
@@ -61,7 +61,7 @@ impl ReleaseMethod for Settings {
     fn start(&self, flow: &mut Flow, _: &mut Session) -> Result<Moved, Failure> {
         let d = flow.groups.dim;
         let inputs = match flow.groups.classes {
-            Some(_) => d + flow.groups.latents.len(),
+            Some(_) => d + flow.groups.latents.groups(),
             None => d,
         };
         let autodiff = flow.device.clone().autodiff();
@@ -85,7 +85,7 @@ impl Flow {
         (slices, rate): (usize, f64),
         session: &mut Session,
     ) -> Result<f64, Failure> {
-        let classes = self.groups.latents.len();
+        let classes = self.groups.latents.groups();
         let each = POINTS.div_ceil(classes).max(2);
         let autodiff = self.device.clone().autodiff();
         let targets = self.fresh_release(slices, session)?;

@@ -4,15 +4,16 @@ use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Ends, Session, bounded, positive, within};
 use private_queries::marginals::{Basis, Bins};
 use private_queries::{GroupMarginals, LabelledMarginals, MarginalQuery, Query};
+use private_synth::images::{Signal, apportion};
 use serde::{Deserialize, Serialize};
 use swd::Region;
 
-use super::super::budget::{self, MOMENTS, RELEASE};
-use super::super::groups::apportion;
+use super::super::budget::{MOMENTS, RELEASE};
 use super::super::run::Flow;
 use super::super::shared;
 use super::{LabelPrivacy, Moved, ReleaseMethod};
 use super::{check_diffusion, check_slices, check_slices_per_step, step_size};
+use crate::in_run;
 use crate::particles::{StepSchedule, boxed};
 
 /// Where particles start.
@@ -79,7 +80,7 @@ impl ReleaseMethod for Settings {
     const FOLLOWS: bool = true;
     const ADDS_UP: bool = true;
 
-    fn fill(&mut self, flags: &Flags, shared: &shared::Settings, _: f64) {
+    fn fill(&mut self, flags: &Flags, shared: &shared::Settings, _: Signal) {
         if flags.start.is_none() && self.moments_share > 0.0 {
             self.start = match shared.synthetic_classes() {
                 true => Start::Public,
@@ -145,7 +146,7 @@ impl ReleaseMethod for Settings {
         };
         let count = self.flow_slices(&flow.shared);
         let mut queries = Vec::new();
-        for group in 0..flow.groups.latents.len() {
+        for group in 0..flow.groups.latents.groups() {
             let slices = flow.slices(count)?;
             let gaussian = around.as_ref().and_then(|moments| moments.gaussian(group));
             let query = match gaussian {
@@ -188,6 +189,6 @@ pub(super) fn once<Q: Query<Records = [Vec<f32>]>>(
     query: &Q,
 ) -> Result<Q::Answer, Failure> {
     session.release(flow, RELEASE, query, |run, _| {
-        run.groups.latents.measured(query)
+        run.groups.latents.measured(query).map_err(in_run::refused)
     })
 }

@@ -2,13 +2,13 @@
 
 use lab::diagnostic::Failure;
 use lab::session::{Ends, Session, bounded, within};
-use private_queries::Mixture;
+use private_synth::images::{Mixing, Signal};
 
-use super::super::budget::{self, MOMENTS, RELEASE};
-use super::super::groups::apportion;
+use super::super::budget::{MOMENTS, RELEASE};
 use super::super::run::Flow;
 use super::super::shared::{self, Encoder};
-use super::{Generated, LabelPrivacy, Moved, ReleaseMethod, normalise};
+use super::{Generated, LabelPrivacy, Moved, ReleaseMethod};
+use crate::in_run::InRun;
 use crate::records::{SHAPES, synthetic};
 
 lab::settings! {
@@ -44,10 +44,10 @@ impl ReleaseMethod for Settings {
     }
 
     /// The cells of a class that records and budget bear: 4 at epsilon 1, 32 at 10; no more than there are particles for.
-    fn fill(&mut self, flags: &Flags, shared: &shared::Settings, signal: f64) {
+    fn fill(&mut self, flags: &Flags, shared: &shared::Settings, signal: Signal) {
         let particles = shared.particles.map_or(32, |n| n / shared.groups());
-        let cells = (4.0 * signal.powf(0.9)).round().max(1.0) as usize;
-        self.cells = flags.cells.unwrap_or(cells.min(particles.clamp(1, 32)));
+        let cells = signal.cells(particles.clamp(1, 32));
+        self.cells = flags.cells.unwrap_or(cells);
     }
 
     fn check(&self, _: &shared::Settings) -> Result<(), Failure> {
@@ -66,45 +66,39 @@ impl ReleaseMethod for Settings {
     }
 
     fn shares(&self) -> Vec<(&'static str, f64)> {
-        let share = self.moments_share;
-        vec![(MOMENTS, share), (RELEASE, 1.0 - share)]
+        self.mixing(0, 0).releases()
     }
 
     fn start(&self, flow: &mut Flow, session: &mut Session) -> Result<Moved, Failure> {
-        flow.mixture(self.cells, session).map(Moved::Rows)
+        let mixing = self.mixing(flow.groups.latents.groups(), flow.groups.dim);
+        flow.mixture(mixing, session).map(Moved::Rows)
+    }
+}
+
+impl Settings {
+    /// How the mixture of so many groups is made.
+    fn mixing(&self, groups: usize, dim: usize) -> Mixing {
+        let names = match self.cells {
+            1 => [RELEASE, RELEASE],
+            _ => [MOMENTS, RELEASE],
+        };
+        Mixing::new(groups, dim, self.cells).releasing(self.moments_share, names)
     }
 }
 
 impl Flow {
     /// Latents of the Gaussians of all cells, which are made of the first release, of one Gaussian a class.
-    fn mixture(&mut self, each: usize, session: &mut Session) -> Result<Generated, Failure> {
-        let d = self.groups.dim;
-        let classes = self.moments(session, MOMENTS, Mixture::RADIUS)?;
-        let count = self.groups.latents.len();
-        let query = Mixture::on_the_sphere(&classes, count, each, &mut self.public);
-        let (mixture, sizes) = session.release(self, RELEASE, &query, |run, _| {
-            run.groups.latents.measured(&query)
-        })?;
-        // A cell that tells of no record has no sample; where all of them are such, the classes have.
-        let (from, each, sizes) = match mixture.present().is_empty() {
-            true => (&classes, 1, vec![1.0; count]),
-            false => (&mixture, each, sizes),
+    fn mixture(&mut self, mixing: Mixing, session: &mut Session) -> Result<Generated, Failure> {
+        let mixing = match self.sizes_released {
+            true => mixing,
+            false => mixing.of_sizes(self.groups.sizes()),
         };
-        let present = match from.present() {
-            none if none.is_empty() => (0..count).collect(),
-            some => some,
-        };
-        let sizes: Vec<f64> = present.iter().map(|&cell| sizes[cell]).collect();
-        let particles = apportion(&sizes, self.total_particles());
-        let (mut rows, mut labels) = (Vec::new(), Vec::new());
-        for (&cell, n) in present.iter().zip(particles) {
-            rows.extend(from.sample(cell, n, &mut self.public));
-            labels.extend(std::iter::repeat_n(self.groups.class(cell / each), n));
-        }
-        normalise(&mut rows, d);
-        Ok(Generated {
-            rows,
-            labels: self.groups.classes.as_ref().map(|_| labels),
-        })
+        let by = &mut InRun::new(session, self.releaser.as_mut());
+        let mixed = mixing.release(&self.groups.latents, &mut self.public, by)?;
+        let (rows, groups) = mixed.sample(self.total_particles(), &mut self.public);
+        let classes = self.groups.classes.as_ref();
+        let labels = |classes: &Vec<usize>| groups.iter().map(|&group| classes[group]).collect();
+        let labels = classes.map(labels);
+        Ok(Generated { rows, labels })
     }
 }

@@ -16,6 +16,7 @@ use lab::checkpoint::RestoredCheckpoint;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Part, Session, bounded, floats_of_bytes, floats_to_bytes};
 use model::generator::MlpGenerator;
+use private_synth::images::Signal;
 use private_training::adam::ModuleAdam;
 use serde::{Deserialize, Serialize};
 use swd::flow::StepSize;
@@ -46,7 +47,7 @@ pub trait ReleaseMethod: Part {
     fn suit(_: &mut shared::Settings, _: &shared::Flags) {}
 
     /// Gives its own settings the values that suit the others and the signal ([`shared::Settings`]).
-    fn fill(&mut self, _flags: &Self::Flags, _shared: &shared::Settings, _signal: f64) {}
+    fn fill(&mut self, _flags: &Self::Flags, _shared: &shared::Settings, _signal: Signal) {}
 
     /// Refuses what cannot be, as far as that goes without the data.
     fn check(&self, _shared: &shared::Settings) -> Result<(), Failure> {
@@ -261,7 +262,7 @@ impl Flow {
                 groups.iter().map(Particles::rows).collect()
             }
             Moved::Generator(model, ..) => {
-                self.sample(&model.valid(), &vec![10; self.groups.latents.len()])
+                self.sample(&model.valid(), &vec![10; self.groups.latents.groups()])
             }
         };
         let rows = self.first(&groups);
@@ -295,14 +296,6 @@ impl Flow {
         }
         rows.truncate(STRIP * d);
         rows
-    }
-}
-
-/// Rows in their directions, of norm 1: where the decoder knows its way.
-pub(crate) fn normalise(rows: &mut [f32], d: usize) {
-    for row in rows.chunks_exact_mut(d) {
-        let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);
-        row.iter_mut().for_each(|x| *x /= norm);
     }
 }
 

@@ -4,8 +4,11 @@ use lab::diagnostic::Failure;
 use lab::session::Session;
 use private_queries::{Gaussians, Moments};
 
-use super::super::groups::{Groups, apportion};
+use private_synth::images::apportion;
+
+use super::super::groups::Groups;
 use super::super::run::Flow;
+use crate::in_run;
 
 /// The moments of groups, with the sizes of the groups if they are released.
 ///
@@ -13,7 +16,7 @@ use super::super::run::Flow;
 ///   first moments.
 pub(crate) fn moments(groups: &Groups, sizes_released: bool, radius: f64) -> Moments {
     let query = match sizes_released {
-        true => Moments::labelled(groups.latents.len(), groups.dim, radius),
+        true => Moments::labelled(groups.latents.groups(), groups.dim, radius),
         false => Moments::of_groups(groups.sizes(), groups.dim, radius),
     };
     query.on_the_sphere()
@@ -29,7 +32,8 @@ impl Flow {
     ) -> Result<Gaussians, Failure> {
         let query = moments(&self.groups, self.sizes_released, radius);
         let (gaussians, sizes) = session.release(self, name, &query, |run, _| {
-            run.groups.latents.measured(&query)
+            let measured = run.groups.latents.measured(&query);
+            measured.map_err(in_run::refused)
         })?;
         if self.sizes_released {
             self.particles = apportion(&sizes, self.total_particles());

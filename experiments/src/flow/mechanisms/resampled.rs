@@ -12,7 +12,8 @@ use swd::flow::StepSize;
 use swd::smoothed::NoisyProjections;
 use swd::{Particles, Region};
 
-use super::super::budget;
+use private_synth::images::Signal;
+
 use super::super::run::Flow;
 use super::super::shared;
 use super::{
@@ -44,7 +45,7 @@ impl ReleaseMethod for Settings {
     const PRESET: &'static str = include_str!("../../../../assets/flow/resampled.toml");
     const PHOTOGRAPHS: &'static str = "slices = 300\nepochs = 30";
 
-    fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: f64) {
+    fn fill(&mut self, flags: &Flags, _: &shared::Settings, _: Signal) {
         self.epochs = self.epochs.filter(|_| flags.steps.is_none());
     }
 
@@ -86,7 +87,7 @@ impl Flow {
         let (d, mut groups) = (self.groups.dim, Vec::new());
         // Groups stand one behind the other.
         let mut offset = 0;
-        for (latents, indices) in self.groups.latents.whole()?.iter().zip(&batch.groups) {
+        for (latents, indices) in self.groups.whole()?.iter().zip(&batch.groups) {
             let mut rows = Vec::with_capacity(indices.len() * d);
             for index in indices {
                 let place = index - offset;

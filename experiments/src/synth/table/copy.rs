@@ -15,10 +15,10 @@ use private_synth::table::Model;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::in_run::Watched;
 use super::marginals;
 use super::run::TableCopy;
 use crate::export::{Card, Contents, Destination, ExportRequest, bytes, damaged};
+use crate::in_run::Watched;
 use crate::random::stream;
 
 /// What the run's folder keeps of the copy.

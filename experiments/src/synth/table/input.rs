@@ -11,9 +11,9 @@ use lab::session::{Used, bounded, name_of_path};
 use private_synth::SynthError;
 use private_synth::table::{PerUnit, Reading, Records};
 
-use super::in_run;
 use super::settings::Settings;
 use crate::apart;
+use crate::in_run;
 use crate::random::stream;
 
 /// Tables by name.
@@ -175,7 +175,7 @@ impl Input {
     }
 }
 
-pub(super) const ADVICE: &str = "the schema says what is public of a table: change it, or the file";
+const ADVICE: &str = "the schema says what is public of a table: change it, or the file";
 
 fn refused(error: DataError) -> Failure {
     private::refused(&error, ADVICE)

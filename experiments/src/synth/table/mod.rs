@@ -2,7 +2,6 @@
 //! the page, and the copy as files.
 
 mod copy;
-mod in_run;
 mod input;
 mod marginals;
 mod pictures;

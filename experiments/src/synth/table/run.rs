@@ -23,11 +23,11 @@ use private_synth::table::{
 };
 use serde_json::json;
 
-use super::in_run::{self, InRun, Watched};
 use super::input::Input;
 use super::settings::{Beside, Flags, Settings};
 use super::{copy, report};
 use crate::apart;
+use crate::in_run::{self, InRun, Watched};
 use crate::random::stream;
 use crate::synth::private_score::{self, SCORE};
 use crate::synth::same_input;

@@ -9,16 +9,14 @@ use lab::session::{Releases, Session};
 use private_queries::Query;
 use private_synth::{Releasing, SynthError, Watch, Work};
 
-use super::input::ADVICE;
-
 /// Stops where somebody asked, and shows progress.
-pub(super) struct Watched {
+pub(crate) struct Watched {
     interrupt: Interrupt,
     fitting: Option<Progress>,
 }
 
 impl Watched {
-    pub(super) fn new(interrupt: &Interrupt) -> Self {
+    pub(crate) fn new(interrupt: &Interrupt) -> Self {
         Self {
             interrupt: interrupt.clone(),
             fitting: None,
@@ -51,14 +49,14 @@ impl Watch for Watched {
 }
 
 /// Releases into the folder of a run.
-pub(super) struct InRun<'a> {
+pub(crate) struct InRun<'a> {
     session: &'a mut Session,
     releaser: Held<'a>,
     watched: Watched,
 }
 
 impl<'a> InRun<'a> {
-    pub(super) fn new(session: &'a mut Session, releaser: Option<&'a mut Releaser>) -> Self {
+    pub(crate) fn new(session: &'a mut Session, releaser: Option<&'a mut Releaser>) -> Self {
         Self {
             watched: Watched::new(&session.interrupt),
             releaser: Held(releaser),
@@ -110,9 +108,12 @@ impl Releasing for InRun<'_> {
 }
 
 /// Why there is no copy, as a failure of the run.
-pub(super) fn refused(error: SynthError) -> Failure {
+pub(crate) fn refused(error: SynthError) -> Failure {
     match &error {
-        SynthError::Data(e) => private::refused(e, ADVICE),
+        SynthError::Data(e) => private::refused(
+            e,
+            "look at the input, and whether there is space for temporary files",
+        ),
         SynthError::LabelAlone { label } => Failure::input(
             format!("--label {label}: it must be a column beside others, which tell of it"),
             "give --label another value",

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use data::Stored;
 use dp_core::mechanism::SensitiveVector;
-use lab::diagnostic::{Failure, OrFailed};
-use private_queries::Query;
+use private_queries::{Query, QueryError};
 
-/// Latents of each group, `[n, d]` in rows, in blocks: the last one in memory, those before it in a file ([`Stored`]). One
+use crate::SynthError;
+
+/// Private latents of each group, `[n, d]` in rows, in blocks: the last one in memory, those before it in a file ([`Stored`]). One
 /// is all of them where they are few.
-pub(crate) struct Encoded {
+pub struct Encoded {
     /// Values of a block, at most; of one row at least.
     most: usize,
     /// Rows of each group.
@@ -23,10 +24,10 @@ pub(crate) struct Encoded {
 
 impl Encoded {
     /// Values of a block, at most: 128 MiB of them.
-    pub(crate) const BLOCK: usize = Stored::<f32>::IN_MEMORY;
+    pub const BLOCK: usize = Stored::<f32>::IN_MEMORY;
 
     /// Groups without records, in blocks of at most `most` values.
-    pub(crate) fn new(groups: usize, most: usize) -> Self {
+    pub fn new(groups: usize, most: usize) -> Self {
         Self {
             most,
             block: vec![Vec::new(); groups],
@@ -37,12 +38,12 @@ impl Encoded {
     }
 
     /// How many groups there are.
-    pub(crate) fn len(&self) -> usize {
+    pub fn groups(&self) -> usize {
         self.block.len()
     }
 
     /// Values of each group.
-    pub(crate) fn sizes(&self) -> &[usize] {
+    pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
 
@@ -50,13 +51,13 @@ impl Encoded {
     ///
     /// # Errors
     ///
-    /// [`Failure::Failed`] for a temporary file that cannot be written.
-    pub(crate) fn add(&mut self, group: usize, row: &[f32]) -> Result<(), Failure> {
+    /// [`SynthError::Data`] for a temporary file that cannot be written.
+    pub fn add(&mut self, group: usize, row: &[f32]) -> Result<(), SynthError> {
         let held: usize = self.block.iter().map(Vec::len).sum();
         if held > 0 && held + row.len() > self.most {
             self.lengths.push(self.block.iter().map(Vec::len).collect());
             for rows in &mut self.block {
-                self.before.add(rows).or_failed()?;
+                self.before.add(rows)?;
                 rows.clear();
             }
         }
@@ -65,28 +66,21 @@ impl Encoded {
         Ok(())
     }
 
-    /// All latents at once.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] where they are several blocks.
-    pub(crate) fn whole(&self) -> Result<&[Vec<f32>], Failure> {
-        match self.lengths.is_empty() {
-            true => Ok(&self.block),
-            false => Err(Failure::failed("not all latents are in memory")),
-        }
+    /// All latents at once, unless they are several blocks.
+    pub fn whole(&self) -> Option<&[Vec<f32>]> {
+        self.lengths.is_empty().then_some(&self.block)
     }
 
     /// The latents of each group, block by block.
-    fn blocks(&self) -> impl Iterator<Item = Result<Cow<'_, [Vec<f32>]>, Failure>> {
+    fn blocks(&self) -> impl Iterator<Item = Result<Cow<'_, [Vec<f32>]>, SynthError>> {
         let mut start = 0;
         let before = self.lengths.iter().map(move |lengths| {
             let rows = lengths.iter().map(|length| {
                 start += length;
-                let rows = self.before.read(start - length..start).or_failed()?;
+                let rows = self.before.read(start - length..start)?;
                 Ok(rows.into_owned())
             });
-            rows.collect::<Result<Vec<_>, Failure>>().map(Cow::Owned)
+            rows.collect::<Result<Vec<_>, SynthError>>().map(Cow::Owned)
         });
         before.chain([Ok(Cow::Borrowed(&self.block[..]))])
     }
@@ -95,21 +89,26 @@ impl Encoded {
     ///
     /// # Errors
     ///
-    /// [`Failure::Failed`] for what the query refuses, and for a temporary file that cannot be read.
-    pub(crate) fn measured<Q: Query<Records = [Vec<f32>]>>(
+    /// [`SynthError::Data`] for what the query refuses, and for a temporary file that cannot be read.
+    pub fn measured<Q: Query<Records = [Vec<f32>]>>(
         &self,
         query: &Q,
-    ) -> Result<SensitiveVector, Failure> {
-        if let Ok(all) = self.whole() {
-            return query.measure(all).or_failed();
+    ) -> Result<SensitiveVector, SynthError> {
+        if let Some(all) = self.whole() {
+            return Ok(query.measure(all)?);
         }
-        let mut parts = self
-            .blocks()
-            .map(|block| query.measure_part(&block?).or_failed());
-        let first = parts
-            .next()
-            .unwrap_or_else(|| Err(Failure::failed("no block of latents")))?;
-        parts.try_fold(first, |sum, part| sum.plus(&part?).or_failed())
+        let mut sum: Option<SensitiveVector> = None;
+        for block in self.blocks() {
+            let part = query.measure_part(&block?)?;
+            sum = Some(match sum {
+                Some(sum) => sum.plus(&part)?,
+                None => part,
+            });
+        }
+        let none = QueryError::Empty {
+            what: "blocks of latents",
+        };
+        Ok(sum.ok_or(none)?)
     }
 }
 
@@ -145,7 +144,7 @@ mod tests {
         ];
         for most in [1, DIM, 2 * DIM + 1, 64, rows.len() - 1] {
             let several = of(most);
-            assert!(several.whole().is_err());
+            assert!(several.whole().is_none());
             assert_eq!(several.sizes(), one.sizes());
             for query in &queries {
                 let [one, several] = [&one, &several].map(|l| l.measured(query).unwrap());

@@ -1,0 +1,210 @@
+//! A mixture of Gaussians on the sphere of a latent space, of noisy moments.
+
+use private_queries::products::systematic;
+use private_queries::{Gaussians, Mixture, Moments};
+use rand::Rng;
+
+use super::Encoded;
+use crate::Releasing;
+
+/// The share of the budget (of `1/z^2`) for the moments of the groups, if their cells have moments too.
+const MOMENTS_SHARE: f64 = 0.4;
+
+/// How a mixture is made of private latents in groups, one for each class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mixing {
+    groups: usize,
+    dim: usize,
+    cells: usize,
+    sizes: Option<Vec<usize>>,
+    most: usize,
+    pooled: bool,
+    moments_share: f64,
+    names: [&'static str; 2],
+}
+
+impl Mixing {
+    /// Of `groups` groups in `dim` dimensions, with `cells` Gaussians each.
+    ///
+    /// A neighbour may be in another group: the sizes of the groups are released with the rest.
+    pub fn new(groups: usize, dim: usize, cells: usize) -> Self {
+        Self {
+            groups,
+            dim,
+            cells,
+            sizes: None,
+            most: 1,
+            pooled: false,
+            moments_share: MOMENTS_SHARE,
+            names: ["moments", "cells"],
+        }
+    }
+
+    /// Neighbours stay in their groups, whose sizes are public; with one cell alone.
+    #[must_use]
+    pub fn of_sizes(self, sizes: Vec<usize>) -> Self {
+        let sizes = Some(sizes);
+        Self { sizes, ..self }
+    }
+
+    /// Neighbours replace a unit, of which at most `most` records are used.
+    #[must_use]
+    pub fn of_units(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+
+    /// All groups have one covariance, as frequencies of colours do.
+    #[must_use]
+    pub fn pooled(self, pooled: bool) -> Self {
+        Self { pooled, ..self }
+    }
+
+    /// The share of the budget for the moments of the groups, instead of 0.4, and the names of both releases.
+    #[must_use]
+    pub fn releasing(self, moments_share: f64, names: [&'static str; 2]) -> Self {
+        Self {
+            moments_share,
+            names,
+            ..self
+        }
+    }
+
+    /// The releases by their names in the plan, with their shares of the budget: those of the cells only if there are several.
+    pub fn releases(&self) -> Vec<(&'static str, f64)> {
+        let ([moments, cells], share) = (self.names, self.moments_share);
+        match self.cells {
+            1 => vec![(moments, 1.0)],
+            _ => vec![(moments, share), (cells, 1.0 - share)],
+        }
+    }
+
+    /// What is measured first: one Gaussian a group.
+    fn moments(&self) -> Moments {
+        // Around one Gaussian a group less of the noise is in second moments if the ball is small.
+        let radius = if self.cells == 1 {
+            1.0
+        } else {
+            Mixture::RADIUS
+        };
+        let moments = match &self.sizes {
+            Some(sizes) => Moments::of_groups(sizes.clone(), self.dim, radius),
+            None => Moments::labelled(self.groups, self.dim, radius),
+        };
+        let moments = moments.of_units(self.most).on_the_sphere();
+        if self.pooled {
+            moments.pooled()
+        } else {
+            moments
+        }
+    }
+
+    /// Makes the releases.
+    ///
+    /// # Errors
+    /// As [`Releasing::release`]; [`crate::SynthError::Query`] for latents of other groups or dimensions.
+    pub fn release<R: Releasing>(
+        &self,
+        latents: &Encoded,
+        rng: &mut impl Rng,
+        by: &mut R,
+    ) -> Result<Mixed, R::Error> {
+        let [moments, cells] = self.names;
+        let query = self.moments();
+        let (gaussians, sizes) = by.release(moments, &query, || latents.measured(&query))?;
+        let of_groups = Mixed {
+            gaussians,
+            sizes,
+            each: 1,
+            dim: self.dim,
+        };
+        if self.cells == 1 {
+            return Ok(of_groups);
+        }
+        let query = Mixture::on_the_sphere(&of_groups.gaussians, self.groups, self.cells, rng)
+            .of_units(self.most);
+        let (gaussians, sizes) = by.release(cells, &query, || latents.measured(&query))?;
+        // If all cells are drowned in noise, the Gaussians of the groups are left.
+        if gaussians.present().is_empty() {
+            return Ok(of_groups);
+        }
+        Ok(Mixed {
+            gaussians,
+            sizes,
+            each: self.cells,
+            dim: self.dim,
+        })
+    }
+}
+
+/// A mixture that was released.
+#[derive(Debug, Clone)]
+pub struct Mixed {
+    gaussians: Gaussians,
+    /// Records of each cell: the public number, or the noisy one.
+    sizes: Vec<f64>,
+    /// Cells of each group.
+    each: usize,
+    dim: usize,
+}
+
+impl Mixed {
+    /// `total` latents on the sphere, `[total, dim]` in rows, and the group of each: each cell has its share, and at least one.
+    ///
+    /// Cells that are drowned in noise are skipped.
+    pub fn sample(&self, total: usize, rng: &mut impl Rng) -> (Vec<f32>, Vec<usize>) {
+        let present = match self.gaussians.present() {
+            none if none.is_empty() => (0..self.sizes.len()).collect(),
+            some => some,
+        };
+        let sizes: Vec<f64> = present.iter().map(|&cell| self.sizes[cell]).collect();
+        let total = total.max(present.len());
+        let (mut rows, mut groups) = (Vec::new(), Vec::new());
+        for (&cell, n) in present.iter().zip(apportion(&sizes, total)) {
+            rows.extend(self.gaussians.sample(cell, n, rng));
+            groups.extend(std::iter::repeat_n(cell / self.each, n));
+        }
+        normalise(&mut rows, self.dim);
+        (rows, groups)
+    }
+}
+
+/// `total` samples, no more and no fewer, shared out by these sizes, of which some may be below 0; at least one each.
+pub fn apportion(sizes: &[f64], total: usize) -> Vec<usize> {
+    let sizes: Vec<f64> = sizes.iter().map(|size| size.max(0.0)).collect();
+    let left = total.saturating_sub(sizes.len());
+    let counts = systematic(&sizes, left, 0.5).into_iter();
+    counts.map(|count| 1 + count).collect()
+}
+
+/// Scales rows of `d` values to norm 1: a decoder was taught on the sphere.
+pub fn normalise(rows: &mut [f32], d: usize) {
+    for row in rows.chunks_exact_mut(d) {
+        let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);
+        row.iter_mut().for_each(|x| *x /= norm);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+
+    use super::*;
+    use crate::seeded;
+
+    #[test]
+    fn samples_are_shared_out_by_size_and_whole() {
+        assert_eq!(apportion(&[300.0, -4.0, 100.0], 43), [31, 1, 11]);
+        assert_eq!(apportion(&[0.0, 0.0], 10), [5, 5]);
+        let rng = &mut seeded();
+        for _ in 0..200 {
+            let groups = rng.random_range(1..40_usize);
+            let sizes: Vec<f64> = (0..groups)
+                .map(|_| rng.random_range(-50.0..900.0))
+                .collect();
+            let total = groups + rng.random_range(0..5000_usize);
+            let shared = apportion(&sizes, total);
+            assert_eq!(shared.iter().sum::<usize>(), total);
+            assert!(shared.iter().all(|&n| n >= 1));
+        }
+    }
+}

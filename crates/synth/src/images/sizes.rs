@@ -1,0 +1,56 @@
+//! How large a copy of images is made: all of it follows from public things.
+
+/// Public images of 28 pixels that teach a decoder of cosines how edges look.
+const REFINING: usize = 40_000;
+/// Public images of 28 pixels that an autoencoder is shown: minutes on two cores.
+const AUTOENCODING: usize = 240_000;
+
+/// Private records as a share of 60 000, times epsilon: what the sizes of a release follow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Signal(f64);
+
+impl Signal {
+    /// Of so many private records; no budget counts as epsilon 10.
+    pub fn of(records: usize, epsilon: Option<f64>) -> Self {
+        Self(records as f64 / 60_000.0 * epsilon.unwrap_or(10.0))
+    }
+
+    /// Dimensions of the latent space that records and budget bear: `usual` at a signal of 1, and more with its fourth root, a
+    /// multiple of 4 from 8 to `most`.
+    pub fn dimensions(self, [usual, most]: [f64; 2]) -> usize {
+        (4.0 * (usual * self.0.powf(0.25) / 4.0).round()).clamp(8.0, most) as usize
+    }
+
+    /// Cells of each class that they bear, from 1 to `most`: `4 signal^0.9`, so 4 at a signal of 1 and 32 at 10.
+    pub fn cells(self, most: usize) -> usize {
+        ((4.0 * self.0.powf(0.9)).round() as usize).clamp(1, most)
+    }
+}
+
+/// Public images of a side that teach an autoencoder, or else a decoder of cosines: of larger images fewer, as their pixels are more.
+pub fn public_images(autoencoder: bool, side: usize) -> usize {
+    let of_28 = if autoencoder { AUTOENCODING } else { REFINING };
+    of_28 * 28 * 28 / (side * side)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_grow_with_records_and_budget() {
+        let usual = Signal::of(60_000, Some(1.0));
+        assert_eq!((usual.dimensions([72.0, 120.0]), usual.cells(32)), (72, 4));
+        let without_privacy = Signal::of(60_000, None);
+        assert_eq!(
+            (
+                without_privacy.dimensions([72.0, 120.0]),
+                without_privacy.cells(32)
+            ),
+            (120, 32)
+        );
+        let few = Signal::of(300, Some(1.0));
+        assert_eq!((few.dimensions([72.0, 120.0]), few.cells(32)), (20, 1));
+        assert_eq!(public_images(false, 56), 10_000);
+    }
+}
