@@ -254,15 +254,7 @@ fn experiments() -> Vec<Subcommand> {
                 experiment::<fair::Fair<fair::Adult>>(&[]),
             ],
         ),
-        group(
-            "ldp",
-            "Privatise records one by one and learn how they were before, `images` where nothing is named",
-            "kind",
-            vec![
-                experiment::<ldp::Ldp<ldp::Images>>(&[DATASET]),
-                experiment::<ldp::Ldp<ldp::Points>>(&[DATASET]),
-            ],
-        ),
+        experiment::<ldp::Ldp>(&[DATASET]),
         group(
             "circle",
             "Generate points of a circle privately, by `gradients` where no method is named",

@@ -5,7 +5,6 @@ use lab::session::{Ends, Session, bounded, positive, within};
 use private_queries::Projections;
 use swd::Region;
 
-use super::super::budget;
 use super::super::run::Flow;
 use super::super::shared;
 use super::marginals::once;

@@ -10,7 +10,6 @@ use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_noise};
 
-use super::super::budget;
 use super::super::groups::Groups;
 use super::super::run::Flow;
 use super::super::shared;

@@ -7,7 +7,7 @@ use private_queries::{GroupMarginals, LabelledMarginals, MarginalQuery, Query};
 use serde::{Deserialize, Serialize};
 use swd::Region;
 
-use super::super::budget::{self, MOMENTS, RELEASE};
+use super::super::budget::{MOMENTS, RELEASE};
 use super::super::groups::apportion;
 use super::super::run::Flow;
 use super::super::shared;

@@ -4,7 +4,7 @@ use lab::diagnostic::Failure;
 use lab::session::{Ends, Session, bounded, within};
 use private_queries::Mixture;
 
-use super::super::budget::{self, MOMENTS, RELEASE};
+use super::super::budget::{MOMENTS, RELEASE};
 use super::super::groups::apportion;
 use super::super::run::Flow;
 use super::super::shared::{self, Encoder};

@@ -12,7 +12,6 @@ use swd::flow::StepSize;
 use swd::smoothed::NoisyProjections;
 use swd::{Particles, Region};
 
-use super::super::budget;
 use super::super::run::Flow;
 use super::super::shared;
 use super::{
