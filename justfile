@@ -41,8 +41,8 @@ export run *flags:
 run-fair task="classification" *flags="":
     cargo run --release --locked --bin sliver -- fair {{task}} {{flags}}
 
-# Learn from records that are privatised one by one: `just run-ldp`, `just run-ldp mnist --loss sliced --epsilon 50`,
-# `just run-ldp glyphs --input PRIVATISED.safetensors`, `just run-ldp points line`.
+# Learn from images that are privatised one by one: `just run-ldp`, `just run-ldp mnist --loss divergence --epsilon 50`,
+# `just run-ldp glyphs --input PRIVATISED.safetensors`.
 run-ldp *flags="":
     cargo run --release --locked --bin sliver -- ldp {{flags}}
 

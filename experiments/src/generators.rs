@@ -8,7 +8,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use lab::checkpoint::RestoredCheckpoint;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{floats_of_bytes, floats_to_bytes};
-use model::generator::{Dcgan, ImageGenerator};
+use model::generator::{Dcgan, ImageGenerator, MlpGenerator};
 use model::latent::ImageShape;
 use private_training::TrainingError;
 use private_training::adam::ModuleAdam;
@@ -34,8 +34,6 @@ pub(crate) enum Architecture {
     Dcgan(ImageShape),
     /// Images: a perceptron of three hidden layers and a sigmoid.
     Perceptron(ImageShape),
-    /// Points of so many coordinates, by the same perceptron.
-    Points(usize),
 }
 
 /// The width of a generator's code, and how it is sampled.
@@ -78,8 +76,7 @@ pub(crate) struct Size {
 enum GeneratorNetwork {
     Upsampled(ImageGenerator),
     Dcgan(Dcgan),
-    Perceptron(model::generator::MlpGenerator),
-    Points(model::generator::MlpGenerator),
+    Perceptron(MlpGenerator),
 }
 
 impl GeneratorNetwork {
@@ -89,8 +86,6 @@ impl GeneratorNetwork {
         rng: &mut impl Rng,
         device: &Device,
     ) -> Result<Self, TrainingError> {
-        let perceptron =
-            |outputs, rng| model::generator::MlpGenerator::new(inputs, outputs, rng, device);
         Ok(match architecture {
             Architecture::Upsampled(shape) => {
                 Self::Upsampled(ImageGenerator::new(inputs, shape, rng, device)?)
@@ -99,8 +94,10 @@ impl GeneratorNetwork {
                 Self::Dcgan(Dcgan::grey(inputs, shape.side, rng, device)?)
             }
             Architecture::Dcgan(_) => Self::Dcgan(Dcgan::photographs(rng, device)),
-            Architecture::Perceptron(shape) => Self::Perceptron(perceptron(shape.values(), rng)),
-            Architecture::Points(dim) => Self::Points(perceptron(dim, rng)),
+            Architecture::Perceptron(shape) => {
+                let values = shape.values();
+                Self::Perceptron(MlpGenerator::new(inputs, values, rng, device))
+            }
         })
     }
 
@@ -109,7 +106,6 @@ impl GeneratorNetwork {
             Self::Upsampled(network) => network.forward(inputs),
             Self::Dcgan(network) => network.forward(inputs),
             Self::Perceptron(network) => sigmoid(network.forward(inputs)),
-            Self::Points(network) => network.forward(inputs),
         }
     }
 }

@@ -253,15 +253,7 @@ fn experiments() -> Vec<Subcommand> {
                 experiment::<fair::Fair<fair::Adult>>(&[]),
             ],
         ),
-        group(
-            "ldp",
-            "Privatise records one by one and learn how they were before, `images` where nothing is named",
-            "kind",
-            vec![
-                experiment::<ldp::Ldp<ldp::Images>>(&[DATASET]),
-                experiment::<ldp::Ldp<ldp::Points>>(&[DATASET]),
-            ],
-        ),
+        experiment::<ldp::Ldp>(&[DATASET]),
         group(
             "adapt",
             "Carry a classifier over to private records without labels, `warp` where no method is named",

@@ -19,7 +19,7 @@ pub(crate) fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Failure {
 }
 
 /// The content of a file that starts with its SHA-256 in hexadecimal; none where there is no file.
-pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -35,7 +35,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
 }
 
 /// Writes a body behind its SHA-256 in hexadecimal, whole or not at all.
-pub(crate) fn write(path: &Path, body: &[u8]) -> Result<(), Failure> {
+fn write(path: &Path, body: &[u8]) -> Result<(), Failure> {
     write_file(path, &[hex(body).as_bytes(), body].concat())
 }
 

@@ -3,12 +3,7 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use data::privatised::{Header, LabelEncoding, NoiseKind};
 use data::transform::Dct;
-use dp_core::local::LocalNoise;
 use lab::diagnostic::{Failure, OrFailed};
-use rand::RngExt;
-use rand_chacha::ChaCha20Rng;
-use rand_distr::{Distribution, StandardNormal};
-use swd::Slices;
 use swd::sinkhorn::Cost;
 
 /// How a record was made from clean values and their class, and its noise.
@@ -56,18 +51,11 @@ impl NoiseModel {
             .map_or(self.header.features(), Dct::pixels)
     }
 
-    pub(crate) fn noise(&self) -> LocalNoise {
-        match self.header.mechanism {
-            NoiseKind::Gaussian => LocalNoise::Gaussian,
-            NoiseKind::Laplace => LocalNoise::Laplace,
-        }
-    }
-
     /// The cost whose entropic transport takes this noise away.
     pub(crate) fn cost(&self) -> Cost {
-        match self.noise() {
-            LocalNoise::Gaussian => Cost::SquaredEuclidean,
-            LocalNoise::Laplace => Cost::Manhattan,
+        match self.header.mechanism {
+            NoiseKind::Gaussian => Cost::SquaredEuclidean,
+            NoiseKind::Laplace => Cost::Manhattan,
         }
     }
 
@@ -107,39 +95,5 @@ impl NoiseModel {
         let data = TensorData::new(behind, [classes * each, classes]);
         let behind = Tensor::from_data(data, &rows.device());
         Tensor::cat(vec![rows, behind], 1)
-    }
-
-    /// Slices of privatised records: smooth over an image, with a share of its class.
-    pub(crate) fn directions(
-        &self,
-        count: usize,
-        rng: &mut ChaCha20Rng,
-    ) -> Result<Slices, Failure> {
-        let width = self.width();
-        let Some(shape) = self.header.source_shape else {
-            return Slices::iid(width, count, rng).or_failed();
-        };
-        let smooth = Slices::smooth(shape, count, rng).or_failed()?;
-        let mut directions = Vec::with_capacity(count * width);
-        for l in 0..count {
-            let image: Vec<f32> = smooth.direction(l).iter().map(|&x| x as f32).collect();
-            let image = match &self.dct {
-                None => image,
-                Some(dct) => dct.forward(&image).or_failed()?,
-            };
-            // From all image to all class.
-            let share = match self.classes() {
-                0 => 0.0,
-                _ => rng.random_range(0.0..1.0),
-            };
-            let image = image.into_iter().map(f64::from).collect();
-            let class = (0..self.classes()).map(|_| StandardNormal.sample(rng));
-            let class: Vec<f64> = class.collect();
-            for (part, share) in [(image, 1.0 - share), (class, share)] {
-                let norm = part.iter().map(|x: &f64| x * x).sum::<f64>().sqrt();
-                directions.extend(part.iter().map(|x| f64::sqrt(share) * x / norm));
-            }
-        }
-        Slices::from_directions(width, &directions).or_failed()
     }
 }

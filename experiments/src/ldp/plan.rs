@@ -11,8 +11,7 @@ use lab::session::refused_plan;
 
 use crate::privatise::{Preprocessing, calibrated};
 
-use super::images;
-use super::settings::Shared;
+use super::Settings;
 
 /// The one release of a record, by its name in the plan.
 pub(crate) const RELEASE: &str = "privatised";
@@ -21,7 +20,7 @@ pub(crate) const RELEASE: &str = "privatised";
 const PURE: f64 = 1e-12;
 
 /// The mechanism that every record passes. Where no noise is asked for it is one of epsilon 1 that nothing passes.
-pub(crate) fn mechanism(settings: &Shared, delta: f64) -> Result<LocalMechanism, Failure> {
+pub(crate) fn mechanism(settings: &Settings, delta: f64) -> Result<LocalMechanism, Failure> {
     let epsilon = settings.epsilon.unwrap_or(1.0);
     let kind = (settings.mechanism, settings.calibration);
     let mechanism = calibrated(kind, [epsilon, delta, settings.radius]);
@@ -30,19 +29,18 @@ pub(crate) fn mechanism(settings: &Shared, delta: f64) -> Result<LocalMechanism,
 
 /// What happens to a record of this form, before and with its noise.
 pub(crate) fn preprocessing(
-    (settings, images): (&Shared, Option<&images::Settings>),
+    settings: &Settings,
     form: &Form,
     mechanism: LocalMechanism,
 ) -> Result<Preprocessing, Failure> {
-    let keep = images.and_then(|images| images.keep);
-    let dct = match (keep, form.shape) {
+    let dct = match (settings.keep, form.shape) {
         (Some(keep), Some([channels, side, _])) => {
             let refuse = |e| Failure::input(format!("--keep {keep}: {e}"), "keep fewer");
             Some(Dct::new(channels, side, keep).map_err(refuse)?)
         }
         _ => None,
     };
-    let weight = images.map(|images| images.label_weight);
+    let weight = Some(settings.label_weight);
     let weight = weight.filter(|&weight| weight > 0.0 && form.classes.is_some());
     Ok(Preprocessing::new(
         mechanism,
@@ -54,7 +52,7 @@ pub(crate) fn preprocessing(
 
 /// The plan of one record: it is a data set of its own, whatever the others are.
 pub(super) fn plan(
-    settings: &Shared,
+    settings: &Settings,
     mechanism: &LocalMechanism,
     delta: f64,
 ) -> Result<TrainingPlan, Failure> {

@@ -1,32 +1,33 @@
-//! What is shown of a run: generated images or points, their scores, and how far they are from clean records.
+//! What is shown of a run: generated images, their scores, and how far they are from clean records.
 
-use data::stream::Chunk;
+use std::sync::Arc;
+
+use data::LabelledImages;
+use data::stream::{Chunk, RecordStream};
 use dp_core::local::LocalMechanism;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::transport::exact_w2_squared;
-use lab::figures::{Particles, Snapshot};
 use lab::report::{Better, Metric};
 use lab::session::{Picture, Report, Scores, Session, floats_to_bytes};
-use serde_json::{Map, json};
+use model::latent::ImageShape;
+use serde_json::json;
 
-use super::settings::Kind;
-use super::sources::Rows;
+use super::sources::stream as records;
 use super::train::{Ldp, Learned};
 use crate::pictures::{grid, samples};
 use crate::random::stream;
 use crate::scores::{READS_PRIVATE, metrics, score, warnings};
 
-/// Points on each side of the exact distance, and in a panel.
+/// Records on each side of the exact distance.
 const EXACT: usize = 1000;
-const POINTS: usize = 1500;
 
 /// Samples, their scores on public test records, and pictures.
-pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report, Failure> {
+pub(super) fn report(run: &Ldp, session: &Session) -> Result<Report, Failure> {
     let learned = run.learned.as_ref();
     let learned = learned.ok_or_else(|| Failure::failed("a report before the records"))?;
     // Of its own, so that the number of samples changes nothing else.
     let mut rng = stream(run.settings.seed, 5);
-    let (rows, groups) = run.model.sample(run.samples, run.each(), &mut rng)?;
+    let (rows, groups) = run.model.sample(run.score.count(), run.each(), &mut rng)?;
     let rows = run.noise_model.without_unseen(rows)?;
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write("weights.f32", &weights)?;
@@ -42,9 +43,9 @@ pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report,
     );
     let scores = Scores::default().with("w2_squared", &name, to_public, Better::Lower);
     let mut report = scores.with("noise_scale", noise, scale, None).report();
-    let records = json!(learned.private.len());
-    report.test.insert("privatised_records".into(), records);
-    report.warnings = run.score.as_ref().map(warnings).unwrap_or_default();
+    let privatised = json!(learned.private.len());
+    report.test.insert("privatised_records".into(), privatised);
+    report.warnings = warnings(&run.score);
     if run.unconverged > 0 {
         let (off, steps) = (run.unconverged, run.settings.steps);
         let most = run.settings.iterations;
@@ -52,8 +53,8 @@ pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report,
             "{off} of {steps} steps took a plan of {most} iterations that had not converged."
         ));
     }
-    let asked = run.score.as_ref().is_some_and(|flags| flags.memorisation);
-    if let Some(private) = run.clean.private.as_ref().filter(|_| asked) {
+    let private = run.clean.private.as_ref();
+    if let Some(private) = private.filter(|_| run.score.memorisation) {
         // Of fewer records it is larger, so that both sides have as many.
         let n = n.min(private.len());
         let (train, test) = (distance(private, n)?, distance(test, n)?);
@@ -66,64 +67,33 @@ pub(super) fn report<K: Kind>(run: &Ldp<K>, session: &Session) -> Result<Report,
         let distances = json!({"reads_private_records": true, "train": train, "test": test});
         report.more.push(("train_and_test", distances));
     }
-    match test {
-        Rows::Images(images) => {
-            let bright = brightened(&rows, images.image_size());
-            let labels = (run.noise_model.classes() > 0).then_some(&groups[..]);
-            if let Some(flags) = run.score.as_ref().filter(|flags| !flags.quick_scores) {
-                let private = match &run.clean.private {
-                    Some(Rows::Images(private)) => Some(&**private),
-                    _ => None,
-                };
-                let scored = score(images, &bright, labels, private, flags, session)?;
-                report.metrics.extend(metrics(&scored));
-                report.more.push(("images", json!(scored)));
-            }
-            report.pictures = pictures(run, learned, &bright, labels)?;
-        }
-        Rows::Points { dim, values } => {
-            let mut found = Map::new();
-            for (name, rows) in [
-                ("generated", &rows),
-                ("clean", values),
-                ("privatised", &learned.private.rows),
-            ] {
-                let variances = variances(rows, *dim);
-                for (place, variance) in variances.iter().enumerate() {
-                    let name = format!("Variance of coordinate {}, {name}", place + 1);
-                    report.metrics.push(Metric::new(name, *variance));
-                }
-                found.insert(name.into(), json!(variances));
-            }
-            report.test.insert("variances".into(), found.into());
-            if *dim == 2 {
-                report.pictures = vec![panels(&rows, values, learned)?];
-            }
-        }
+    let bright = brightened(&rows, test.image_size());
+    let labels = (run.noise_model.classes() > 0).then_some(&groups[..]);
+    if !run.score.quick_scores {
+        let private = run.clean.private.as_deref();
+        let scored = score(test, &bright, labels, private, &run.score, session)?;
+        report.metrics.extend(metrics(&scored));
+        report.more.push(("images", json!(scored)));
     }
-    if let Some(denoised) = &learned.denoised {
-        report.warnings.push(format!(
-            "Wavelets chosen on clean public records of the same distribution, as optimistic as the published baseline: {denoised}."
-        ));
-        report.more.push(("wavelets", json!(denoised)));
-    }
+    report.pictures = pictures(run, learned, &bright, labels)?;
     Ok(report)
 }
 
 /// Between as many samples as the first `n` clean records, scaled into the ball as private ones were: what the loss is about.
-fn distance<K: Kind>(
-    run: &Ldp<K>,
-    (clean, n): (&Rows, usize),
+fn distance(
+    run: &Ldp,
+    (clean, n): (&Arc<LabelledImages>, usize),
     rows: &[f32],
     groups: &[usize],
 ) -> Result<f64, Failure> {
+    let mut clean = records(clean);
     let form = clean.form();
     let width = form.width;
     // Samples come class after class.
     let stride = groups.len() / n;
     let made = (0..n).flat_map(|i| &rows[i * stride * width..][..width]);
     let made: Vec<f32> = made.copied().collect();
-    let Chunk { mut values, labels } = clean.first(n)?;
+    let Chunk { mut values, labels } = clean.next(n).or_failed()?;
     for (place, row) in values.chunks_exact_mut(width).enumerate() {
         let label = labels.get(place).copied();
         let record = run.preprocessing.record(&form, row, label)?;
@@ -156,38 +126,25 @@ fn brightened(rows: &[f32], size: usize) -> Vec<f32> {
     rows.chunks_exact(size).flat_map(bright).collect()
 }
 
-/// The variance of each coordinate.
-fn variances(rows: &[f32], dim: usize) -> Vec<f64> {
-    let n = (rows.len() / dim) as f64;
-    let of = |place: usize| {
-        let values = || rows.iter().skip(place).step_by(dim).map(|&x| f64::from(x));
-        let mean = values().sum::<f64>() / n;
-        values().map(|x| (x - mean).powi(2)).sum::<f64>() / n
-    };
-    (0..dim).map(of).collect()
-}
-
-fn pictures<K: Kind>(
-    run: &Ldp<K>,
+fn pictures(
+    run: &Ldp,
     learned: &Learned,
     rows: &[f32],
     labels: Option<&[usize]>,
 ) -> Result<Vec<Picture>, Failure> {
-    let Some(shape) = run.clean.test.shape() else {
-        return Ok(Vec::new());
+    let shape = ImageShape {
+        channels: 1,
+        side: run.clean.test.width(),
     };
     let (model, mut noisy) = (&run.noise_model, Vec::new());
     // What has left is public.
     for row in learned.private.rows.chunks_exact(model.width()).take(20) {
         noisy.extend(scaled(&model.pixels_of(row)?));
     }
-    let after = match learned.denoised {
-        Some(_) => "Privatised records after the wavelets, each on a scale of its own",
-        None => "Privatised records, each on a scale of its own",
-    };
+    let caption = "Privatised records, each on a scale of its own".into();
     Ok(vec![
         samples(rows, labels, shape)?,
-        ("privatised.png", after.into(), grid(&noisy, shape, 10)?),
+        ("privatised.png", caption, grid(&noisy, shape, 10)?),
     ])
 }
 
@@ -198,34 +155,4 @@ fn scaled(row: &[f32]) -> impl Iterator<Item = f32> {
     });
     row.iter()
         .map(move |x| (x - low) / (high - low).max(f32::MIN_POSITIVE))
-}
-
-fn panels(rows: &[f32], clean: &[f32], learned: &Learned) -> Result<Picture, Failure> {
-    let plane = |rows: &[f32]| -> Vec<(f64, f64)> {
-        let step = (rows.len() / 2 / POINTS).max(1);
-        let points = rows.chunks_exact(2).step_by(step).take(POINTS);
-        points.map(|p| (f64::from(p[0]), f64::from(p[1]))).collect()
-    };
-    let all = [
-        ("clean", clean),
-        ("privatised", &learned.private.rows[..]),
-        ("generated", rows),
-    ];
-    let side = clean.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
-    let side = f64::from(side) * 1.5;
-    let snapshots = all.map(|(title, rows)| Snapshot {
-        title: title.into(),
-        groups: vec![plane(rows)],
-    });
-    let panels = Particles {
-        snapshots: snapshots.into(),
-        names: Vec::new(),
-        density: None,
-        levels: Vec::new(),
-        x: -side..side,
-        y: -side..side,
-        columns: 3,
-    };
-    let caption = "Clean public points, privatised points, and generated ones";
-    Ok(("points.svg", caption.into(), panels.draw()?.bytes))
 }

@@ -1,17 +1,16 @@
-//! A run's settings: the preset of what the records are, then flags, then checks.
+//! A run's settings: preset, then flags, then checks.
 
 use std::path::{Path, PathBuf};
 
-use data::privatised::{Calibration, Header, NoiseKind, Wanted};
+use data::privatised::{Calibration, Header, LabelEncoding, NoiseKind, Transform, Wanted};
 use lab::diagnostic::Failure;
 use lab::session::{
-    self, Arguments, Ends, Part, bounded, budget_name, by_name, name_of, norm, positive, within,
+    self, Arguments, Ends, bounded, budget_name, by_name, name_of, norm, positive, within,
 };
 use serde::{Deserialize, Serialize};
 
-use super::images;
 use super::private::{header_of, refused};
-use super::sources::Clean;
+use crate::records::kind;
 use crate::scores::ScoreFlags;
 
 /// What the generator is trained to be near to.
@@ -24,70 +23,46 @@ pub enum Loss {
     W2,
     /// The Sinkhorn divergence with the regularisation of `entropic`: that of the noisy records too.
     Divergence,
-    /// Sliced transport between the noisy records and generated ones with noise of the same distribution: a deconvolution in
-    /// each slice, whose minimiser is the distribution before the noise.
-    Sliced,
 }
 
-/// What the records are: the settings that they alone have, and where they come from.
-pub trait Kind: Part {
-    /// Their name on the command line.
-    const NAME: &'static str;
-    /// What a run does, for `--help`.
-    const ABOUT: &'static str;
+/// What generates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum NetworkKind {
+    /// Transposed convolutions.
+    Dcgan,
+    /// Three hidden layers.
+    Perceptron,
+}
 
-    /// The values that no flag gives.
-    fn preset(flags: &Self::Flags) -> &'static str;
+/// Where values that no flag gives come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Preset {
+    /// `assets/ldp/images.toml`.
+    #[default]
+    Tuned,
+    /// The published constants: `assets/ldp/paper.toml`.
+    Paper,
+}
 
-    /// Flags of its own that a header takes the place of, and whether they are given.
-    fn of_header(_: &Self::Flags) -> Vec<(&'static str, bool)> {
-        Vec::new()
-    }
-
-    /// Takes the values that the header of privatised records has.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] where the records of `input` are none of its kind.
-    fn take(&mut self, header: &Header, input: &str) -> Result<(), Failure>;
-
-    /// Refuses what cannot be.
-    fn check(&self, _: &Shared) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    /// The name of the data set.
-    fn dataset(&self) -> String;
-
-    /// The records.
-    fn load(&self, settings: &Shared, data_dir: Option<&Path>) -> Result<Clean, Failure>;
-
-    /// Samples that are judged.
-    fn samples(flags: &Self::Flags) -> usize;
-
-    /// What images alone have.
-    fn images(&self) -> Option<&images::Settings> {
-        None
-    }
-
-    /// How images are scored.
-    fn score(_: &Self::Flags) -> Option<&ScoreFlags> {
-        None
+impl Preset {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Tuned => include_str!("../../../assets/ldp/images.toml"),
+            Self::Paper => include_str!("../../../assets/ldp/paper.toml"),
+        }
     }
 }
 
 lab::settings! {
-    /// What images and points have.
-    struct Shared, SharedFlags;
+    /// Everything that decides a run's result, as written to `config.toml`.
     common {
-        records: Option<usize>, epsilon: Option<f64>, delta: Option<f64>, steps: u64, learning_rate: f64, slices: usize,
-        seed: u64, insecure_noise_seed: Option<u64>,
-    }
-    preset {
-        /// What the records are, by its name.
-        kind: String,
+        records: Option<usize>, epsilon: Option<f64>, delta: Option<f64>, steps: u64, learning_rate: f64, seed: u64,
+        insecure_noise_seed: Option<u64>,
     }
     flags {
+        /// Data set: mnist, fashion-mnist or usps, or glyphs, which needs no file.
+        dataset: String,
         /// What the generator is trained to be near to.
         #[flag(value_enum)]
         loss: Loss,
@@ -99,6 +74,11 @@ lab::settings! {
         calibration: Calibration,
         /// Radius of the ball that records are scaled into: Euclidean for Gaussian noise, l1 for Laplace noise.
         radius: f64,
+        /// What the one-hot class behind the pixels is multiplied by; 0 leaves classes out.
+        label_weight: f64,
+        /// What generates: transposed convolutions, or a perceptron.
+        #[flag(value_enum)]
+        network: NetworkKind,
         /// Width of the generator's code, uniform on [0, 1].
         latent: usize,
         /// Privatised records, and generated ones, in a step.
@@ -107,24 +87,25 @@ lab::settings! {
         iterations: usize,
     }
     optional {
+        /// Keep so many coefficients of lowest frequency of each image's cosine transform, and privatise those.
+        keep: usize,
         /// Average the weights with this decay, and generate by the average.
         ema: f64,
         /// A file that `just privatise` made: no private record is read, and --dataset names public ones to judge by.
         input: PathBuf,
     }
-}
-
-lab::settings! {
-    parts <K: Kind> {
-        /// What images and points have.
-        shared: Shared,
-        /// What one of them has.
-        own: K,
+    switches {
+        /// Where values that no flag gives come from.
+        #[arg(long, value_enum, default_value_t = Preset::Tuned)]
+        preset: Preset,
+        /// How samples are scored.
+        #[command(flatten)]
+        score: ScoreFlags,
     }
 }
 
-impl Shared {
-    /// The values that a header has decided.
+impl Settings {
+    /// Takes the values that a header has decided.
     fn take(&mut self, header: &Header) {
         self.records = None;
         self.epsilon = Some(header.epsilon);
@@ -133,19 +114,27 @@ impl Shared {
         }
         self.radius = header.radius;
         (self.mechanism, self.calibration) = (header.mechanism, header.calibration);
+        self.label_weight = match header.labels {
+            LabelEncoding::Dropped => 0.0,
+            LabelEncoding::OneHot { weight, .. } => weight,
+        };
+        self.keep = match &header.transform {
+            Transform::None => None,
+            Transform::Dct { kept, .. } => Some(kept.len()),
+        };
     }
 }
 
 /// The header of privatised records, which has to be what the flags ask for.
-fn header<K: Kind>(input: &Path, name: &str, flags: &Flags<K>) -> Result<Header, Failure> {
-    let Flags { shared, own } = flags;
+fn header(input: &Path, flags: &Flags) -> Result<Header, Failure> {
     let decided = [
-        ("records", shared.records.is_some()),
-        ("no-privacy", shared.no_privacy),
-        ("insecure-noise-seed", shared.insecure_noise_seed.is_some()),
+        ("records", flags.records.is_some()),
+        ("no-privacy", flags.no_privacy),
+        ("insecure-noise-seed", flags.insecure_noise_seed.is_some()),
+        ("keep", flags.keep.is_some()),
+        ("label-weight", flags.label_weight.is_some()),
     ];
-    let mut decided = decided.into_iter().chain(K::of_header(own));
-    if let Some((flag, _)) = decided.find(|&(_, given)| given) {
+    if let Some((flag, _)) = decided.into_iter().find(|&(_, given)| given) {
         return Err(Failure::input(
             format!("--{flag}: the records of --input were privatised already"),
             "leave it out",
@@ -153,73 +142,67 @@ fn header<K: Kind>(input: &Path, name: &str, flags: &Flags<K>) -> Result<Header,
     }
     let header = header_of(input)?;
     let wanted = Wanted {
-        mechanism: shared.mechanism,
-        calibration: shared.calibration,
-        epsilon: shared.epsilon,
-        delta: shared.delta,
-        radius: shared.radius,
+        mechanism: flags.mechanism,
+        calibration: flags.calibration,
+        epsilon: flags.epsilon,
+        delta: flags.delta,
+        radius: flags.radius,
         ..Wanted::default()
     };
-    header.check_request(name, &wanted).map_err(refused)?;
+    let name = format!("--input {}", input.display());
+    header.check_request(&name, &wanted).map_err(refused)?;
     Ok(header)
 }
 
-impl<K: Kind> session::Settings for Settings<K> {
-    type Flags = Flags<K>;
+impl session::Settings for Settings {
+    type Flags = Flags;
 
-    fn resolve(arguments: &Arguments<Flags<K>>) -> Result<Self, Failure> {
-        let mut settings: Self = arguments.over(K::preset(&arguments.own.own))?;
-        if let Some(input) = &settings.shared.input {
-            let name = format!("--input {}", input.display());
-            let header = header(input, &name, &arguments.own)?;
-            settings.shared.take(&header);
-            settings.own.take(&header, &name)?;
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
+        let own = &arguments.own;
+        let mut settings: Self = arguments.over(own.preset.text())?;
+        if let Some(input) = &settings.input {
+            let header = header(input, own)?;
+            settings.take(&header);
         }
         Ok(settings)
     }
 
     fn name(&self) -> String {
-        let shared = &self.shared;
-        let (loss, privacy) = (name_of(shared.loss), budget_name(shared.epsilon));
-        let noise = match shared.mechanism {
+        let (loss, privacy) = (name_of(self.loss), budget_name(self.epsilon));
+        let noise = match self.mechanism {
             NoiseKind::Gaussian => "gaussian",
             NoiseKind::Laplace => "laplace",
         };
-        format!("{}-{loss}-{noise}-{privacy}", self.own.dataset())
+        format!("{}-{loss}-{noise}-{privacy}", self.dataset)
     }
 
     fn insecure_noise_seed(&self) -> Option<u64> {
-        self.shared.insecure_noise_seed
+        self.insecure_noise_seed
     }
 
     fn check(&self) -> Result<(), Failure> {
-        let shared = &self.shared;
-        positive("epsilon", shared.epsilon.unwrap_or(1.0))?;
-        within(
-            "delta",
-            shared.delta.unwrap_or(0.25),
-            0.0,
-            0.5,
-            Ends::NEITHER,
-        )?;
-        bounded("steps", shared.steps, shared.steps > 0, "at least 1")?;
-        positive("learning-rate", shared.learning_rate)?;
-        norm("radius", shared.radius)?;
-        if (shared.mechanism, shared.calibration) == (NoiseKind::Laplace, Calibration::Paper) {
+        kind("dataset", &self.dataset)?;
+        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
+        let delta = self.delta.unwrap_or(0.25);
+        within("delta", delta, 0.0, 0.5, Ends::NEITHER)?;
+        bounded("steps", self.steps, self.steps > 0, "at least 1")?;
+        positive("learning-rate", self.learning_rate)?;
+        norm("radius", self.radius)?;
+        if (self.mechanism, self.calibration) == (NoiseKind::Laplace, Calibration::Paper) {
             return Err(Failure::input(
                 "--mechanism laplace: its calibration is exact, and --calibration paper was asked for",
                 "say --calibration exact too",
             ));
         }
-        bounded("latent", shared.latent, shared.latent > 0, "at least 1")?;
+        within("label-weight", self.label_weight, 0.0, 1e6, Ends::BOTH)?;
+        bounded("keep", 0, self.keep != Some(0), "at least 1")?;
+        bounded("latent", self.latent, self.latent > 0, "at least 1")?;
         let bound = "at least 20: two of each of ten classes";
-        bounded("batch", shared.batch, shared.batch >= 20, bound)?;
-        let most = shared.iterations;
+        bounded("batch", self.batch, self.batch >= 20, bound)?;
+        let most = self.iterations;
         bounded("iterations", most, most > 0, "at least 1")?;
-        bounded("slices", shared.slices, shared.slices > 0, "at least 1")?;
-        within("ema", shared.ema.unwrap_or(0.0), 0.0, 1.0, Ends::FIRST)?;
-        let noisy = shared.epsilon.is_some() || shared.loss == Loss::W2;
-        bounded("loss", name_of(shared.loss), noisy, "w2 without noise")?;
-        self.own.check(shared)
+        within("ema", self.ema.unwrap_or(0.0), 0.0, 1.0, Ends::FIRST)?;
+        let noisy = self.epsilon.is_some() || self.loss == Loss::W2;
+        bounded("loss", name_of(self.loss), noisy, "w2 without noise")
     }
 }

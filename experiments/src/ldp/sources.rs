@@ -1,72 +1,60 @@
-//! Clean records: images of a data set, or points that are sampled.
+//! Clean images: private ones, and public ones of the same distribution.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use data::LabelledImages;
-use data::split::Records;
-use data::stream::{Chunk, Form, InMemory, RecordStream};
-use lab::checkpoint::hex;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{Used, floats_to_bytes};
-use model::latent::ImageShape;
+use data::stream::{Form, InMemory, RecordStream};
+use lab::diagnostic::Failure;
+use lab::session::Used;
 
-/// Clean records.
-pub enum Rows {
-    /// Images with classes.
-    Images(Arc<LabelledImages>),
-    Points {
-        /// `[n, dim]`.
-        values: Vec<f32>,
-        /// Coordinates.
-        dim: usize,
-    },
-}
+use super::Settings;
+use crate::records::{kind, load_private, load_test};
 
-/// What a run is about: private records, where it reads any, and public ones of the same distribution.
-pub struct Clean {
+/// What a run is about.
+pub(super) struct Clean {
     pub name: String,
-    /// The private records.
-    pub private: Option<Rows>,
+    /// The private records; none if the input was privatised before.
+    pub private: Option<Arc<LabelledImages>>,
     /// Public records, which a result is judged by.
-    pub test: Rows,
+    pub test: Arc<LabelledImages>,
     /// The data sets that private ones come from.
     pub used: Vec<Used>,
 }
 
-impl Rows {
-    /// All of them, in order.
-    pub(super) fn stream(&self) -> InMemory {
-        match self {
-            Self::Images(images) => InMemory::images(images.clone()),
-            Self::Points { values, dim } => InMemory::rows(*dim, values.clone()),
+impl Clean {
+    /// The data set that the settings name.
+    pub(super) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
+        let (kind, seed) = (kind("dataset", &settings.dataset)?, settings.seed);
+        if settings.input.is_some() {
+            return Ok(Self {
+                name: kind.name().into(),
+                private: None,
+                test: Arc::new(load_test(kind, seed, data_dir)?),
+                used: Vec::new(),
+            });
         }
+        let (data, used) = load_private(kind, seed, settings.records, data_dir)?;
+        Ok(Self {
+            name: data.name,
+            private: Some(Arc::new(data.train)),
+            test: Arc::new(data.test),
+            used: vec![used],
+        })
     }
 
-    /// Their width, shape and classes.
+    /// How many private records there are.
+    pub(super) fn private_len(&self) -> usize {
+        self.private.as_ref().map_or(0, |images| images.len())
+    }
+
+    /// Width, shape and classes of a record.
     pub(super) fn form(&self) -> Form {
-        self.stream().form()
+        stream(&self.test).form()
     }
+}
 
-    pub(super) fn len(&self) -> usize {
-        self.form().count.unwrap_or(0) as usize
-    }
-
-    /// Channels and side, for images.
-    pub(super) fn shape(&self) -> Option<ImageShape> {
-        let [channels, side, _] = self.form().shape?;
-        Some(ImageShape { channels, side })
-    }
-
-    /// The first records, with their classes where there are any.
-    pub(super) fn first(&self, count: usize) -> Result<Chunk, Failure> {
-        self.stream().next(count).or_failed()
-    }
-
-    /// A checksum of all of them.
-    pub(super) fn fingerprint(&self) -> Result<String, Failure> {
-        match self {
-            Self::Images(images) => images.sha256().or_failed(),
-            Self::Points { values, .. } => Ok(hex(&floats_to_bytes(values))),
-        }
-    }
+/// All of them, in order.
+pub(super) fn stream(images: &Arc<LabelledImages>) -> InMemory {
+    InMemory::images(images.clone())
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::Id;
 use data::privatised::NoiseSeed;
+use data::split::Records as _;
 use dp_core::delta::default_delta;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
@@ -13,40 +14,35 @@ use lab::backend::Chosen;
 use lab::checkpoint::RestoredCheckpoint;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Report, RunState,
-    Session, Wording, bounded, flags_of, name_of, releaser,
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
+    Wording, bounded, flags_of, name_of, releaser,
 };
+use model::latent::ImageShape;
 use private_training::{RngState, cosine};
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
-use super::baseline::denoise;
-use super::images::NetworkKind;
 use super::loss::PreparedLoss;
 use super::noise_model::NoiseModel;
 use super::plan::{mechanism, plan, preprocessing};
-use super::points::Judged;
 use super::private::{Privatised, header_of};
 use super::report;
-use super::settings::{Kind, Loss, Settings, Shared};
-use super::sources::{Clean, Rows};
+use super::settings::{Flags, NetworkKind, Settings};
+use super::sources::{Clean, stream as records};
 use crate::generators::{Architecture, Code, Generator, Size};
 use crate::privatise::{Preprocessing, promise};
 use crate::random::stream;
 use crate::scores::ScoreFlags;
 
 /// A generator and the privatised records that it learns from.
-pub struct Ldp<K: Kind> {
-    pub(super) settings: Shared,
-    kind: K,
+pub struct Ldp {
+    pub(super) settings: Settings,
     pub(super) clean: Clean,
     pub(super) preprocessing: Preprocessing,
     pub(super) noise_model: NoiseModel,
     pub(super) model: Generator,
-    /// Samples that are judged.
-    pub(super) samples: usize,
-    /// How images are scored.
-    pub(super) score: Option<ScoreFlags>,
+    /// How samples are scored.
+    pub(super) score: ScoreFlags,
     releaser: Option<Releaser>,
     /// After the first look at the records.
     pub(super) learned: Option<Learned>,
@@ -60,11 +56,9 @@ pub struct Ldp<K: Kind> {
 pub(crate) struct Learned {
     pub(super) private: Privatised,
     objective: PreparedLoss,
-    /// What was taken off first, in words.
-    pub(super) denoised: Option<String>,
 }
 
-impl<K: Kind> Ldp<K> {
+impl Ldp {
     /// The file that was privatised before.
     fn input(&self) -> Option<&Path> {
         self.settings.input.as_deref()
@@ -81,7 +75,7 @@ impl<K: Kind> Ldp<K> {
         let Some(private) = &self.clean.private else {
             return Privatised::load(self.input().unwrap_or(Path::new("")), header);
         };
-        let (private, how) = (private.stream(), &self.preprocessing);
+        let (private, how) = (records(private), &self.preprocessing);
         match &mut self.releaser {
             Some(releaser) => Privatised::of(private, (how, header), releaser, session),
             None => Privatised::without_noise(private, how),
@@ -89,21 +83,9 @@ impl<K: Kind> Ldp<K> {
     }
 
     fn learn(&mut self, session: &mut Session) -> Result<Learned, Failure> {
-        let mut private = self.privatised(session)?;
-        let mut denoised = None;
-        if self.kind.images().is_some_and(|images| images.denoise) {
-            let (clean, rng) = (&self.clean.test, &mut stream(self.settings.seed, 2));
-            let words = denoise(&mut private, clean, &self.noise_model, rng)?;
-            println!("wavelets  {words}");
-            denoised = Some(words);
-        }
-        let points = self.each() * self.model.groups();
-        let (noise_model, rng) = (&self.noise_model, &mut stream(self.settings.seed, 3));
-        let objective = PreparedLoss::new(&self.settings, (noise_model, &private), points, rng)?;
         Ok(Learned {
-            private,
-            objective,
-            denoised,
+            private: self.privatised(session)?,
+            objective: PreparedLoss::new(&self.settings, &self.noise_model)?,
         })
     }
 
@@ -119,29 +101,27 @@ impl<K: Kind> Ldp<K> {
     }
 }
 
-impl<K: Kind> Experiment for Ldp<K> {
+impl Experiment for Ldp {
     const NAME: &'static str = "ldp";
-    const KIND: Option<(&'static str, &'static str)> = Some(("kind", K::NAME));
-    const ABOUT: &'static str = K::ABOUT;
-    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] =
-        &[flags_of::<ScoreFlags>, flags_of::<Judged>];
-    type Settings = Settings<K>;
+    const ABOUT: &'static str = "Privatise every image alone, then learn from what is left the distribution that the images \
+                                 had before. Values come from a preset, and a flag wins over the preset.";
+    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = &[flags_of::<ScoreFlags>];
+    type Settings = Settings;
 
     fn load(
-        Settings { shared, own }: &Settings<K>,
-        arguments: &Arguments<FlagsOf<Self>>,
+        settings: &Settings,
+        arguments: &Arguments<Flags>,
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
-        let clean = own.load(shared, arguments.running.data_dir.as_deref())?;
-        let images = own.images();
-        let input = shared.input.as_deref();
-        let score = K::score(&arguments.own.own);
-        let records = clean.private.as_ref().map_or(1, Rows::len);
-        let delta = shared.delta.unwrap_or(default_delta(records as f64));
-        let mechanism = mechanism(shared, delta)?;
-        let form = clean.test.form();
-        let preprocessing = preprocessing((shared, images), &form, mechanism)?;
-        if let (Some(_), Some(flag)) = (input, score.and_then(ScoreFlags::reads_private)) {
+        let clean = Clean::load(settings, arguments.running.data_dir.as_deref())?;
+        let input = settings.input.as_deref();
+        let score = &arguments.own.score;
+        let records = clean.private_len().max(1);
+        let delta = settings.delta.unwrap_or(default_delta(records as f64));
+        let mechanism = mechanism(settings, delta)?;
+        let form = clean.form();
+        let preprocessing = preprocessing(settings, &form, mechanism)?;
+        if let (Some(_), Some(flag)) = (input, score.reads_private()) {
             return Err(Failure::input(
                 format!("{flag}: no private record is read with --input"),
                 "leave it out",
@@ -150,40 +130,41 @@ impl<K: Kind> Experiment for Ldp<K> {
         let (header, releaser) = match input {
             Some(input) => (header_of(input)?, None),
             None => {
-                let noisy = shared.epsilon.is_some();
-                let plan = noisy.then(|| plan(shared, &mechanism, delta)).transpose()?;
-                let mut releaser = releaser(plan, shared.insecure_noise_seed)?;
+                let noisy = settings.epsilon.is_some();
+                let plan = noisy.then(|| plan(settings, &mechanism, delta));
+                let mut releaser = releaser(plan.transpose()?, settings.insecure_noise_seed)?;
                 let secret = releaser.as_mut().is_some_and(|r| r.noise().is_secret());
                 (preprocessing.header(&form, secret)?, releaser)
             }
         };
-        let noise_model = NoiseModel::new(header, shared.epsilon.is_some(), &chosen.device)?;
+        let noise_model = NoiseModel::new(header, settings.epsilon.is_some(), &chosen.device)?;
         let (found, expected) = (form.width, noise_model.pixels());
         let bound = format!("of records of {expected} values, as the input has");
         let holds = found == expected;
-        bounded("dataset", own.dataset(), holds, &bound)?;
-        let architecture = match (clean.test.shape(), images.map(|images| images.network)) {
-            (Some(shape), Some(NetworkKind::Dcgan)) => Architecture::Dcgan(shape),
-            (Some(shape), _) => Architecture::Perceptron(shape),
-            (None, _) => Architecture::Points(expected),
+        bounded("dataset", &settings.dataset, holds, &bound)?;
+        let shape = ImageShape {
+            channels: 1,
+            side: clean.test.width(),
+        };
+        let architecture = match settings.network {
+            NetworkKind::Dcgan => Architecture::Dcgan(shape),
+            NetworkKind::Perceptron => Architecture::Perceptron(shape),
         };
         let size = Size {
-            code: Code::Uniform(shared.latent),
+            code: Code::Uniform(settings.latent),
             classes: noise_model.classes(),
         };
-        let (rng, device) = (&mut stream(shared.seed, 1), &chosen.device);
+        let (rng, device) = (&mut stream(settings.seed, 1), &chosen.device);
         Ok(Self {
-            settings: shared.clone(),
-            kind: own.clone(),
+            settings: settings.clone(),
             clean,
             preprocessing,
             noise_model,
-            model: Generator::new(architecture, size, shared.ema, rng, device)?,
-            samples: K::samples(&arguments.own.own),
-            score: score.cloned(),
+            model: Generator::new(architecture, size, settings.ema, rng, device)?,
+            score: score.clone(),
             releaser,
             learned: None,
-            public: stream(shared.seed, 4),
+            public: stream(settings.seed, 4),
             loss: f64::NAN,
             unconverged: 0,
         })
@@ -199,7 +180,7 @@ impl<K: Kind> Experiment for Ldp<K> {
         };
         DataSummary {
             name,
-            private: self.clean.private.as_ref().map_or(0, Rows::len),
+            private: self.clean.private_len(),
             test: self.clean.test.len(),
             used: self.clean.used.clone(),
         }
@@ -230,7 +211,7 @@ impl<K: Kind> Experiment for Ldp<K> {
         } else {
             0
         });
-        let Shared { loss, steps, .. } = &self.settings;
+        let Settings { loss, steps, .. } = &self.settings;
         let (loss, batch) = (name_of(*loss), self.settings.batch);
         lines.push(format!(
             "loss      {loss}, {steps} steps of {batch} records"
@@ -245,7 +226,7 @@ impl<K: Kind> Experiment for Ldp<K> {
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
         let records = match (&self.clean.private, self.input()) {
-            (Some(private), _) => private.fingerprint()?.into_bytes(),
+            (Some(private), _) => private.sha256().or_failed()?.into_bytes(),
             (None, Some(input)) => std::fs::read(input).or_failed()?,
             (None, None) => Vec::new(),
         };
@@ -268,14 +249,9 @@ impl<K: Kind> Experiment for Ldp<K> {
         let made = self.noise_model.laid_out(made.rows, self.each());
         let learned = self.learned.as_ref();
         let learned = learned.ok_or_else(|| Failure::failed("a step before the records"))?;
-        let noisy = match self.settings.loss {
-            Loss::Sliced => Vec::new(),
-            _ => learned.private.batch(points, &mut self.public),
-        };
+        let noisy = learned.private.batch(points, &mut self.public);
         let device = &session.chosen.device;
-        let (loss, converged) = learned
-            .objective
-            .of(made, noisy, device, &mut self.public)?;
+        let (loss, converged) = learned.objective.of(made, noisy, device)?;
         self.unconverged += u64::from(!converged);
         self.loss = f64::from(loss.clone().into_scalar::<f32>());
         self.model.descend(loss, rate);
@@ -295,7 +271,7 @@ impl<K: Kind> Experiment for Ldp<K> {
     }
 }
 
-impl<K: Kind> RunState for Ldp<K> {
+impl RunState for Ldp {
     fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let random = RngState::of(&self.public);
         self.model.files(&(random, self.unconverged))

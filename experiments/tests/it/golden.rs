@@ -49,7 +49,6 @@ const RUNS: &[(&str, &str, &str)] = &[
     ("fair-regression1d", "fair", "regression1d"),
     ("fair-regression2d", "fair", "regression2d"),
     ("fair-representation", "fair", "representation"),
-    ("ldp-points", "ldp", "points --dataset line --delta 1e-6"),
     (
         "ldp-images",
         "ldp",

@@ -118,8 +118,7 @@ fn ten_kills_of_a_generator() {
 
 #[test]
 fn ten_kills_of_learning_from_privatised_records() {
-    let flags =
-        "--loss sliced --records 300 --batch 40 --slices 12 --keep 30 --quick-scores --scored 100";
+    let flags = "--records 300 --batch 40 --keep 30 --quick-scores --scored 100";
     with_cache(flags, |flags| {
         survives("ldp", Steps::Compute, flags);
     });

@@ -3,23 +3,22 @@
 use std::path::Path;
 use std::process::Command;
 
+use data::privatised::Privatised;
 use data::{NpyArray, npy};
 use dp_core::ledger::Entries;
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
-use rand_distr::{Distribution, StandardNormal};
 
 use crate::program::{
-    Ran, SCHEMA, done, folder, json, metrics, number, refusal, refuses, says, sliver, text,
+    Ran, done, folder, json, metrics, number, refusal, refuses, says, sliver, text,
     whole_and_killed, words,
 };
 
-fn ldp(kind: &str, out: &Path) -> Command {
+#[allow(dead_code)] // its main
+#[path = "../../examples/wavelets.rs"]
+mod wavelets;
+
+fn ldp(out: &Path) -> Command {
     let mut command = sliver("ldp");
-    command.args([kind, "--backend", "flex"]);
-    if kind == "images" {
-        command.args(["--quick-scores", "--scored", "100"]);
-    }
+    command.args(words("--backend flex --quick-scores --scored 100"));
     command.arg("--cache-dir").arg(out.with_file_name("cache"));
     command.arg("--run").arg(out);
     command
@@ -27,9 +26,9 @@ fn ldp(kind: &str, out: &Path) -> Command {
 
 /// A run of seconds.
 fn small(loss: &str, out: &Path) -> Command {
-    let mut command = ldp("images", out);
+    let mut command = ldp(out);
     command.args(["--loss", loss, "--records", "300", "--steps", "6"]);
-    command.args(["--batch", "40", "--slices", "12", "--keep", "30"]);
+    command.args(["--batch", "40", "--keep", "30"]);
     command.args(["--insecure-noise-seed", "3", "--checkpoint-every", "2"]);
     command
 }
@@ -40,7 +39,7 @@ fn weights(out: &Path) -> Vec<u8> {
 
 #[test]
 fn a_run_leaves_everything_behind_and_a_killed_one_the_same() {
-    for loss in ["entropic", "w2", "divergence", "sliced"] {
+    for loss in ["entropic", "w2", "divergence"] {
         let [(_keep, whole), (_kept, killed)] = whole_and_killed(|out| small(loss, out), &[3, 5]);
         assert_eq!(weights(&killed), weights(&whole), "{loss}");
         assert_eq!(metrics(&killed).0, metrics(&whole).0, "{loss}");
@@ -64,7 +63,7 @@ fn a_run_leaves_everything_behind_and_a_killed_one_the_same() {
 fn distances_to_private_records_are_asked_for() {
     let run = |flags: &[&str]| {
         let (_keep, out) = folder();
-        let mut command = small("sliced", &out);
+        let mut command = small("entropic", &out);
         command.args(flags);
         done(command);
         json(&out.join("run.json"))
@@ -82,41 +81,6 @@ fn distances_to_private_records_are_asked_for() {
     );
 }
 
-/// The matched loss learns points without their noise, the plain one with it; Laplace noise and the published
-/// calibration too. Seeds are fixed.
-#[test]
-fn points_are_denoised() {
-    let variances = |flags: &[&str]| {
-        let (_keep, out) = folder();
-        let mut command = ldp("points", &out);
-        command
-            .args(words(
-                "--dataset line --insecure-noise-seed 5 --records 20000",
-            ))
-            .args(["--steps", "400", "--batch", "200"])
-            .args(flags);
-        done(command);
-        let run = json(&out.join("run.json"));
-        let of = |name: &str| number(&run["test"]["variances"][name][0]);
-        [of("generated"), of("clean"), of("privatised")]
-    };
-    for flags in [
-        &["--epsilon", "20"][..],
-        &["--epsilon", "20", "--calibration", "paper"],
-        &["--epsilon", "6", "--mechanism", "laplace"],
-        &["--epsilon", "20", "--loss", "sliced"],
-    ] {
-        let [generated, clean, privatised] = variances(flags);
-        assert!(privatised > 3.0 * clean, "{flags:?}: {privatised}");
-        assert!((generated - clean).abs() < 0.35, "{flags:?}: {generated}");
-    }
-    let [generated, clean, privatised] = variances(&["--epsilon", "20", "--loss", "w2"]);
-    assert!(
-        (generated / privatised - 1.0).abs() < 0.3,
-        "{generated} {clean} {privatised}"
-    );
-}
-
 #[test]
 fn a_file_that_was_privatised_before_is_all_that_is_read() {
     let (keep, out) = folder();
@@ -130,7 +94,7 @@ fn a_file_that_was_privatised_before_is_all_that_is_read() {
             .ran(),
     );
     let with = |out: &Path, flags: &[&str]| {
-        let mut command = ldp("images", out);
+        let mut command = ldp(out);
         command.args(["--steps", "4", "--batch", "40", "--input"]);
         command.arg(&file).args(flags);
         command
@@ -138,6 +102,7 @@ fn a_file_that_was_privatised_before_is_all_that_is_read() {
     let said = text(&done(with(&out, &[])).stdout);
     assert!(said.contains("No private record is read"), "{said}");
     let run = json(&out.join("run.json"));
+    assert_eq!(run["private"], true);
     assert_eq!(run["settings"]["mechanism"], "laplace");
     assert_eq!(run["settings"]["keep"], 25);
     assert!(!out.join("privatised.safetensors").exists());
@@ -152,6 +117,32 @@ fn a_file_that_was_privatised_before_is_all_that_is_read() {
     refused(&["--mechanism", "gaussian"], "gaussian");
     refused(&["--records", "10"], "--records");
     refused(&["--memorisation"], "--memorisation");
+    // Noise of a known seed protects nobody, whoever learns from it.
+    let known = keep.path().join("known.safetensors");
+    done(
+        sliver("privatise")
+            .args(words("--input glyphs --records 40 --mechanism laplace"))
+            .args(words(
+                "--epsilon 40 --radius 30 --insecure-noise-seed 5 --out",
+            ))
+            .arg(&known)
+            .ran(),
+    );
+    let (_keep, out) = folder();
+    let mut command = ldp(&out);
+    command.args(words("--steps 2 --batch 20 --input"));
+    done(command.arg(&known));
+    assert_eq!(json(&out.join("run.json"))["private"], false);
+    let plain = keep.path().join("plain.npy");
+    let rows = NpyArray {
+        rows: 2,
+        width: Some(784),
+        values: vec![0.5; 1568],
+    };
+    npy::write(std::fs::File::create(&plain).expect("created"), &rows).expect("written");
+    let (_keep, out) = folder();
+    let message = refusal(ldp(&out).arg("--input").arg(&plain));
+    assert!(message.contains("not privatised"), "{message}");
     // A file that was cut off is not taken for a whole one.
     let whole = std::fs::read(&file).expect("a file");
     std::fs::write(&file, &whole[..whole.len() - 3]).expect("writable");
@@ -160,92 +151,9 @@ fn a_file_that_was_privatised_before_is_all_that_is_read() {
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }
 
-/// Standard Gaussian rows.
-fn gaussian(path: &Path, rows: usize, width: usize) {
-    let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let values = (0..rows * width).map(|_| StandardNormal.sample(&mut rng));
-    let array = NpyArray {
-        rows,
-        width: Some(width),
-        values: values.collect(),
-    };
-    npy::write(std::fs::File::create(path).expect("created"), &array).expect("written");
-}
-
-#[test]
-fn points_of_a_file_are_denoised_and_nothing_else_is_read() {
-    let (keep, out) = folder();
-    let place = |name: &str| keep.path().join(name);
-    gaussian(&place("line.npy"), 20_000, 1);
-    gaussian(&place("plane.npy"), 400, 2);
-    let schema = place("schema.toml");
-    std::fs::write(&schema, SCHEMA).expect("written");
-    std::fs::write(place("table.csv"), "x,sex,y\n1,F,no\n3,M,yes\n").expect("written");
-    let privatise = |input: &Path, name: &str, flags: &str| {
-        let mut command = sliver("privatise");
-        command.args(["--mechanism", "gaussian", "--epsilon", "20"]);
-        command.args(["--delta", "1e-6", "--radius", "4"]);
-        command.args(flags.split_whitespace()).arg("--input");
-        command.arg(input).arg("--out").arg(place(name));
-        done(command);
-        place(name)
-    };
-    let learn = |out: &Path, input: &Path, flags: &str| {
-        let mut command = ldp("points", out);
-        command.arg("--input").arg(input);
-        command.args(flags.split_whitespace());
-        command
-    };
-
-    let known = "--insecure-noise-seed 5";
-    let line = privatise(&place("line.npy"), "line.safetensors", known);
-    let flags = "--dataset line --steps 400 --batch 200";
-    done(learn(&out, &line, flags));
-    let run = json(&out.join("run.json"));
-    let variance = |name: &str| run["test"]["variances"][name][0].as_f64();
-    let [generated, clean, privatised] =
-        ["generated", "clean", "privatised"].map(|name| variance(name).expect("a number"));
-    assert!(privatised > 3.0 * clean, "{privatised}");
-    assert!((generated - clean).abs() < 0.35, "{generated}");
-    assert_eq!(run["test"]["privatised_records"], 20_000);
-    assert_eq!(run["private"], false, "the noise of the file is known");
-
-    let plane = privatise(&place("plane.npy"), "plane.safetensors", "");
-    let (_keep, out) = folder();
-    let few = "--dataset gaussian --steps 2 --batch 20 --scored 100";
-    let said = text(&done(learn(&out, &plane, few)).stdout);
-    assert!(said.contains("No private record is read"), "{said}");
-    let run = json(&out.join("run.json"));
-    assert_eq!(run["private"], true);
-    assert_eq!(run["settings"]["epsilon"], 20.0);
-    let metrics = run["metrics"].to_string();
-    assert!(metrics.contains("to 100 public records"), "{metrics}");
-    assert!(!out.join("privatised.safetensors").exists());
-
-    let one_hot = format!("--label-weight 1 --schema {}", schema.display());
-    let table = privatise(&place("table.csv"), "table.safetensors", &one_hot);
-    let images = privatise(Path::new("glyphs"), "images.safetensors", "--records 20");
-    for (input, flags, words) in [
-        (&images, few, "images of 1x28x28, and no points"),
-        (&table, few, "2 classes, and points have none"),
-        (
-            &plane,
-            "--dataset line",
-            "--dataset line: it must be of records of 2 values",
-        ),
-        (&plane, "--epsilon 30", "20.0, but 30.0 is asked for"),
-        (&plane, "--records 10", "--records: the records of --input"),
-        (&place("plane.npy"), few, "not privatised"),
-    ] {
-        refuses(&format!("{flags} => {words}"), |out, flags| {
-            learn(out, input, &flags.join(" ")).ran()
-        });
-    }
-}
-
 #[test]
 fn what_cannot_be_is_refused() {
-    let run = |out: &Path, flags: &[&str]| ldp("images", out).args(flags).ran();
+    let run = |out: &Path, flags: &[&str]| ldp(out).args(flags).ran();
     let cases = "
             --epsilon 0 => --epsilon 0
             --delta 0.7 => --delta 0.7
@@ -255,29 +163,37 @@ fn what_cannot_be_is_refused() {
             --keep 0 => --keep 0
             --keep 900 => 900
             --no-privacy => --loss entropic
-            --denoise => --denoise
             --dataset nothing => nothing
-            --dataset line => say `sliver ldp points line`
             --batch 3 => --batch 3
         ";
     refuses(cases, run);
 }
 
 #[test]
-fn the_baseline_takes_noise_off_first() {
-    let (_keep, out) = folder();
-    let mut command = ldp("images", &out);
-    command
-        .args(words(
-            "--preset paper --dataset glyphs --records 200 --steps 2",
-        ))
-        .args(words("--network perceptron --batch 40 --loss w2 --denoise"))
-        .args(["--delta", "1e-4"]);
-    done(command);
-    let run = json(&out.join("run.json"));
-    assert!(
-        run["wavelets"]
-            .as_str()
-            .is_some_and(|words| words.contains("levels"))
-    );
+fn wavelets_take_noise_off_a_file_and_its_promise_stays() {
+    let (keep, out) = folder();
+    let place = |name: &str| keep.path().join(name);
+    let (noisy, smooth) = (place("noisy.safetensors"), place("smooth.safetensors"));
+    let privatise = |flags: &str, out: &Path| {
+        let mut command = sliver("privatise");
+        command.args(words("--input glyphs --records 200 --mechanism gaussian"));
+        command.args(words("--epsilon 100 --delta 1e-4 --radius 12"));
+        done(command.args(words(flags)).arg("--out").arg(out));
+    };
+    privatise("", &noisy);
+    let said = wavelets::smoothed("glyphs", &noisy, &smooth).expect("written");
+    assert!(said.contains("levels"), "{said}");
+    let [before, after] = [&noisy, &smooth].map(|path| Privatised::load(path).expect("a file"));
+    assert_eq!(before.header, after.header);
+    let energy = |file: &Privatised| file.values.iter().map(|x| x * x).sum::<f32>();
+    assert!(energy(&after) < energy(&before) / 2.0);
+    let mut command = ldp(&out);
+    command.args(words("--loss w2 --network perceptron --steps 2 --batch 40"));
+    let said = text(&done(command.arg("--input").arg(&smooth)).stdout);
+    assert!(said.contains("No private record is read"), "{said}");
+    let (few, other) = (place("few.safetensors"), place("other.safetensors"));
+    privatise("--keep 25", &few);
+    let refused = wavelets::smoothed("glyphs", &few, &other).expect_err("no pixels");
+    assert!(refused.to_string().contains("no images of 28x28"));
+    assert!(!other.exists());
 }

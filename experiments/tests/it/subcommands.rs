@@ -120,8 +120,7 @@ fn what_a_run_is_on_may_come_first() {
         ("flow fashion-mnist", "flow mixture --dataset fashion-mnist"),
         ("flow fixed mnist", "flow fixed --dataset mnist"),
         ("generator mnist", "generator marginals --dataset mnist"),
-        ("ldp mnist", "ldp images --dataset mnist"),
-        ("ldp points line", "ldp points --dataset line"),
+        ("ldp mnist", "ldp --dataset mnist"),
         ("fair --alpha 1", "fair classification --alpha 1"),
         (
             "adapt usps mnist",
@@ -220,9 +219,9 @@ fn the_order_of_words_says_nothing() {
             "generator projections --dataset mnist --steps 3 --epsilon 2",
         ),
         (
-            "ldp points",
-            &["line", "--epsilon 2", "--loss w2"],
-            "ldp points --dataset line --epsilon 2 --loss w2",
+            "ldp",
+            &["mnist", "--epsilon 2", "--loss w2"],
+            "ldp --dataset mnist --epsilon 2 --loss w2",
         ),
         (
             "adapt",
@@ -302,6 +301,7 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
     let files = format!("{} {}", path("a.csv"), path("b.csv"));
     let mut runs = vec![
         "swae".to_string(),
+        "ldp".into(),
         "synth shapes".into(),
         "synth biased".into(),
         format!("distance {files} --radius 3"),
@@ -318,7 +318,6 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
             "fair",
             "classification regression1d regression2d representation",
         ),
-        ("ldp", "images points"),
     ] {
         runs.extend(kinds.split(' ').map(|kind| format!("{name} {kind}")));
     }
@@ -339,11 +338,10 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
 }
 
 /// Subcommands of one name: the name, the setting that says which, the first, and another one.
-const KINDS: [[&str; 4]; 5] = [
+const KINDS: [[&str; 4]; 4] = [
     ["flow", "mechanism", "mixture", "fixed"],
     ["generator", "release", "marginals", "projections"],
     ["fair", "task", "classification", "adult"],
-    ["ldp", "kind", "images", "points"],
     ["adapt", "method", "warp", "dann"],
 ];
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use lab::backend::Backend;
 use lab::checkpoint::{Checkpoints, Identity, hex};
 use lab::run_folder::RunFolder;
-use lab::session::{Experiment, Settings, released};
+use lab::session::{Settings, released};
 
 use crate::{Parser, file, text};
 
@@ -17,9 +17,7 @@ pub(super) const PARSERS: &[Parser] = &[
             preset::<experiments::swae::Settings>(bytes);
             preset::<experiments::flow::Settings<experiments::flow::Marginals>>(bytes);
             preset::<experiments::fair::Settings<experiments::fair::Classification>>(bytes);
-            preset::<<experiments::ldp::Ldp<experiments::ldp::Images> as Experiment>::Settings>(
-                bytes,
-            );
+            preset::<experiments::ldp::Settings>(bytes);
         },
         seeds: || {
             vec![

@@ -25,13 +25,8 @@ impl Run {
     fn of(run: &Value) -> Self {
         let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
         let loss = run["settings"]["loss"].as_str().unwrap_or("").to_string();
-        let denoised = run["settings"]["denoise"] == true;
         Self {
-            loss: if denoised {
-                format!("wavelets, then {loss}")
-            } else {
-                loss
-            },
+            loss,
             noise: number(&run["test"]["noise_scale"]),
             records: number(&run["test"]["privatised_records"]),
             distance: number(&run["test"]["w2_squared"]).sqrt(),
