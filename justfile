@@ -42,9 +42,9 @@ run-fair task="classification" *flags="":
 run-ldp *flags="":
     cargo run --release --locked --bin sliver -- ldp {{flags}}
 
-# Generate a circle privately: `just run-circle`, `just run-circle smoothed --epsilon 10`.
+# Generate a circle privately, an example of `private-training`: `just run-circle`, `just run-circle smoothed --epsilon 10`.
 run-circle method="gradients" *flags="":
-    cargo run --release --locked --bin sliver -- circle {{method}} {{flags}}
+    cargo run --release --locked -p private-training --example circle -- {{method}} {{flags}}
 
 # The private distance between two files (idx, CSV, NPY, image folders), and a test on it:
 # `just distance A.npy B.npy --radius 3 --epsilon 1 --test`; `just distance-figures` has no private data.
@@ -77,9 +77,10 @@ mpi ranks recipe *flags:
 # D.2 (`just figures circle`); those of Reshetova et al. 2023, arXiv 2306.09547, sections 5.6 and 5.7 (`just figures
 # ldp`). Runs what is not done of the sweeps, then draws. `just figures docs` draws the charts of docs/results.
 figures experiment="fair" *flags="":
+    if [ {{experiment}} = circle ]; then just run-circle figures {{flags}}; exit; fi; \
     for sweep in assets/sweeps/{{experiment}}.toml assets/sweeps/{{experiment}}-line.toml assets/sweeps/{{experiment}}-adult.toml assets/sweeps/{{experiment}}-records.toml; do \
-        if [ -e "$sweep" ]; then just sweep "$sweep" --workers 2 || exit 1; fi; done
-    @cargo run --release --locked --quiet --bin sliver -- figures {{experiment}} {{flags}}
+        if [ -e "$sweep" ]; then just sweep "$sweep" --workers 2 || exit 1; fi; done; \
+    cargo run --release --locked --quiet --bin sliver -- figures {{experiment}} {{flags}}
 
 # Pages again, tables of several runs, or Markdown: `just report runs/swae/*`, `just report --format markdown --sweep runs/sweeps/NAME`.
 report *flags:

@@ -3,7 +3,6 @@
 pub mod adapt;
 mod apart;
 pub mod audit;
-pub mod circle;
 mod cosines;
 pub mod cost;
 mod decoded;

@@ -10,7 +10,7 @@ use lab::diagnostic::{self, Failure, OrFailed};
 use lab::private;
 use lab::session::{self, Experiment};
 
-use crate::{adapt, audit, circle, cost, devices, distance, export, fair, flow, generator, ldp};
+use crate::{adapt, audit, cost, devices, distance, export, fair, flow, generator, ldp};
 use crate::{privatise, schema, swae, synth};
 
 /// A flag whose value may stand without it, and the argument that this value is.
@@ -263,15 +263,6 @@ fn experiments() -> Vec<Subcommand> {
             vec![
                 experiment::<ldp::Ldp<ldp::Images>>(&[DATASET]),
                 experiment::<ldp::Ldp<ldp::Points>>(&[DATASET]),
-            ],
-        ),
-        group(
-            "circle",
-            "Generate points of a circle privately, by `gradients` where no method is named",
-            "method",
-            vec![
-                experiment::<circle::Circle<circle::Gradients>>(&[]),
-                experiment::<circle::Circle<circle::Smoothed>>(&[]),
             ],
         ),
         group(

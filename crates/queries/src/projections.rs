@@ -10,7 +10,7 @@
 //! Source: Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, section 3; Sebag et al. 2023, arXiv 2312.08227, section 3.
 
 use dp_core::mechanism::{Noisy, SensitiveVector};
-use swd::smoothed::{NoisyProjections, combine, projection_sensitivity_upper};
+use swd::smoothed::{NoisyProjections, projection_sensitivity_upper};
 use swd::{Region, Slices};
 
 use crate::Query;
@@ -69,7 +69,6 @@ pub struct Projections {
     slices: Slices,
     region: Region,
     sizes: Vec<usize>,
-    combined: bool,
 }
 
 impl Projections {
@@ -79,15 +78,7 @@ impl Projections {
             slices,
             region,
             sizes,
-            combined: false,
         }
-    }
-
-    /// Reads each value as the mean of what all slices say of it ([`combine`]): for slices of two dimensions, of which
-    /// there are many more than two. Its deviation falls by `sqrt(2/k)`.
-    #[must_use]
-    pub fn combined(self, combined: bool) -> Self {
-        Self { combined, ..self }
     }
 }
 
@@ -114,19 +105,16 @@ impl Query for Projections {
     fn read(&self, noisy: &Noisy) -> Result<Vec<NoisyProjections>, QueryError> {
         let what = "released projections";
         check_noisy(what, &noisy.values, noisy.deviation, self.len())?;
-        let (mut rest, mut deviation) = (&noisy.values[..], noisy.deviation);
-        if self.combined {
-            deviation *= (2.0 / self.slices.count() as f64).sqrt();
-        }
+        let mut rest = &noisy.values[..];
         let mut groups = Vec::with_capacity(self.sizes.len());
         for size in &self.sizes {
             let (here, after) = rest.split_at(size * self.slices.count());
-            let values = match self.combined {
-                true => combine(here, &self.slices)?,
-                false => here.to_vec(),
-            };
-            let group = NoisyProjections::from_released(values, self.slices.clone(), deviation)?;
-            groups.push(group);
+            let slices = self.slices.clone();
+            groups.push(NoisyProjections::from_released(
+                here.to_vec(),
+                slices,
+                noisy.deviation,
+            )?);
             rest = after;
         }
         Ok(groups)

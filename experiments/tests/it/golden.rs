@@ -67,8 +67,6 @@ const RUNS: &[(&str, &str, &str)] = &[
         "ldp",
         "--dataset glyphs --quick-scores --delta 1e-5",
     ),
-    ("circle-gradients", "circle", "gradients --epsilon 1"),
-    ("circle-smoothed", "circle", "smoothed --epsilon 10"),
     ("adapt", "adapt", "sliced --epsilon 2"),
     ("distance", "distance", "--radius 4 --epsilon 5 --slices 12"),
 ];
@@ -89,7 +87,6 @@ fn common(program: &str) -> &'static str {
         }
         "fair" => "--records 300 --steps 8 --insecure-noise-seed 3",
         "ldp" => "--records 200 --steps 3 --insecure-noise-seed 3",
-        "circle" => "--records 2000 --batch 200 --steps 20 --delta 5e-5 --insecure-noise-seed 4",
         "adapt" => {
             "--features 12 --classes 3 --delta 1e-4 --public-steps 30 --public-batch 32 --batch 60 --steps 3 \
              --latent 4 --slices 4 --insecure-noise-seed 5"

@@ -2,7 +2,6 @@
 
 mod adapt;
 mod audit;
-mod circle;
 mod cost;
 mod distance;
 mod export;

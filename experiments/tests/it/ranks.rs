@@ -262,7 +262,6 @@ fn what_ranks_cannot_do_is_refused_by_name() {
             format!("{copy} --ranks 2"),
             "private records score the copy in one process",
         ),
-        (2, "circle gradients --ranks 2".into(), "takes one process"),
         (
             2,
             "fair adult --repair 0.5 --ranks 2".into(),

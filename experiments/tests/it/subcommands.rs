@@ -107,11 +107,6 @@ fn what_a_run_is_on_may_come_first() {
         ("ldp mnist", "ldp images --dataset mnist"),
         ("ldp points line", "ldp points --dataset line"),
         ("fair --alpha 1", "fair classification --alpha 1"),
-        ("circle --steps 3", "circle gradients --steps 3"),
-        (
-            "circle smoothed --combine",
-            "circle smoothed --combine=true",
-        ),
         (
             "adapt usps mnist",
             "adapt warp --source usps --target mnist",
@@ -312,7 +307,6 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
             "classification regression1d regression2d representation",
         ),
         ("ldp", "images points"),
-        ("circle", "gradients smoothed"),
     ] {
         runs.extend(kinds.split(' ').map(|kind| format!("{name} {kind}")));
     }
@@ -333,12 +327,11 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
 }
 
 /// Subcommands of one name: the name, the setting that says which, the first, and another one.
-const KINDS: [[&str; 4]; 6] = [
+const KINDS: [[&str; 4]; 5] = [
     ["flow", "mechanism", "mixture", "fixed"],
     ["generator", "release", "marginals", "projections"],
     ["fair", "task", "classification", "adult"],
     ["ldp", "kind", "images", "points"],
-    ["circle", "method", "gradients", "smoothed"],
     ["adapt", "method", "warp", "dann"],
 ];
 

@@ -1,6 +1,6 @@
 //! Figures over many finished runs: those of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 7 and
-//! appendix C, and appendix D.2 ([`Arguments::experiment`] `circle`); those of Reshetova, Chen and Ozgur 2023, arXiv
-//! 2306.09547, sections 5.6 and 5.7 (`ldp`).
+//! appendix C; those of Reshetova, Chen and Ozgur 2023, arXiv 2306.09547, sections 5.6 and 5.7
+//! ([`Arguments::experiment`] `ldp`).
 //!
 //! From the runs of the sweeps `fair`, `fair-line` and `fair-adult`: histograms and scatter plots by
 //! group over epsilon and alpha (figures 4, 12, 14, 17, 19), loss curves over epsilon with what privacy
@@ -10,7 +10,6 @@
 //! `docs` draws the charts of the pages of results from the tables beside them.
 
 mod charts;
-mod circle;
 mod docs;
 mod ldp;
 mod page;
@@ -22,17 +21,15 @@ use clap::Parser;
 use reporting::diagnostic::Failure;
 use reporting::run_folder::write_file;
 
-pub use circle::circle_panels;
-
 /// Draw the figures of an experiment from its finished runs.
 #[derive(Debug, Parser)]
 #[command(name = "figures")]
 pub struct Arguments {
     /// The experiment.
-    #[arg(value_parser = ["fair", "circle", "ldp", "docs"])]
+    #[arg(value_parser = ["fair", "ldp", "docs"])]
     pub experiment: String,
     /// Folders of runs; every run below them is read (default: those of the experiment's sweeps, such as
-    /// `runs/sweeps/circle`); of `docs`, that of the tables (default: `docs/results`).
+    /// `runs/sweeps/ldp`); of `docs`, that of the tables (default: `docs/results`).
     #[arg(long, num_args = 1..)]
     pub runs: Vec<PathBuf>,
     /// Where the figures and `figures.html` go (default: `runs/figures/EXPERIMENT`; of `docs`, `assets/pictures`).
@@ -80,10 +77,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Ok(());
     }
     let (title, sections) = match arguments.experiment.as_str() {
-        "circle" => {
-            let drawn = circle::charts(&folders)?;
-            ("Generating a circle under privacy", one(&out, &drawn)?)
-        }
         "ldp" => {
             let drawn = ldp::charts(&folders)?;
             ("Learning from privatised records", one(&out, &drawn)?)

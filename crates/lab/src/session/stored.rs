@@ -134,27 +134,6 @@ impl Session {
         Ok(names)
     }
 
-    /// As [`Session::release`], of one batch that the plan samples, in a run that releases nothing else: `release` makes
-    /// it. Values are kept in their order, so the records of the batch must be in none.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::release`].
-    pub fn release_batch<Q: Query>(
-        &mut self,
-        name: &str,
-        query: &Q,
-        release: impl FnOnce(&mut Ledger) -> Result<Noisy, Failure>,
-    ) -> Result<Q::Answer, Failure> {
-        match read(&self.folder, name, query)? {
-            Some(answer) => Ok(answer),
-            None => {
-                let noisy = release(&mut self.ledger)?;
-                self.keep(name, query, &noisy)
-            }
-        }
-    }
-
     /// Keeps a release as `RUN/NAME.bin`, little-endian in words of 8 bytes behind their checksum: how many releases the
     /// ledger holds with it, the deviation, and the values and what the query was made of, each behind its length.
     fn keep<Q: Query>(&self, name: &str, query: &Q, noisy: &Noisy) -> Result<Q::Answer, Failure> {

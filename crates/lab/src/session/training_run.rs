@@ -253,11 +253,6 @@ pub trait TrainingRun: Sized {
         self.parts().0.bytes()
     }
 
-    /// Whether a checkpoint keeps the training; otherwise a run resumes from what it released.
-    fn checkpoints(&self) -> bool {
-        true
-    }
-
     /// Sampling, gradient, release, update.
     ///
     /// # Errors
@@ -397,10 +392,7 @@ impl<R: TrainingRun> Experiment for R {
     }
 
     fn state(&mut self) -> Option<&mut dyn RunState> {
-        match self.checkpoints() {
-            true => Some(self.parts_mut().1),
-            false => None,
-        }
+        Some(self.parts_mut().1)
     }
 
     fn join(&mut self, crew: &Crew) -> Result<(), Failure> {

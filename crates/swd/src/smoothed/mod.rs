@@ -27,13 +27,11 @@
 //! Source: Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, section 3; Sebag et al. 2023, arXiv 2312.08227,
 //! section 3.
 
-mod combine;
 mod deconvolution;
 mod distance;
 mod noisy;
 pub mod paper;
 
-pub use combine::combine;
 pub use deconvolution::deconvolved_distance_and_gradient;
 pub use distance::{smoothed_distance_and_gradient, smoothing_noise};
 pub use noisy::NoisyProjections;

@@ -1,9 +1,9 @@
-//! The private distance: its bias, the power of its test, and a generator that it teaches.
+//! The private distance: its bias, and the power of its test.
 
 use std::path::Path;
 
 use reporting::diagnostic::Failure;
-use reporting::figures::{Row, Rows, Scale, TradeOff};
+use reporting::figures::{Scale, TradeOff};
 
 use super::super::charts::Chart;
 use super::super::runs::distinct;
@@ -14,7 +14,6 @@ pub(super) fn charts(folder: &Path) -> Result<Vec<Chart>, Failure> {
     Ok(vec![
         bias(&Table::read(folder, "distance-shift.csv")?)?,
         power(&Table::read(folder, "distance-power.csv")?)?,
-        circle(&Table::read(folder, "circle-costs.csv")?)?,
     ])
 }
 
@@ -71,32 +70,4 @@ fn power(table: &Table) -> Result<Chart, Failure> {
         methods,
     };
     Ok(chart("distance-power.svg", title, drawn.draw()?))
-}
-
-/// How near a generator comes to the circle, by the cost of its transport.
-fn circle(table: &Table) -> Result<Chart, Failure> {
-    let (cost, score) = (table.column(&["cost"])?, table.column(&["distance"])?);
-    let mut rows = Vec::new();
-    for row in &table.rows {
-        let [name, written] = [cost, score].map(|column| row.get(column).unwrap_or_default());
-        // Where the network starts is far off, and said on the page.
-        if let (Some((value, error)), false) =
-            (table.number(row, score)?, name.contains("as it starts"))
-        {
-            rows.push(Row {
-                name: name.into(),
-                value,
-                error,
-                written: written.into(),
-                ours: !name.contains("square"),
-            });
-        }
-    }
-    let title = "Squared sliced distance to the circle in 1e-3, by cost: epsilon 1 of the points fed, \
-                 one replaced, delta 1e-6, accountant pld";
-    let drawn = Rows {
-        title: title.into(),
-        groups: vec![(String::new(), rows)],
-    };
-    Ok(chart("circle-costs.svg", title, drawn.draw()?))
 }
