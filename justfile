@@ -65,7 +65,7 @@ privatise input out *flags="":
     cargo run --release --locked --bin sliver -- privatise {{input}} {{out}} {{flags}}
 
 # Carry a classifier over to private records of another domain: `just run-adapt`, `just run-adapt usps mnist
-# --epsilon 1`, `just run-adapt dann mnist usps`, `just run-adapt sliced features.npy other.npy --test tests.npy --classes 31`.
+# --epsilon 1`, `just run-adapt sliced features.npy other.npy --test tests.npy --classes 31`.
 run-adapt *flags="":
     cargo run --release --locked --bin sliver -- adapt {{flags}}
 

@@ -160,7 +160,7 @@ impl Subcommand {
 }
 
 /// Which of some kinds is meant where none is named: that of the run which is resumed, by what its settings have for `key`, the
-/// one that takes the first value, or the first.
+/// one that takes the first value, or the first. A run of a kind that is gone is refused.
 fn meant(key: &str, kinds: &[Subcommand], words: &[OsString]) -> Result<usize, String> {
     let named = |name: &str| {
         kinds
@@ -201,6 +201,11 @@ fn meant(key: &str, kinds: &[Subcommand], words: &[OsString]) -> Result<usize, S
         let settings = Path::new(&value(flag)?).join("config.toml");
         session::text_in(&std::fs::read_to_string(settings).ok()?, key)
     });
+    if let Some(gone) = of_run.as_deref().filter(|kind| named(kind).is_none()) {
+        return Err(format!(
+            "the run is one of `{gone}`, which is not among these: resume it with the program that started it"
+        ));
+    }
     let input = value(flag).or(bare).unwrap_or_default();
     let claiming = || kinds.iter().position(|kind| (kind.claims)(&input));
     let resumed = of_run.and_then(|kind| named(&kind));
@@ -261,7 +266,6 @@ fn experiments() -> Vec<Subcommand> {
             vec![
                 experiment::<adapt::Adapt<adapt::Warped>>(&[SOURCE, TARGET]),
                 experiment::<adapt::Adapt<adapt::Sliced>>(&[SOURCE, TARGET]),
-                experiment::<adapt::Adapt<adapt::Dann>>(&[SOURCE, TARGET]),
                 experiment::<adapt::Adapt<adapt::Source>>(&[SOURCE, TARGET]),
             ],
         ),

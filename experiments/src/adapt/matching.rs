@@ -86,7 +86,7 @@ impl Method for Sliced {
         rate: f64,
         mut released: GradientsParams,
     ) -> Result<(), Failure> {
-        let (_, mut total) = run.of_source()?;
+        let mut total = run.of_source()?;
         let extractor = run.training.network.extractor.clone();
         add(&mut total, &extractor, 1.0, &mut released);
         run.training.apply(rate, total);

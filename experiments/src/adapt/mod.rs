@@ -2,9 +2,8 @@
 //!
 //! Source records and their labels are public; target records are private and have no labels. What is read of them
 //! is released with noise: once, histograms of their projected pixels (`warped`); or at each step, gradients of the sliced
-//! distance (`matching`) or of a discriminator of domains (`adversary`). A run has one plan and one ledger.
+//! distance (`matching`). A run has one plan and one ledger.
 
-mod adversary;
 mod domains;
 mod evaluate;
 mod fit;
@@ -19,7 +18,6 @@ mod tests;
 mod train;
 mod warped;
 
-pub(crate) use adversary::Dann;
 pub(crate) use matching::Sliced;
 pub(crate) use settings::Source;
 pub(crate) use train::Adapt;

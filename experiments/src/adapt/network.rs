@@ -43,7 +43,7 @@ struct Convolutions {
     side: usize,
 }
 
-/// The extractor with a head: the classifier, or the discriminator, as one network.
+/// The extractor and the classifier behind it, as one network.
 #[derive(Module, Debug)]
 pub(crate) struct Path {
     /// From records to features.
@@ -58,8 +58,6 @@ pub(crate) struct Model {
     pub extractor: Extractor,
     /// From features to classes.
     pub classifier: Mlp,
-    /// From features to domains, where that is learned.
-    pub discriminator: Option<Mlp>,
 }
 
 /// What the networks are made for.
@@ -75,8 +73,6 @@ pub(crate) struct Sizes {
     pub bottleneck: Option<usize>,
     /// Whether there is a pool behind both convolutions.
     pub pooled: bool,
-    /// Whether domains are told apart.
-    pub adversary: bool,
 }
 
 impl Sizes {
@@ -104,14 +100,10 @@ impl Model {
     /// Networks with fresh weights.
     pub(crate) fn new(sizes: &Sizes, rng: &mut ChaCha20Rng, device: &Device) -> Self {
         let extractor = Extractor::new(sizes, rng, device);
-        let mut head = |outputs| {
-            let first = linear(sizes.compared(), HIDDEN, 8.0, rng, device);
-            Mlp::of(vec![first, linear(HIDDEN, outputs, 1.0, rng, device)])
-        };
-        let classifier = head(sizes.classes);
+        let first = linear(sizes.compared(), HIDDEN, 8.0, rng, device);
+        let last = linear(HIDDEN, sizes.classes, 1.0, rng, device);
         Self {
-            discriminator: sizes.adversary.then(|| head(1)),
-            classifier,
+            classifier: Mlp::of(vec![first, last]),
             extractor,
         }
     }
@@ -129,13 +121,6 @@ impl Model {
         self.extractor = path.extractor.clone();
         self.classifier = path.head.clone();
         self
-    }
-
-    /// From records to domains; none where that is not learned.
-    pub(crate) fn adversary(&self) -> Option<Path> {
-        let head = self.discriminator.clone()?;
-        let extractor = self.extractor.clone();
-        Some(Path { extractor, head })
     }
 }
 

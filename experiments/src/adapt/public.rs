@@ -25,7 +25,6 @@ use super::network::Path;
 use super::settings::Shared;
 
 /// A batch of records with class numbers, as numbers.
-#[derive(Clone)]
 pub(crate) struct Sampled {
     /// `[n, width]` in rows.
     pub rows: Vec<f32>,
@@ -74,15 +73,14 @@ pub(crate) fn source_batch(
     }
 }
 
-/// The gradient of a loss on public records. **For private ones it is not.**
+/// The gradient of the classification of public records. **For private ones it is not.**
 pub(crate) fn public_gradient(
     network: &Path,
-    loss: Loss,
     batch: &Batch<2>,
     device: &Device,
 ) -> Result<GradientsParams, Failure> {
     let sizes = GroupSizes::Fixed(batch.sizes());
-    let step = Objective::of([loss]).with_penalties(Vec::new(), sizes);
+    let step = Objective::of([Loss::cross_entropy()]).with_penalties(Vec::new(), sizes);
     let gradient = step.and_then(|step| {
         step.gradient_without_privacy(network, batch, Engine::for_device(device), device)
     });
@@ -162,8 +160,7 @@ pub(crate) fn trained(
     for step in 0..steps {
         session.interrupt.check("the source was learned")?;
         let batch = source_batch(settings, domains, warps, &mut rng).batch(device)?;
-        let loss = Loss::cross_entropy();
-        let gradient = public_gradient(&network, loss, &batch, device)?;
+        let gradient = public_gradient(&network, &batch, device)?;
         let rate = settings.learning_rate * cosine(step, steps, 0.0);
         network = adam.step(rate, network, gradient);
         progress.step();

@@ -88,7 +88,7 @@ lab::settings! {
     struct Steps, StepsFlags;
     common { steps: u64 }
     flags {
-        /// Weight of the distance, or of the reversed gradient of the discriminator.
+        /// Weight of the distance.
         weight: f64,
     }
     optional {
@@ -223,7 +223,7 @@ impl<M: Method> session::Settings for Settings<M> {
             Preset::Tuned => include_str!("../../../assets/adapt/digits.toml"),
         };
         let mut preset: toml::Table = toml::from_str(preset).or_failed()?;
-        for name in ["private", "steps", "warp", "sliced", "dann"] {
+        for name in ["private", "steps", "warp", "sliced"] {
             let has = match name {
                 "private" => TypeId::of::<M::Private>() != TypeId::of::<()>(),
                 "steps" => TypeId::of::<M::Steps>() != TypeId::of::<()>(),

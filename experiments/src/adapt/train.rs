@@ -14,16 +14,15 @@ use lab::session::{
     Scores, Session, Start, Wording, bounded, floats_to_bytes, save_weights,
 };
 use private_training::weights::to_host;
-use private_training::{Engine, GroupSizes, Loss, Training, TrainingConfig};
+use private_training::{Engine, GroupSizes, Training, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::adversary::Dann;
 use super::domains::Domains;
 use super::evaluate::Confusion;
 use super::fit::Warps;
 use super::network::{Model, Path, Sizes};
-use super::public::{Sampled, public_gradient, source_batch, trained_on_source};
+use super::public::{public_gradient, source_batch, trained_on_source};
 use super::settings::{Flags, Method, Settings};
 
 /// Test records that an interim evaluation looks at.
@@ -73,7 +72,6 @@ impl<M: Method> Experiment for Adapt<M> {
             classes: domains.classes,
             bottleneck: shared.latent,
             pooled: shared.pooled,
-            adversary: settings.own.get::<Dann>().is_some(),
         };
         let mut public = ChaCha20Rng::seed_from_u64(shared.seed);
         let model = Model::new(&sizes, &mut public, &chosen.device);
@@ -153,9 +151,7 @@ impl<M: Method> Experiment for Adapt<M> {
             let step = objective.draw(&[d], sizes, &mut public).or_failed()?;
             let engine = Engine::for_device(&self.training.device());
             let moved = step.sensitivity(engine).or_failed()?.l2_upper();
-            let model = &self.training.network;
-            let head = model.discriminator.as_ref();
-            let weights = model.extractor.num_params() + head.map_or(0, Module::num_params);
+            let weights = self.training.network.extractor.num_params();
             lines.push(format!(
                 "step      sensitivity {}: noise of norm {} over {weights} weights, beside a gradient of at most {}",
                 upper(moved),
@@ -220,15 +216,13 @@ impl<M: Method> Experiment for Adapt<M> {
 }
 
 impl<M: Method> Adapt<M> {
-    /// Source records of a step as they are, and the gradient of their classification: public.
-    pub(super) fn of_source(&mut self) -> Result<(Sampled, GradientsParams), Failure> {
+    /// The gradient of the classification of a step's source records as they are: public.
+    pub(super) fn of_source(&mut self) -> Result<GradientsParams, Failure> {
         let (network, device) = (self.training.network.classifier(), self.training.device());
         let public = self.training.gradients().public_rng();
         let (shared, domains) = (&self.settings.shared, &self.domains);
         let sampled = source_batch(shared, domains, &Warps::default(), public);
-        let batch = sampled.clone().batch(&device)?;
-        let gradient = public_gradient(&network, Loss::cross_entropy(), &batch, &device)?;
-        Ok((sampled, gradient))
+        public_gradient(&network, &sampled.batch(&device)?, &device)
     }
 }
 

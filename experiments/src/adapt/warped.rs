@@ -82,7 +82,7 @@ impl Method for Warped {
 fn no_images(target: &str) -> Failure {
     Failure::input(
         format!("--target {target}: a file of features has no images to warp"),
-        "for features see `sliver adapt sliced` and `sliver adapt dann`",
+        "for features see `sliver adapt sliced`",
     )
 }
 

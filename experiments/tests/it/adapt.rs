@@ -102,9 +102,7 @@ fn run(command: &mut Command, out: &Path) -> Output {
 fn every_method_leaves_everything_behind() {
     for (more, releases) in [
         (vec!["--epsilon", "2"], 3),
-        (vec!["dann", "--epsilon", "2"], 3),
         (vec!["--no-privacy"], 0),
-        (vec!["dann", "--no-privacy"], 0),
         (vec!["source"], 0),
     ] {
         let (keep, out) = folder();
@@ -140,29 +138,27 @@ fn every_method_leaves_everything_behind() {
 /// The labels of target records are for evaluation alone: others change no weight.
 #[test]
 fn labels_of_the_target_change_nothing() {
-    for method in ["sliced", "dann"] {
-        let (keep, out) = folder();
-        let [source, target] = domains(keep.path());
-        let other = keep.path().join("other.csv");
-        let mut changed = rows(2, 400, 0.6);
-        let rows = changed.chunks_exact_mut(WIDTH + 1).enumerate();
-        for (_, row) in rows.filter(|&(row, _)| !is_test_row(row, 0.2)) {
-            row[WIDTH] = (row[WIDTH] + 1.0) % CLASSES as f32;
-        }
-        csv(&other, &changed);
-        let ends = [target, other].map(|target| {
-            let out = out.with_extension(target.file_stem().expect("a name"));
-            let more = [method, "--epsilon", "2", "--insecure-noise-seed", "7"];
-            done(run(
-                &mut adapt(keep.path(), &[source.clone(), target], &more),
-                &out,
-            ));
-            // The loss has all digits: it tells of any other weight.
-            metrics(&out).0.last().cloned()
-        });
-        assert!(ends[0].is_some(), "{method}");
-        assert_eq!(ends[0], ends[1], "{method}");
+    let (keep, out) = folder();
+    let [source, target] = domains(keep.path());
+    let other = keep.path().join("other.csv");
+    let mut changed = rows(2, 400, 0.6);
+    let rows = changed.chunks_exact_mut(WIDTH + 1).enumerate();
+    for (_, row) in rows.filter(|&(row, _)| !is_test_row(row, 0.2)) {
+        row[WIDTH] = (row[WIDTH] + 1.0) % CLASSES as f32;
     }
+    csv(&other, &changed);
+    let ends = [target, other].map(|target| {
+        let out = out.with_extension(target.file_stem().expect("a name"));
+        let more = ["--epsilon", "2", "--insecure-noise-seed", "7"];
+        done(run(
+            &mut adapt(keep.path(), &[source.clone(), target], &more),
+            &out,
+        ));
+        // The loss has all digits: it tells of any other weight.
+        metrics(&out).0.last().cloned()
+    });
+    assert!(ends[0].is_some());
+    assert_eq!(ends[0], ends[1]);
 }
 
 /// Without noise the distance pulls the target's features to the source's, whose classifier then reads more of them.
@@ -263,7 +259,6 @@ fn bad_input_is_refused_and_nothing_is_written() {
             warp --epsilon 2 => no images to warp
             --epsilon 2 --latent 5 => --slices 4
             source --epsilon 2 => '--epsilon'
-            dann --slices 2 => '--slices'
         ";
     refuses(cases, |out, more| {
         run(&mut adapt(keep.path(), &files, more), out)

@@ -127,8 +127,8 @@ fn what_a_run_is_on_may_come_first() {
             "adapt warp --source usps --target mnist",
         ),
         (
-            "adapt dann usps mnist",
-            "adapt dann --source usps --target mnist",
+            "adapt sliced usps mnist",
+            "adapt sliced --source usps --target mnist",
         ),
         (
             "distance a.npy b.npy",
@@ -309,7 +309,6 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
         format!(
             "adapt sliced {files} --features 2 --classes 3 --latent 2 --test-share 0.2 --slices 2"
         ),
-        format!("adapt dann {files} --features 2 --classes 3 --latent 2 --test-share 0.2"),
     ];
     for (name, kinds) in [
         ("flow", "mixture marginals fixed resampled generator"),
@@ -342,7 +341,7 @@ const KINDS: [[&str; 4]; 4] = [
     ["flow", "mechanism", "mixture", "fixed"],
     ["generator", "release", "marginals", "projections"],
     ["fair", "task", "classification", "adult"],
-    ["adapt", "method", "warp", "dann"],
+    ["adapt", "method", "warp", "sliced"],
 ];
 
 #[test]
@@ -394,6 +393,18 @@ fn a_resumed_run_has_the_kind_that_it_is_of() {
             assert_eq!(kind(flag), other, "{name} {flag}");
         }
         assert_eq!(kind("--out"), first);
+    }
+}
+
+#[test]
+fn a_run_of_a_kind_that_is_gone_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = folder.path().to_string_lossy();
+    std::fs::write(folder.path().join("config.toml"), "method = \"dann\"\n").expect("written");
+    for line in [vec!["adapt"], vec!["adapt", "dann"]] {
+        let (code, _, message) = sliver(&[&line[..], &["--resume", &run]].concat());
+        assert_eq!(code, Some(2), "{message}");
+        assert!(message.contains("the run is one of `dann`"), "{message}");
     }
 }
 

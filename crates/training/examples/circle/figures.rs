@@ -1,11 +1,11 @@
 //! Figures 22 and 23: the distance to the circle over the budget and the steps, panels of generated points; and the table.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use reporting::figures::{LineChart, Particles, Scale, Series, Snapshot, mean_and_deviation};
 
-use super::{Failed, Panel, RADIUS, Run};
+use super::Failed;
+use super::run::{Panel, RADIUS, Run};
 
 /// The part of the plane that is seen, and points of the circle behind the generated ones.
 const SIDE: f64 = 1.4;
@@ -30,9 +30,11 @@ pub(super) fn write(runs: &[Run], out: &Path) -> Result<(), Failed> {
     };
     let distance = || Scale::logarithmic("SW2^2 to the circle");
     let mut over_budgets = Vec::new();
+    let delta = runs.first().map_or(0.0, |run| run.settings.delta);
     println!(
-        "| method | budget | epsilon of the circle | of what is fed | SW2^2, 1e-3 |\n|---|---|---|---|---|"
+        "| method | budget | epsilon of the circle at delta {delta:e} | of what is fed | SW2^2, 1e-3 |"
     );
+    println!("|---|---|---|---|---|");
     for (method, runs) in &methods {
         let (mut budgets, mut over_steps) = (Series::new(method, Vec::new()), Vec::new());
         for (budget, runs) in by_budget(runs) {
@@ -85,12 +87,10 @@ pub(super) fn write(runs: &[Run], out: &Path) -> Result<(), Failed> {
 
 /// Runs of one budget together, the budgets in the order of the runs.
 fn by_budget<'a>(runs: &[&'a Run]) -> Vec<(String, Vec<&'a Run>)> {
-    let mut places = BTreeMap::new();
     let mut budgets: Vec<(String, Vec<&Run>)> = Vec::new();
     for &run in runs {
         let budget = run.settings.budget();
-        let place = *places.entry(budget.clone()).or_insert(budgets.len());
-        match budgets.get_mut(place) {
+        match budgets.iter_mut().find(|(known, _)| *known == budget) {
             Some((_, of)) => of.push(run),
             None => budgets.push((budget, vec![run])),
         }
@@ -100,13 +100,12 @@ fn by_budget<'a>(runs: &[&'a Run]) -> Vec<(String, Vec<&'a Run>)> {
 
 /// A row a budget, a column a step: the first seed's.
 fn panels(runs: &[&Run]) -> Result<Vec<u8>, Failed> {
-    let rows = by_budget(runs).into_iter();
-    let rows: Vec<&[Panel]> = rows.map(|(_, of)| &of[0].panels[..]).collect();
-    let columns = rows.iter().map(|row| row.len()).min().unwrap_or(0);
-    let last = |row: &&'_ [Panel]| row[row.len() - columns..].iter().map(snapshot).collect();
-    let snapshots: Vec<Vec<Snapshot>> = rows.iter().map(last).collect();
+    let budgets = by_budget(runs);
+    let rows = || budgets.iter().map(|(_, of)| &of[0].panels);
+    let columns = rows().map(Vec::len).min().unwrap_or(0);
+    let snapshots = rows().flat_map(|row| row[row.len() - columns..].iter().map(snapshot));
     let panels = Particles {
-        snapshots: snapshots.concat(),
+        snapshots: snapshots.collect(),
         names: vec!["generated".into(), "circle".into()],
         density: None,
         levels: Vec::new(),

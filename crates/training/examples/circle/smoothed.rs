@@ -14,7 +14,8 @@ use rand_chacha::ChaCha20Rng;
 use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_noise};
 use swd::{Region, Slices};
 
-use super::{BOUND, Failed, Settings, rows, tensor};
+use super::Failed;
+use super::run::{BOUND, Settings, rows, tensor};
 
 pub(super) struct Smoothed {
     target: NoisyProjections,
