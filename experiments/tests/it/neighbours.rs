@@ -337,11 +337,7 @@ fn images_of_every_form() {
             "scans --cells 2",
             &["moments.bin", "cells.bin", "score.bin"],
         ),
-        (
-            &scans,
-            "scans --cells 1",
-            &["moments.bin", "score.bin"],
-        ),
+        (&scans, "scans --cells 1", &["moments.bin", "score.bin"]),
         (
             &scans,
             "scans --method merf",

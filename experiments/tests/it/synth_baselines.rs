@@ -110,7 +110,8 @@ fn generated_images_are_of_their_class() {
 #[test]
 fn one_cell_takes_one_release() {
     let (_home, out) = folder();
-    let flags = "--cells 1 --public cosines --records 400 --latent 8 --no-privacy --count 5 --quick-scores";
+    let flags =
+        "--cells 1 --public cosines --records 400 --latent 8 --no-privacy --count 5 --quick-scores";
     let printed = text(&done(command("shapes", flags, &out)).stdout);
     assert!(printed.contains("1 cells of 4 classes"), "{printed}");
     assert!(out.join("moments.bin").exists() && !out.join("cells.bin").exists());
