@@ -360,7 +360,6 @@ fn every_mechanism_leaves_everything_behind() {
         let entries = ledger(&out).entries.len();
         let expected = match mechanism[0] {
             "resampled" | "generator" => 5,
-            "mixture" => 2,
             _ => 1,
         };
         assert_eq!(entries, expected, "{mechanism:?}");

@@ -596,6 +596,11 @@ const PUBLIC: [(&str, &[&str]); 9] = [
             "Table",
         ],
     ),
+    // What was released, and names of columns.
+    (
+        "crates/synth",
+        &["SynthError", "Bins", "Model", "Released", "Mixing", "Mixed"],
+    ),
     (
         "crates/training",
         &[
@@ -646,15 +651,11 @@ const PUBLIC: [(&str, &[&str]); 9] = [
             "Warps",
             "Warp",
             "CosineSpace",
-            "Large",
-            "Arguments",
             "ExportRequest",
             "Source",
             "CopyOf",
             "Shape",
             "RefinedCosines",
-            "Bins",
-            "Model",
         ],
     ),
 ];
