@@ -82,7 +82,7 @@ figures experiment="fair" *flags="":
     if [ {{experiment}} = circle ]; then just run-circle figures {{flags}}; exit; fi; \
     for sweep in assets/sweeps/{{experiment}}.toml assets/sweeps/{{experiment}}-line.toml assets/sweeps/{{experiment}}-adult.toml assets/sweeps/{{experiment}}-records.toml; do \
         if [ -e "$sweep" ]; then just sweep "$sweep" --workers 2 || exit 1; fi; done; \
-    cargo run --release --locked --quiet --bin sliver -- figures {{experiment}} {{flags}}
+    cargo run --release --locked --quiet --bin sliver -- report --figures {{experiment}} {{flags}}
 
 # Pages again, tables of several runs, or Markdown: `just report runs/swae/*`, `just report --format markdown --sweep runs/sweeps/NAME`.
 report *flags:

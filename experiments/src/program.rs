@@ -284,7 +284,6 @@ fn tools() -> Vec<Subcommand> {
         tool::<export::Arguments>(|matches| export::run(&parsed(matches))),
         tool::<tools::sweep::Arguments>(|matches| sweep(&parsed(matches))),
         tool::<tools::report::Arguments>(|matches| tools::report::run(&parsed(matches))),
-        tool::<tools::figures::Arguments>(|matches| tools::figures::run(&parsed(matches))),
         tool::<tools::account::Arguments>(|matches| tools::account::run(&parsed(matches))),
     ]
 }

@@ -1,9 +1,8 @@
-//! What reads and plans, and needs no tensors: the subcommands `account`, `report`, `figures` and `sweep`. The first is a
+//! What reads and plans, and needs no tensors: the subcommands `account`, `report` and `sweep`. The first is a
 //! program of its own too.
 
 #![forbid(unsafe_code)]
 
 pub mod account;
-pub mod figures;
 pub mod report;
 pub mod sweep;

@@ -2,7 +2,7 @@
 
 use crate::program::{Ran, sliver};
 use clap::Parser as _;
-use tools::figures::{Arguments, run};
+use tools::report::{Arguments, run};
 
 #[test]
 fn runs_become_figures() {
@@ -24,7 +24,7 @@ fn runs_become_figures() {
         }
     }
     let (from, to) = (runs.as_os_str(), out.as_os_str());
-    let words = ["figures", "fair", "--runs"].map(AsRef::as_ref);
+    let words = ["report", "--figures", "fair"].map(AsRef::as_ref);
     let words = words.into_iter().chain([from, "--out".as_ref(), to]);
     run(&Arguments::parse_from(words)).expect("figures");
     for name in [
@@ -44,11 +44,11 @@ fn runs_become_figures() {
 #[test]
 fn a_folder_without_runs_is_named() {
     let root = tempfile::tempdir().expect("a folder");
-    let output = sliver("figures")
+    let output = sliver("report")
         .current_dir(root.path())
-        .args(["fair", "--runs", "nowhere", "--out", "figures"])
+        .args(["--figures", "fair", "nowhere", "--out", "figures"])
         .ran();
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8_lossy(&output.stderr);
-    assert!(message.contains("--runs nowhere"), "{message}");
+    assert!(message.contains("--figures fair nowhere"), "{message}");
 }

@@ -1,16 +1,20 @@
-//! Pages about runs that are over: one run, or several with those that differ in their seeds alone in one row.
+//! Pages about runs that are over: one run, or several with those that differ in their seeds alone in one row; figures over many.
 
 mod arguments;
+mod figures;
 
 use std::path::{Path, PathBuf};
 
-pub use arguments::{Arguments, Printed};
+pub use arguments::{Arguments, Figures, Printed};
 use reporting::diagnostic::Failure;
 use reporting::report::{RunRecord, Sweep, find_runs, markdown, page};
 use reporting::run_folder::write_file;
 
 /// Runs one command of the tool.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(experiment) = arguments.figures {
+        return figures::draw(experiment, &arguments.runs, arguments.out.as_deref());
+    }
     if let Some(out) = &arguments.out
         && out.extension().is_none_or(|ending| ending != "html")
     {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Parser as _;
-use tools::figures::{Arguments, run};
+use tools::report::{Arguments, run};
 
 /// `just figures docs` draws them anew where a table has changed.
 #[test]
@@ -11,7 +11,7 @@ fn charts_of_the_docs_are_those_of_their_tables() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let (tables, pictures) = (root.join("docs/results"), root.join("assets/pictures"));
     let out = tempfile::tempdir().expect("a folder");
-    let words = ["figures", "docs", "--runs"].map(AsRef::as_ref);
+    let words = ["report", "--figures", "docs"].map(AsRef::as_ref);
     let words =
         words
             .into_iter()
@@ -27,7 +27,7 @@ fn charts_of_the_docs_are_those_of_their_tables() {
         assert!(drawn.contains("prefers-color-scheme: dark"));
         count += 1;
     }
-    assert_eq!(count, 10);
+    assert_eq!(count, 9);
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn a_table_that_is_not_there_or_has_another_form_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     let refused = || {
-        let words = ["figures", "docs", "--runs"].map(AsRef::as_ref);
+        let words = ["report", "--figures", "docs"].map(AsRef::as_ref);
         let words = words
             .into_iter()
             .chain([here.as_os_str(), "--out".as_ref(), here.as_os_str()]);

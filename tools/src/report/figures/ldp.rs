@@ -40,7 +40,7 @@ pub(super) fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
     let runs: Vec<Run> = runs.map(|(_, run)| Run::of(&run)).collect();
     if runs.is_empty() {
         return Err(Failure::input(
-            "--runs: no finished run of ldp there",
+            "--figures ldp: no finished run of ldp there",
             "run `just sweep assets/sweeps/ldp.toml` first",
         ));
     }

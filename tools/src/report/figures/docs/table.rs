@@ -16,7 +16,7 @@ pub(super) struct Table {
 }
 
 fn missing(path: &Path, error: impl std::fmt::Display) -> Failure {
-    let help = "give the folder with the tables of the results: --runs docs/results";
+    let help = "give the folder with the tables of the results: report --figures docs docs/results";
     Failure::input(format!("{}: {error}", path.display()), help)
 }
 

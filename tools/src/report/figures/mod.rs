@@ -1,6 +1,6 @@
 //! Figures over many finished runs: those of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, section 7 and
 //! appendix C; those of Reshetova, Chen and Ozgur 2023, arXiv 2306.09547, sections 5.6 and 5.7
-//! ([`Arguments::experiment`] `ldp`).
+//! ([`Figures::Ldp`]).
 //!
 //! From the runs of the sweeps `fair`, `fair-line` and `fair-adult`: histograms and scatter plots by
 //! group over epsilon and alpha (figures 4, 12, 14, 17, 19), loss curves over epsilon with what privacy
@@ -17,71 +17,54 @@ mod runs;
 
 use std::path::{Path, PathBuf};
 
-use clap::Parser;
 use reporting::diagnostic::Failure;
 use reporting::run_folder::write_file;
 
-/// Draw the figures of an experiment from its finished runs.
-#[derive(Debug, Parser)]
-#[command(name = "figures")]
-pub struct Arguments {
-    /// The experiment.
-    #[arg(value_parser = ["fair", "ldp", "docs"])]
-    pub experiment: String,
-    /// Folders of runs; every run below them is read (default: those of the experiment's sweeps, such as
-    /// `runs/sweeps/ldp`); of `docs`, that of the tables (default: `docs/results`).
-    #[arg(long, num_args = 1..)]
-    pub runs: Vec<PathBuf>,
-    /// Where the figures and `figures.html` go (default: `runs/figures/EXPERIMENT`; of `docs`, `assets/pictures`).
-    #[arg(long)]
-    pub out: Option<PathBuf>,
+use super::Figures;
+
+/// The folders that are read if none is named.
+fn folders(experiment: Figures) -> Vec<PathBuf> {
+    let folders: &[&str] = match experiment {
+        Figures::Fair => &[
+            "runs/sweeps/fair",
+            "runs/sweeps/fair-line",
+            "runs/sweeps/fair-adult",
+        ],
+        Figures::Ldp => &["runs/sweeps/ldp", "runs/sweeps/ldp-records"],
+        Figures::Docs => &["docs/results"],
+    };
+    folders.iter().map(PathBuf::from).collect()
 }
 
-impl Arguments {
-    /// The folders that are read.
-    fn folders(&self) -> Vec<PathBuf> {
-        if !self.runs.is_empty() {
-            return self.runs.clone();
-        }
-        if self.experiment == "docs" {
-            return vec!["docs/results".into()];
-        }
-        let endings: &[&str] = match self.experiment.as_str() {
-            "fair" => &["", "-line", "-adult"],
-            "ldp" => &["", "-records"],
-            _ => &[""],
-        };
-        let folder =
-            |ending: &&str| PathBuf::from(format!("runs/sweeps/{}{ending}", self.experiment));
-        endings.iter().map(folder).collect()
-    }
-
-    fn out(&self) -> PathBuf {
-        let place = || match self.experiment.as_str() {
-            "docs" => "assets/pictures".into(),
-            experiment => Path::new("runs/figures").join(experiment),
-        };
-        self.out.clone().unwrap_or_else(place)
-    }
-}
-
-/// Draws everything that the runs allow, and says where.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (folders, out) = (arguments.folders(), arguments.out());
-    if arguments.experiment == "docs" {
-        for folder in &folders {
-            for chart in docs::charts(folder)? {
-                save(&out, &chart.file, &chart.bytes)?;
+/// Draws everything that the runs in some folders allow, and says where.
+pub(super) fn draw(
+    experiment: Figures,
+    runs: &[PathBuf],
+    out: Option<&Path>,
+) -> Result<(), Failure> {
+    let folders = match runs {
+        [] => folders(experiment),
+        named => named.to_vec(),
+    };
+    let out = out.unwrap_or(Path::new(match experiment {
+        Figures::Fair => "runs/figures/fair",
+        Figures::Ldp => "runs/figures/ldp",
+        Figures::Docs => "assets/pictures",
+    }));
+    let (title, sections) = match experiment {
+        Figures::Docs => {
+            for folder in &folders {
+                for chart in docs::charts(folder)? {
+                    save(out, &chart.file, &chart.bytes)?;
+                }
             }
+            return Ok(());
         }
-        return Ok(());
-    }
-    let (title, sections) = match arguments.experiment.as_str() {
-        "ldp" => {
+        Figures::Ldp => {
             let drawn = ldp::charts(&folders)?;
-            ("Learning from privatised records", one(&out, &drawn)?)
+            ("Learning from privatised records", one(out, &drawn)?)
         }
-        _ => ("Fair learning under privacy", fair(&folders, &out)?),
+        Figures::Fair => ("Fair learning under privacy", fair(&folders, out)?),
     };
     let path = out.join("figures.html");
     write_file(&path, page::page(title, &sections).as_bytes())?;
@@ -103,7 +86,10 @@ fn fair(folders: &[PathBuf], out: &Path) -> Result<Vec<String>, Failure> {
     if found.is_empty() {
         let names: Vec<String> = folders.iter().map(|p| p.display().to_string()).collect();
         return Err(Failure::input(
-            format!("--runs {}: no finished run of fair there", names.join(" ")),
+            format!(
+                "--figures fair {}: no finished run of fair there",
+                names.join(" ")
+            ),
             "run `just sweep assets/sweeps/fair.toml` first",
         ));
     }
