@@ -3,7 +3,6 @@
 use burn::tensor::Device;
 use dp_core::DpError;
 use lab::diagnostic::Failure;
-use lab::session::bounded;
 use private_training::{Engine, TrainingError};
 
 /// Where values that no flag gives come from.
@@ -16,10 +15,8 @@ pub enum Preset {
 }
 
 /// The weights of the loss and of the penalty, `1 - alpha` and `alpha`.
-pub(crate) fn weight(alpha: f64) -> Result<[f64; 2], Failure> {
-    let holds = (0.0..=1.0).contains(&alpha);
-    bounded("alpha", alpha, holds, "between 0 and 1")?;
-    Ok([1.0 - alpha, alpha])
+pub(crate) fn weight(alpha: f64) -> [f64; 2] {
+    [1.0 - alpha, alpha]
 }
 
 /// The engine of small layers: a chunk has to be large to be worth its overhead, `rows` of them on a device.

@@ -2,7 +2,7 @@
 
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, budget_name, by_name, within};
+use lab::session::{self, Arguments, Ends, bounded, budget_name, by_name};
 use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
@@ -85,14 +85,17 @@ lab::settings! {
     }
     flags {
         /// Weight of the penalty, between 0 and 1.
+        #[bound(between(0.0, 1.0))]
         alpha: f64,
         /// The share of each group that is in a batch.
+        #[bound(within(0.0, 1.0, Ends::LAST))]
         rate: f64,
         /// The rule of a step.
         #[flag(value_enum)]
         optimizer: Optimizer,
         /// The share of the learning rate that is left at the last step; it falls along a line.
         #[setting(default = "one")]
+        #[bound(within(0.0, 1.0, Ends::BOTH))]
         final_rate: f64,
         /// How Jacobians are clipped: by `rows` as Rodriguez-Vitores et al. (2025) do, or `spectral`, by singular values.
         #[flag(value_parser = by_name::<JacobianClip>)]
@@ -108,6 +111,7 @@ lab::settings! {
     }
     optional {
         /// Score, and keep, an exponential moving average of the weights with this decay: free of budget.
+        #[bound(within(0.0, 1.0, Ends::FIRST))]
         ema: f64,
     }
 }
@@ -140,7 +144,7 @@ impl<T: Own> Settings<T> {
     /// The objective with its clipping; a constant that is refused is named.
     pub(super) fn objective(&self) -> Result<Objective, Failure> {
         let (shared, own) = (&self.shared, &self.own);
-        let [loss_weight, penalty_weight] = weight(shared.alpha)?;
+        let [loss_weight, penalty_weight] = weight(shared.alpha);
         let parity = match own.notion() {
             Notion::Sp => Penalty::between_groups(),
             Notion::Eo => Penalty::between_classes(),
@@ -183,19 +187,6 @@ impl<T: Own> session::Settings for Settings<T> {
     fn check(&self) -> Result<(), Failure> {
         let (shared, task, slices) = (&self.shared, self.shared.task, self.shared.slices);
         let hidden = shared.hidden;
-        lab::basics!(shared).check()?;
-        within("rate", shared.rate, 0.0, 1.0, Ends::LAST)?;
-        within("final-rate", shared.final_rate, 0.0, 1.0, Ends::BOTH)?;
-        let (beta, share) = self.post_process().unwrap_or((0.0, 0.5));
-        within("post-process", beta, 0.0, 1.0, Ends::BOTH)?;
-        within("post-share", share, 0.0, 1.0, Ends::NEITHER)?;
-        within(
-            "repair",
-            self.repair().unwrap_or(0.5),
-            0.0,
-            1.0,
-            Ends::NEITHER,
-        )?;
         let dimension = task.penalised();
         let bound = format!("at least {dimension}, the dimension");
         bounded("slices", slices, slices >= dimension, &bound)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use lab::diagnostic::Failure;
-use lab::session::{Part, Tables};
+use lab::session::{Ends, Part, Tables};
 
 use super::settings::{Notion, Shared};
 use super::table;
@@ -105,11 +105,13 @@ lab::settings! {
     flags {
         /// The share of epsilon that the post-processing's histograms spend (default: 0.5).
         #[setting(default = "half")]
+        #[bound(within(0.0, 1.0, Ends::NEITHER))]
         post_share: f64,
     }
     optional {
         /// Post-process to this Kolmogorov-Smirnov distance (Xian et al. 2024), without penalty unless --alpha is given.
         #[flag(value_name = "BETA")]
+        #[bound(within(0.0, 1.0, Ends::BOTH))]
         post_process: f64,
     }
     switches {
@@ -173,6 +175,7 @@ lab::settings! {
         /// Move all records to the barycentre of both groups first, by marginals that are released for this share of epsilon
         /// and delta.
         #[flag(value_name = "SHARE")]
+        #[bound(within(0.0, 1.0, Ends::NEITHER))]
         repair: f64,
     }
 }

@@ -3,7 +3,7 @@
 use data::DatasetKind;
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, bounded, budget_name, by_name, positive, text_in};
+use lab::session::{self, Arguments, Ends, bounded, budget_name, by_name, text_in};
 use private_training::{Clipping, Loss, Objective, Penalty, Prior};
 
 use crate::objective::{refused, weight};
@@ -45,10 +45,13 @@ lab::settings! {
         #[setting(default = "glyphs")]
         dataset: String,
         /// Records in a batch, sampled afresh without replacement.
+        #[bound(at_least(1))]
         batch: usize,
         /// Weight of the transport term, between 0 and 1.
+        #[bound(between(0.0, 1.0))]
         alpha: f64,
         /// Dimension of the latent space.
+        #[bound(between(1, 128))]
         latent: usize,
         /// How record Jacobians are clipped: `rows` or `spectral`.
         #[flag(value_parser = by_name::<JacobianClip>)]
@@ -61,16 +64,20 @@ lab::settings! {
         max_grad_norm: f64,
         /// How much samples turn, stretch, move and bend, 0 for not at all (the default).
         #[setting(default)]
+        #[bound(within(0.0, 3.0, Ends::BOTH))]
         vary_pose: f64,
         /// How much their brightness and fabric vary, 0 for not at all (the default).
         #[setting(default)]
+        #[bound(within(0.0, 3.0, Ends::BOTH))]
         vary_texture: f64,
         /// How much their tone varies at random, 0 for not at all (the default).
         #[setting(default)]
+        #[bound(within(0.0, 3.0, Ends::BOTH))]
         vary_tone: f64,
     }
     optional {
         /// Evaluate an exponential moving average of the weights with this decay.
+        #[bound(within(0.0, 1.0, Ends::FIRST))]
         ema: f64,
     }
     switches {
@@ -110,7 +117,7 @@ impl Settings {
 
     /// The objective with its clipping.
     pub fn objective(&self) -> Result<Objective, Failure> {
-        let [loss_weight, penalty_weight] = weight(self.alpha)?;
+        let [loss_weight, penalty_weight] = weight(self.alpha);
         let loss = Loss::binary_cross_entropy_with_logits()
             .weight(loss_weight)
             .max_grad_norm(self.max_grad_norm);
@@ -151,23 +158,9 @@ impl session::Settings for Settings {
 
     fn check(&self) -> Result<(), Failure> {
         kind("dataset", &self.dataset)?;
-        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
-        let delta = self.delta.unwrap_or(0.5);
-        let bound = "above 0 and below 1/n for n records";
-        bounded("delta", delta, delta > 0.0 && delta < 1.0, bound)?;
-        bounded("steps", self.steps, self.steps > 0, "at least 1")?;
-        bounded("batch", self.batch, self.batch > 0, "at least 1")?;
-        positive("learning-rate", self.learning_rate)?;
         let latent = self.latent;
-        let holds = (1..=128).contains(&latent);
-        bounded("latent", latent, holds, "between 1 and 128")?;
-        let holds = self.slices >= latent;
         let bound = format!("at least the latent dimension, {latent}, for a tight frame");
-        bounded("slices", self.slices, holds, &bound)?;
-        let decay = self.ema.unwrap_or(0.0);
-        let bound = "at least 0 and below 1";
-        bounded("ema", decay, (0.0..1.0).contains(&decay), bound)?;
-        self.variation().check()?;
+        bounded("slices", self.slices, self.slices >= latent, &bound)?;
         self.objective().map(drop)
     }
 }
