@@ -2,7 +2,7 @@
 
 use dp_core::mechanism::SensitiveVector;
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{Session, bounded};
+use lab::session::Session;
 use private_queries::marginals::Bins;
 use private_queries::{LabelledMarginals, Query};
 use swd::{FlowTarget, Slices};
@@ -19,6 +19,7 @@ lab::settings! {
     common {}
     flags {
         /// Bins of a histogram, a power of two.
+        #[bound(must_be("a power of two of at least 2", |n: usize| n >= 2 && n.is_power_of_two()))]
         bins: usize,
     }
 }
@@ -28,11 +29,6 @@ impl Release for Settings {
     const ABOUT: &'static str = "Train a class-conditional generator of images on noisy histograms of private records, \
                                  which are released once";
     const PRESET: &'static str = include_str!("../../../assets/generator/marginals.toml");
-
-    fn check(&self) -> Result<(), Failure> {
-        let holds = self.bins.is_power_of_two() && self.bins >= 2;
-        bounded("bins", self.bins, holds, "a power of two of at least 2")
-    }
 
     /// One a class, or read where the run released them before it was killed.
     fn targets(

@@ -2,7 +2,7 @@
 //! one-hot class each.
 
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{SampledBatch, Session, positive};
+use lab::session::{SampledBatch, Session};
 use private_queries::{Projections, Query};
 use swd::{FlowTarget, Slices};
 
@@ -17,6 +17,7 @@ lab::settings! {
         /// Private records in a batch.
         batch: usize,
         /// What the one-hot class is multiplied by, beside pixels in [0, 1].
+        #[bound(positive)]
         label_weight: f64,
     }
 }
@@ -26,10 +27,6 @@ impl Release for Settings {
     const ABOUT: &'static str = "Train a class-conditional generator of images on noisy projections of a batch of private \
                                  records, which are released at each step";
     const PRESET: &'static str = include_str!("../../../assets/generator/projections.toml");
-
-    fn check(&self) -> Result<(), Failure> {
-        positive("label-weight", self.label_weight)
-    }
 
     fn batch(&self) -> Option<usize> {
         Some(self.batch)

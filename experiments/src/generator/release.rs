@@ -15,9 +15,6 @@ pub trait Release: Part {
     /// The values that no flag gives.
     const PRESET: &'static str;
 
-    /// Refuses what cannot be.
-    fn check(&self) -> Result<(), Failure>;
-
     /// Private records in a batch, where each step makes a release of its own.
     fn batch(&self) -> Option<usize> {
         None

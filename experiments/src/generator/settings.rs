@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use data::ImageFolder;
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, budget_name, norm, positive, within};
+use lab::session::{self, Arguments, Ends, bounded, budget_name};
 use model::generator::Dcgan;
 
 use super::release::Release;
@@ -32,25 +32,32 @@ lab::settings! {
         /// Data set: mnist, fashion-mnist, usps, glyphs, or `images`, a folder of photographs (--data-dir, --public).
         dataset: String,
         /// Radius of the ball that rows are projected onto, in units of a pixel; histograms reach as far.
+        #[bound(norm)]
         radius: f64,
         /// Images that are generated at a step.
+        #[bound(must_be("at least 20: two of each of ten classes", |n: usize| n >= 20))]
         points: usize,
         /// Dimension of the latent space: the generator's input, standard normal.
+        #[bound(at_least(1))]
         latent: usize,
         /// How much samples turn, stretch, move and bend at random, 0 for not at all: 1 for up to 12 degrees and a pixel.
         #[setting(default)]
+        #[bound(within(0.0, 3.0, Ends::BOTH))]
         vary_pose: f64,
         /// How much their brightness and fabric vary at random, 0 for not at all.
         #[setting(default)]
+        #[bound(within(0.0, 3.0, Ends::BOTH))]
         vary_texture: f64,
         /// How much their tone varies at random, 0 for not at all.
         #[setting(default)]
+        #[bound(within(0.0, 3.0, Ends::BOTH))]
         vary_tone: f64,
     }
     optional {
         /// The folder of public photographs, by which a generator of private ones is judged.
         public: PathBuf,
         /// Average the weights with this decay, and generate by the average.
+        #[bound(within(0.0, 1.0, Ends::FIRST))]
         ema: f64,
         /// Slices of one step, out of those released (default: all of them).
         slices_per_step: usize,
@@ -130,26 +137,8 @@ impl<R: Release> session::Settings for Settings<R> {
         };
         let holds = shared.photographs() == shared.public.is_some();
         bounded("public", "", holds, bound)?;
-        shared.variation().check()?;
-        positive("epsilon", shared.epsilon.unwrap_or(1.0))?;
-        within(
-            "delta",
-            shared.delta.unwrap_or(0.5),
-            0.0,
-            1.0,
-            Ends::NEITHER,
-        )?;
-        bounded("steps", shared.steps, shared.steps > 0, "at least 1")?;
-        positive("learning-rate", shared.learning_rate)?;
-        norm("radius", shared.radius)?;
-        bounded("latent", shared.latent, shared.latent > 0, "at least 1")?;
-        let bound = "at least 20: two of each of ten classes";
-        bounded("points", shared.points, shared.points >= 20, bound)?;
-        bounded("slices", shared.slices, shared.slices > 0, "at least 1")?;
         let (some, all) = (shared.slices_per_step.unwrap_or(1), shared.slices);
         let bound = format!("between 1 and the slices of a release, {all}");
-        bounded("slices-per-step", some, (1..=all).contains(&some), &bound)?;
-        within("ema", shared.ema.unwrap_or(0.0), 0.0, 1.0, Ends::FIRST)?;
-        self.own.check()
+        bounded("slices-per-step", some, (1..=all).contains(&some), &bound)
     }
 }
