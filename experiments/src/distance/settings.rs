@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, budget_name, norm, positive, within};
+use lab::session::{self, Arguments, Ends, bounded, budget_name};
 use serde::{Deserialize, Serialize};
 
 /// The values of a run that no flag gives.
@@ -55,6 +55,7 @@ lab::settings! {
         #[flag(value_enum)]
         protect: Protect,
         /// Pixels along a side of the images of a folder.
+        #[bound(at_least(1))]
         side: usize,
         /// Test whether both files have one distribution, on what is released for the distance.
         #[flag(num_args = 0, default_missing_value = "true", hide_possible_values = true)]
@@ -63,10 +64,12 @@ lab::settings! {
         /// Permutations of the two-sample test.
         permutations: u64,
         /// The false-alarm rate of the two-sample test, its level.
+        #[bound(within(0.0, 1.0, Ends::NEITHER))]
         false_alarm: f64,
     }
     optional {
         /// The public bound on the norm of a row; longer rows are scaled down to it. Images need none.
+        #[bound(norm)]
         radius: f64,
     }
     switches {
@@ -105,16 +108,9 @@ impl session::Settings for Settings {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
-        within("delta", self.delta.unwrap_or(0.5), 0.0, 1.0, Ends::NEITHER)?;
-        within("false-alarm", self.false_alarm, 0.0, 1.0, Ends::NEITHER)?;
-        norm("radius", self.radius.unwrap_or(1.0))?;
-        bounded("slices", self.slices, self.slices > 0, "at least 1")?;
-        bounded("side", self.side, self.side > 0, "at least 1")?;
         let least = (1.0 / self.false_alarm).ceil() as u64 - 1;
         let bound = format!("at least {least}, or the test could never speak at its level");
         let enough = !self.test || self.permutations >= least;
-        bounded("permutations", self.permutations, enough, &bound)?;
-        Ok(())
+        bounded("permutations", self.permutations, enough, &bound)
     }
 }
