@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use data::DatasetKind;
 use data::pictures::{Classes, MAX_CLASSES, Public};
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, budget_name, name_of, positive, within};
+use lab::session::{self, Arguments, Ends, bounded, budget_name, name_of};
 use model::latent::ImageShape;
 
 use super::input::CIFAR10;
@@ -43,12 +43,15 @@ lab::settings! {
         #[setting(default)]
         method: Method,
         /// Share of the budget (of `1/z^2`) for a noisy accuracy on the private images, without --test; 0 for none.
+        #[bound(within(0.0, 0.5, Ends::BOTH))]
         score_share: f64,
     }
     optional {
         /// Pixels along a side, public: 28 to 64 and a multiple of 4. Images are cut to squares of it.
+        #[bound(must_be("a multiple of 4 from 28 to 64", |n: usize| (28..=64).contains(&n) && n.is_multiple_of(4)))]
         side: usize,
         /// 1 for grey images, 3 for colour: public likewise.
+        #[bound(must_be("1 or 3", |n: usize| [1, 3].contains(&n)))]
         channels: usize,
         /// The classes, public: a number, or names with commas between them (default: the folders, whose names become public).
         classes: String,
@@ -60,12 +63,15 @@ lab::settings! {
         unit_from_name: String,
         /// Images of a unit that count, at most: noise grows with it.
         #[flag(value_name = "K")]
+        #[bound(at_least(1))]
         most_per_unit: usize,
         /// Public test images to judge the copy by (default: those of the data set, where --input names one).
         test: PathBuf,
         /// Dimensions of the latent space (default: as many as records and budget bear).
+        #[bound(between(2, 512))]
         latent: usize,
         /// Cells of each class, each with moments of its own (default: as many as the records and the budget bear).
+        #[bound(between(1, 64))]
         cells: usize,
     }
     switches {
@@ -189,38 +195,12 @@ impl session::Settings for Settings {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
-        within("delta", self.delta.unwrap_or(0.5), 0.0, 1.0, Ends::NEITHER)?;
-        bounded("records", 0, self.records != Some(0), "at least 1")?;
-        let side = self.side.unwrap_or(28);
-        let holds = (28..=64).contains(&side) && side.is_multiple_of(4);
-        bounded("side", side, holds, "a multiple of 4 from 28 to 64")?;
-        let channels = self.channels.unwrap_or(1);
-        bounded("channels", channels, [1, 3].contains(&channels), "1 or 3")?;
-        within("score-share", self.score_share, 0.0, 0.5, Ends::BOTH)?;
-        let most = self.most_per_unit.unwrap_or(1);
-        bounded("most-per-unit", most, most > 0, "at least 1")?;
         let units = self.unit.is_some() || self.unit_from_name.is_some();
-        let holds = units == self.most_per_unit.is_some();
         bounded(
             "most-per-unit",
-            most,
-            holds,
+            self.most_per_unit.unwrap_or(1),
+            units == self.most_per_unit.is_some(),
             "given with --unit or --unit-from-name",
-        )?;
-        let latent = self.latent.unwrap_or(2);
-        bounded(
-            "latent",
-            latent,
-            (2..=512).contains(&latent),
-            "between 2 and 512",
-        )?;
-        let cells = self.cells.unwrap_or(1);
-        bounded(
-            "cells",
-            cells,
-            (1..=64).contains(&cells),
-            "between 1 and 64",
         )?;
         self.check_method()?;
         self.public().map(drop)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, budget_name, positive, within};
+use lab::session::{self, Arguments, Ends, budget_name};
 
 /// The values of a run that no flag gives.
 const DEFAULTS: &str = "
@@ -26,11 +26,13 @@ lab::settings! {
         /// The private table: a CSV or Parquet file, a folder, a pattern of files; or adult, or `biased`, which needs no file.
         input: String,
         /// Share of the budget (of `1/z^2`) for a noisy accuracy on the private records, without --test; 0 for none.
+        #[bound(within(0.0, 0.5, Ends::BOTH))]
         score_share: f64,
     }
     optional {
         /// The share of the budget that finds the ranges and categories which the schema leaves out.
         #[flag(value_name = "SHARE", conflicts_with = "schema_from")]
+        #[bound(within(0.0, 0.5, Ends::NEITHER))]
         private_schema: f64,
         /// What the columns hold, as a TOML file: public, and so asked for. `sliver schema FILE` drafts one.
         #[flag(conflicts_with = "schema_from")]
@@ -45,10 +47,12 @@ lab::settings! {
         unit: String,
         /// Records of a unit that count, at most: noise grows with it.
         #[flag(value_name = "K", requires = "unit")]
+        #[bound(at_least(1))]
         most_per_unit: usize,
         /// A public table of the same form, which the copy is judged by (default: that of adult).
         test: PathBuf,
         /// Records of the copy (default: as many as there are).
+        #[bound(at_least(1))]
         count: usize,
     }
     switches {
@@ -84,17 +88,5 @@ impl session::Settings for Settings {
 
     fn insecure_noise_seed(&self) -> Option<u64> {
         self.insecure_noise_seed
-    }
-
-    fn check(&self) -> Result<(), Failure> {
-        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
-        within("delta", self.delta.unwrap_or(0.5), 0.0, 1.0, Ends::NEITHER)?;
-        within("score-share", self.score_share, 0.0, 0.5, Ends::BOTH)?;
-        let bought = self.private_schema.unwrap_or(0.1);
-        within("private-schema", bought, 0.0, 0.5, Ends::NEITHER)?;
-        let most = self.most_per_unit.unwrap_or(1);
-        bounded("most-per-unit", most, most > 0, "at least 1")?;
-        bounded("records", 0, self.records != Some(0), "at least 1")?;
-        bounded("count", 0, self.count != Some(0), "at least 1")
     }
 }
