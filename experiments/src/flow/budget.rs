@@ -4,7 +4,7 @@ use dp_core::delta::{check_delta, default_delta};
 use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{Ends, positive, refused_plan, within};
+use lab::session::refused_plan;
 
 use super::mechanisms::ReleaseMethod;
 use super::settings;
@@ -20,17 +20,12 @@ lab::settings! {
     optional {
         /// The noise multiplier instead of a budget: the epsilon is computed.
         #[flag(conflicts_with_all = ["no_privacy", "epsilon"])]
+        #[bound(positive)]
         noise_multiplier: f64,
     }
 }
 
 impl Settings {
-    pub(super) fn check(&self) -> Result<(), Failure> {
-        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
-        positive("noise-multiplier", self.noise_multiplier.unwrap_or(1.0))?;
-        within("delta", self.delta.unwrap_or(0.5), 0.0, 1.0, Ends::NEITHER)
-    }
-
     /// The noise; none without privacy.
     fn noise(&self) -> Option<Noise> {
         let multiplier = self.noise_multiplier.map(Noise::Multiplier);

@@ -82,7 +82,6 @@ impl<M: ReleaseMethod> session::Settings for Settings<M> {
 
     fn check(&self) -> Result<(), Failure> {
         self.shared.check()?;
-        self.budget.check()?;
         self.own.check(&self.shared)
     }
 }

@@ -1,7 +1,7 @@
 //! Settings that every mechanism has: the private records, the public side, and what samples look like.
 
 use lab::diagnostic::Failure;
-use lab::session::bounded;
+use lab::session::{Ends, bounded};
 use model::latent::ImageShape;
 use serde::{Deserialize, Serialize};
 
@@ -58,23 +58,30 @@ lab::settings! {
         #[setting(default)]
         private_part: Part,
         /// Dimension of the latent space (default: 8; beside synthetic public records as many as records and budget bear).
+        #[bound(between(2, 128))]
         latent: usize,
         /// Channels of the narrowest layer of the autoencoder of photographs.
         #[setting(default = "paper_width")]
+        #[bound(at_least(1))]
         width: usize,
         /// Passes of the autoencoder over the public records.
+        #[bound(at_least(1))]
         public_epochs: usize,
     }
     optional {
         /// How much samples turn, stretch, move and bend, 0 for not at all (default: 1 for digits beside glyphs).
+        #[bound(within(0.0, 3.0, Ends::BOTH))]
         vary_pose: f64,
         /// How much their brightness and fabric vary (default: 0.6 for cosines, else 1 beside synthetic records).
+        #[bound(within(0.0, 3.0, Ends::BOTH))]
         vary_texture: f64,
         /// How much their tone varies (default: 1 for cosines, and for `mixture` beside synthetic records).
+        #[bound(within(0.0, 3.0, Ends::BOTH))]
         vary_tone: f64,
         /// Public records, the first ones (default: all, 30000 of another data set); of synthetic ones at each pass.
         public_records: usize,
         /// Particles over all classes (default: as many as private records).
+        #[bound(at_least(1))]
         particles: usize,
     }
     switches {
@@ -227,8 +234,6 @@ impl Settings {
     }
 
     pub(super) fn check(&self) -> Result<(), Failure> {
-        self.variation().check()?;
-        bounded("width", self.width, self.width > 0, "at least 1")?;
         if self.photographs() {
             if self.conditional {
                 return Err(Failure::input(
@@ -244,13 +249,7 @@ impl Settings {
             bounded("encoder", "cosines", !self.cosines(), bound)?;
         }
         let holds = self.private_part == Part::Half || self.public != "half";
-        bounded("private-part", "all", holds, "half for --public half")?;
-        let latent = self.latent;
-        let holds = (2..=128).contains(&latent);
-        bounded("latent", latent, holds, "between 2 and 128")?;
-        let epochs = self.public_epochs;
-        bounded("public-epochs", epochs, epochs > 0, "at least 1")?;
-        bounded("particles", 0, self.particles != Some(0), "at least 1")
+        bounded("private-part", "all", holds, "half for --public half")
     }
 
     /// Refuses a public side of which no latents with the classes of the samples can be looked at.

@@ -1,16 +1,15 @@
 //! DPSWflow (Sebag et al. 2023, algorithm 2): one release of all projections, stored; then any number of steps.
 
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{Ends, Session, bounded, positive, within};
+use lab::session::{Ends, Session};
 use private_queries::Projections;
 use swd::Region;
 
-use super::super::budget;
 use super::super::run::Flow;
 use super::super::shared;
 use super::marginals::once;
 use super::{Moved, ReleaseMethod};
-use super::{check_diffusion, check_slices, check_slices_per_step, step_size};
+use super::{check_slices, check_slices_per_step, step_size};
 use crate::particles::{StepSchedule, boxed};
 
 lab::settings! {
@@ -18,10 +17,13 @@ lab::settings! {
     common { steps: u64, slices: usize }
     flags {
         /// h: the step size of the flow.
+        #[bound(positive)]
         learning_rate: f64,
         /// The share of the learning rate that is left at the last step; it falls along a line.
+        #[bound(within(0.0, 1.0, Ends::LAST))]
         final_rate: f64,
         /// Lambda: the diffusion of the flow.
+        #[bound(must_be("at least 0 and finite", |d: f64| d >= 0.0 && d.is_finite()))]
         diffusion: f64,
     }
     optional {
@@ -45,12 +47,8 @@ impl ReleaseMethod for Settings {
     }
 
     fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
-        bounded("steps", self.steps, self.steps > 0, "at least 1")?;
         check_slices(self.slices, shared.latent)?;
-        check_slices_per_step(self.slices_per_step, self.slices)?;
-        positive("learning-rate", self.learning_rate)?;
-        within("final-rate", self.final_rate, 0.0, 1.0, Ends::LAST)?;
-        check_diffusion(self.diffusion)
+        check_slices_per_step(self.slices_per_step, self.slices)
     }
 
     fn steps(&self, _: usize) -> u64 {

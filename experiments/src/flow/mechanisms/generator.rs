@@ -3,18 +3,17 @@
 
 use burn::tensor::{Tensor, TensorData};
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{Session, positive};
+use lab::session::{Session, at_least};
 use model::generator::MlpGenerator;
 use private_training::adam::ModuleAdam;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_noise};
 
-use super::super::budget;
 use super::super::groups::Groups;
 use super::super::run::Flow;
 use super::super::shared;
-use super::{Moved, ReleaseMethod, check_batches, check_slices, normalise, steps_or_passes};
+use super::{Moved, ReleaseMethod, check_slices, normalise, steps_or_passes};
 use crate::random::stream;
 
 /// Points that the generator makes of a group at each step.
@@ -25,6 +24,7 @@ lab::settings! {
     common { steps: Option<u64>, learning_rate: f64, slices: usize }
     flags {
         /// Private records in a batch.
+        #[bound(at_least(1))]
         batch: usize,
     }
     optional {
@@ -45,9 +45,8 @@ impl ReleaseMethod for Settings {
     }
 
     fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
-        check_batches(self.batch, self.steps(self.batch))?;
-        check_slices(self.slices, shared.latent)?;
-        positive("learning-rate", self.learning_rate)
+        at_least("steps", self.steps(self.batch), 1)?;
+        check_slices(self.slices, shared.latent)
     }
 
     fn batch(&self) -> Option<usize> {

@@ -1,18 +1,18 @@
 //! Private sliced marginals: noisy histograms of every slice, released once; then any number of steps.
 
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{Ends, Session, bounded, positive, within};
+use lab::session::{Ends, Session, bounded};
 use private_queries::marginals::{Basis, Bins};
 use private_queries::{GroupMarginals, LabelledMarginals, MarginalQuery, Query};
 use serde::{Deserialize, Serialize};
 use swd::Region;
 
-use super::super::budget::{self, MOMENTS, RELEASE};
+use super::super::budget::{MOMENTS, RELEASE};
 use super::super::groups::apportion;
 use super::super::run::Flow;
 use super::super::shared;
 use super::{LabelPrivacy, Moved, ReleaseMethod};
-use super::{check_diffusion, check_slices, check_slices_per_step, step_size};
+use super::{check_slices, check_slices_per_step, step_size};
 use crate::particles::{StepSchedule, boxed};
 
 /// Where particles start.
@@ -45,14 +45,19 @@ lab::settings! {
         #[setting(default)]
         start: Start,
         /// Bins of a marginal, a power of two.
+        #[bound(must_be("a power of two of at least 2", |n: usize| n >= 2 && n.is_power_of_two()))]
         bins: usize,
         /// Share of the budget (of `1/z^2`) for class moments, around which the bins then lie; 0 for histograms alone.
+        #[bound(within(0.0, 1.0, Ends::FIRST))]
         moments_share: f64,
         /// h: the step size of the flow.
+        #[bound(positive)]
         learning_rate: f64,
         /// The share of the learning rate that is left at the last step; it falls along a line.
+        #[bound(within(0.0, 1.0, Ends::LAST))]
         final_rate: f64,
         /// Lambda: the diffusion of the flow.
+        #[bound(must_be("at least 0 and finite", |d: f64| d >= 0.0 && d.is_finite()))]
         diffusion: f64,
     }
     optional {
@@ -99,16 +104,9 @@ impl ReleaseMethod for Settings {
     }
 
     fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
-        bounded("steps", self.steps, self.steps > 0, "at least 1")?;
         let slices = self.flow_slices(shared);
         check_slices(slices, shared.latent)?;
         check_slices_per_step(self.slices_per_step, slices)?;
-        positive("learning-rate", self.learning_rate)?;
-        within("final-rate", self.final_rate, 0.0, 1.0, Ends::LAST)?;
-        check_diffusion(self.diffusion)?;
-        let holds = self.bins.is_power_of_two() && self.bins >= 2;
-        bounded("bins", self.bins, holds, "a power of two of at least 2")?;
-        within("moments-share", self.moments_share, 0.0, 1.0, Ends::FIRST)?;
         let holds = self.start == Start::Sphere || self.moments_share > 0.0;
         let bound = "sphere where no moments are released first (--moments-share 0)";
         bounded("start", "other", holds, bound)?;

@@ -1,10 +1,10 @@
 //! A mixture of private Gaussians: one of each class first, and then one of each cell that it is cut into.
 
 use lab::diagnostic::Failure;
-use lab::session::{Ends, Session, bounded, within};
+use lab::session::{Ends, Session};
 use private_queries::Mixture;
 
-use super::super::budget::{self, MOMENTS, RELEASE};
+use super::super::budget::{MOMENTS, RELEASE};
 use super::super::groups::apportion;
 use super::super::run::Flow;
 use super::super::shared::{self, Encoder};
@@ -20,8 +20,10 @@ lab::settings! {
         labels: LabelPrivacy,
         /// Cells of each class, each with moments of its own (default: as many as records and budget bear).
         #[setting(default)]
+        #[bound(between(1, 64))]
         cells: usize,
         /// The share of the budget (of `1/z^2`) that goes to moments of classes first; the cells are cut in them.
+        #[bound(within(0.0, 1.0, Ends::NEITHER))]
         moments_share: f64,
     }
 }
@@ -48,13 +50,6 @@ impl ReleaseMethod for Settings {
         let particles = shared.particles.map_or(32, |n| n / shared.groups());
         let cells = (4.0 * signal.powf(0.9)).round().max(1.0) as usize;
         self.cells = flags.cells.unwrap_or(cells.min(particles.clamp(1, 32)));
-    }
-
-    fn check(&self, _: &shared::Settings) -> Result<(), Failure> {
-        let holds = (1..=64).contains(&self.cells);
-        bounded("cells", self.cells, holds, "between 1 and 64")?;
-        let share = self.moments_share;
-        within("moments-share", share, 0.0, 1.0, Ends::NEITHER)
     }
 
     fn labels(&self) -> LabelPrivacy {

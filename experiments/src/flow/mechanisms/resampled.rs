@@ -6,28 +6,28 @@
 //! neither a checkpoint nor a file of the run holds a release.
 
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{SampledBatch, Session, positive};
+use lab::session::{SampledBatch, Session, at_least};
 use private_queries::{Projections, Query};
 use swd::flow::StepSize;
 use swd::smoothed::NoisyProjections;
 use swd::{Particles, Region};
 
-use super::super::budget;
 use super::super::run::Flow;
 use super::super::shared;
-use super::{
-    Moved, ReleaseMethod, check_batches, check_diffusion, check_slices, step_size, steps_or_passes,
-};
+use super::{Moved, ReleaseMethod, check_slices, step_size, steps_or_passes};
 
 lab::settings! {
     /// Settings of the flow with a release at each step.
     common { steps: Option<u64>, slices: usize }
     flags {
         /// Private records in a batch.
+        #[bound(at_least(1))]
         batch: usize,
         /// h: the step size of the flow.
+        #[bound(positive)]
         learning_rate: f64,
         /// Lambda: the diffusion of the flow.
+        #[bound(must_be("at least 0 and finite", |d: f64| d >= 0.0 && d.is_finite()))]
         diffusion: f64,
     }
     optional {
@@ -49,10 +49,8 @@ impl ReleaseMethod for Settings {
     }
 
     fn check(&self, shared: &shared::Settings) -> Result<(), Failure> {
-        check_batches(self.batch, self.steps(self.batch))?;
-        check_slices(self.slices, shared.latent)?;
-        positive("learning-rate", self.learning_rate)?;
-        check_diffusion(self.diffusion)
+        at_least("steps", self.steps(self.batch), 1)?;
+        check_slices(self.slices, shared.latent)
     }
 
     fn batch(&self) -> Option<usize> {
