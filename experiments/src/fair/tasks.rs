@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use lab::diagnostic::Failure;
-use lab::session::{Part, Tables};
+use lab::session::{Ends, Part, Tables};
 
 use super::settings::{Notion, Shared};
 use super::table;

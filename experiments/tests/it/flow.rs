@@ -633,6 +633,7 @@ fn bad_input_is_refused_by_name() {
             marginals --public cosines --start public => --public cosines
             mixture --moments-share 0 => --moments-share 0
             mixture --cells 0 => --cells 0
+            mixture --vary-tone -1 => --vary-tone -1: it must be at least 0 and at most 3
             --public cosines --public-epochs 2 => --public cosines does not use --public-records, --public-epochs
             --records 999999 => --records 999999
             marginals --learning-rate -1 => --learning-rate -1

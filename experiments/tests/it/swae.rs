@@ -150,6 +150,7 @@ fn bad_input_is_refused_by_name() {
         ("--slices 3", "slices 3 6"),
         ("--clip-jacobian 0", "--clip-jacobian 0 from 1e-9"),
         ("--ema 1", "ema 1 below 1"),
+        ("--vary-pose 3.5", "vary-pose 3.5 at most 3"),
         ("--steps 0", "steps 0 at least 1"),
         ("--backend abacus", "abacus flex"),
         ("--dataset cifar", "cifar glyphs"),

@@ -98,10 +98,12 @@ macro_rules! training_settings {
                 /// Records in a batch, sampled afresh without replacement.
                 batch: usize,
                 /// The bound on each record's gradient.
+                #[bound(norm)]
                 max_grad_norm: f64,
             }
             optional {
                 /// Score, and keep, a moving average of the weights with this decay.
+                #[bound(within(0.0, 1.0, $crate::session::Ends::FIRST))]
                 ema: f64,
                 /// Fixed batches in a cycle instead, with noise that is correlated over so many steps.
                 bandwidth: u64,
@@ -119,8 +121,6 @@ macro_rules! training_settings {
             }
 
             fn check(&self) -> Result<(), $crate::diagnostic::Failure> {
-                $crate::basics!(self).check()?;
-                $crate::session::norm("max-grad-norm", self.max_grad_norm)?;
                 $crate::session::Basics::check_batch(self.batch, self.records)
             }
 

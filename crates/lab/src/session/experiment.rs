@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{Arguments, Session, Used, Wording};
+use super::{Arguments, Bounds, Session, Used, Wording};
 use crate::backend::Chosen;
 use crate::checkpoint::RestoredCheckpoint;
 use crate::diagnostic::Failure;
@@ -28,23 +28,25 @@ pub(super) const EVALUATIONS: u64 = 25;
 pub(super) const WHEN_DONE: &str = "leave it out, or name another folder to start the run anew";
 
 /// The settings of a run, as `config.toml` has them.
-pub trait Settings: Serialize + DeserializeOwned + PartialEq {
+pub trait Settings: Bounds + Serialize + DeserializeOwned + PartialEq {
     /// The flags that they come from.
     type Flags: clap::Args + Clone + Serialize;
 
-    /// The preset with the flags over it. [`Settings::check`] follows.
+    /// The preset with the flags over it. Their bounds and [`Settings::check`] follow.
     ///
     /// # Errors
     ///
     /// [`Failure::BadInput`] names the flag, the value and the bound.
     fn resolve(arguments: &Arguments<Self::Flags>) -> Result<Self, Failure>;
 
-    /// Refuses what cannot be, as far as that goes without the data.
+    /// Refuses settings that do not go together, as far as that goes without the data. Each is within its own bounds.
     ///
     /// # Errors
     ///
     /// [`Failure::BadInput`] names the flag, the value and the bound.
-    fn check(&self) -> Result<(), Failure>;
+    fn check(&self) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// The name of the run's folder where none is given.
     fn name(&self) -> String;

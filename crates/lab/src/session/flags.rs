@@ -1,7 +1,7 @@
 //! The command line of an experiment, and the settings that it resolves to: a preset, the flags over it.
 
 use std::any::Any;
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 use std::path::{Path, PathBuf};
 
 use dp_core::per_sample::NORMS;
@@ -130,45 +130,85 @@ pub fn text_in(preset: &str, name: &str) -> Option<String> {
     Some(preset.get(name)?.as_str()?.to_string())
 }
 
-/// Refuses a flag's value by its name and bound.
+/// Refuses a flag's value by its name, or that of its field, and its bound.
 ///
 /// # Errors
 ///
-/// [`Failure::BadInput`] where it does not `hold`.
-pub fn bounded(
-    flag: &str,
-    value: impl std::fmt::Display,
-    holds: bool,
-    bound: &str,
-) -> Result<(), Failure> {
+/// [`Failure::BadInput`] if it does not `hold`.
+pub fn bounded(flag: &str, value: impl Display, holds: bool, bound: &str) -> Result<(), Failure> {
     if holds {
         return Ok(());
     }
+    let flag = flag.replace('_', "-");
     Err(Failure::input(
         format!("--{flag} {value}: it must be {bound}"),
         format!("give --{flag} another value, or leave it to the preset"),
     ))
 }
 
-/// As [`bounded`], for values that must be positive and finite.
+/// As [`bounded`], for a value that must be what `holds` says, if there is one.
 ///
 /// # Errors
 ///
 /// As [`bounded`].
-pub fn positive(flag: &str, value: f64) -> Result<(), Failure> {
-    let holds = value.is_finite() && value > 0.0;
-    bounded(flag, value, holds, "positive and finite")
+pub fn must_be<T: Display + Copy>(
+    flag: &str,
+    value: impl Into<Option<T>>,
+    bound: &str,
+    holds: impl FnOnce(T) -> bool,
+) -> Result<(), Failure> {
+    let value = value.into();
+    value.map_or(Ok(()), |value| bounded(flag, value, holds(value), bound))
 }
 
-/// As [`bounded`], for norms that something private is clipped to.
+/// As [`must_be`], for numbers that have a least one.
 ///
 /// # Errors
 ///
 /// As [`bounded`].
-pub fn norm(flag: &str, value: f64) -> Result<(), Failure> {
+pub fn at_least<T: Display + Copy + PartialOrd>(
+    flag: &str,
+    value: impl Into<Option<T>>,
+    least: T,
+) -> Result<(), Failure> {
+    let bound = format!("at least {least}");
+    must_be(flag, value, &bound, |value| value >= least)
+}
+
+/// As [`must_be`], for numbers from `least` to `most`.
+///
+/// # Errors
+///
+/// As [`bounded`].
+pub fn between<T: Display + Copy + PartialOrd>(
+    flag: &str,
+    value: impl Into<Option<T>>,
+    least: T,
+    most: T,
+) -> Result<(), Failure> {
+    let bound = format!("between {least} and {most}");
+    must_be(flag, value, &bound, |value| (least..=most).contains(&value))
+}
+
+/// As [`must_be`], for values that must be positive and finite.
+///
+/// # Errors
+///
+/// As [`bounded`].
+pub fn positive(flag: &str, value: impl Into<Option<f64>>) -> Result<(), Failure> {
+    let holds = |value: f64| value.is_finite() && value > 0.0;
+    must_be(flag, value, "positive and finite", holds)
+}
+
+/// As [`must_be`], for norms that something private is clipped to.
+///
+/// # Errors
+///
+/// As [`bounded`].
+pub fn norm(flag: &str, value: impl Into<Option<f64>>) -> Result<(), Failure> {
     let (least, most) = (NORMS.start(), NORMS.end());
     let bound = format!("from {least:e} to {most:e}: other squares are lost in 32 bits");
-    bounded(flag, value, NORMS.contains(&value), &bound)
+    must_be(flag, value, &bound, |value| NORMS.contains(&value))
 }
 
 /// A budget in the name of a run's folder.
@@ -198,20 +238,28 @@ impl Ends {
     }
 }
 
-/// As [`bounded`], for values of an interval from `least` to `most`.
+/// As [`must_be`], for values of an interval from `least` to `most`.
 ///
 /// # Errors
 ///
 /// As [`bounded`].
-pub fn within(flag: &str, value: f64, least: f64, most: f64, ends: Ends) -> Result<(), Failure> {
-    let above = value > least || (ends.first && value == least);
-    let below = value < most || (ends.last && value == most);
+pub fn within(
+    flag: &str,
+    value: impl Into<Option<f64>>,
+    least: f64,
+    most: f64,
+    ends: Ends,
+) -> Result<(), Failure> {
     let bound = format!(
         "{} {least} and {} {most}",
         if ends.first { "at least" } else { "above" },
         if ends.last { "at most" } else { "below" },
     );
-    bounded(flag, value, above && below, &bound)
+    must_be(flag, value, &bound, |value| {
+        let above = value > least || (ends.first && value == least);
+        let below = value < most || (ends.last && value == most);
+        above && below
+    })
 }
 
 /// A value by its name in settings, as clap's value parser.
@@ -232,14 +280,32 @@ pub fn name_of(value: impl clap::ValueEnum) -> String {
     value.map_or_else(String::new, |value| value.get_name().to_string())
 }
 
+/// Settings whose fields have bounds; [`settings!`](crate::settings) makes it.
+pub trait Bounds {
+    /// Refuses a value that its bound does not allow.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::BadInput`] names the flag, the value and the bound.
+    fn bounds(&self) -> Result<(), Failure>;
+}
+
 /// A part of settings, with its flags; [`settings!`](crate::settings) makes it.
-pub trait Part: Debug + Clone + PartialEq + Serialize + DeserializeOwned + 'static {
+pub trait Part:
+    Bounds + Debug + Clone + PartialEq + Serialize + DeserializeOwned + 'static
+{
     /// The flags that it comes from.
     type Flags: clap::Args + Clone + Serialize;
 
     /// These settings where they are a `T`, and not those of another subcommand or `()`.
     fn get<T: Part>(&self) -> Option<&T> {
         (self as &dyn Any).downcast_ref()
+    }
+}
+
+impl Bounds for () {
+    fn bounds(&self) -> Result<(), Failure> {
+        Ok(())
     }
 }
 
@@ -257,7 +323,10 @@ impl Part for () {
 /// - `flags`: those that the preset must have, `optional`: those that may be absent.
 /// - `switches`: flags that are no settings.
 ///
-/// `#[flag(...)]` goes to clap, `#[setting(...)]` to serde.
+/// `#[flag(...)]` goes to clap, `#[setting(...)]` to serde. `#[bound(...)]` says what a value must be, if there is one:
+/// `positive`, `norm`, `at_least(1)`, `between(1, 128)`, `within(0.0, 1.0, Ends::LAST)` or `must_be("even", |n: usize| ...)`, the
+/// functions of [`session`](crate::session). Common settings have their bounds here. All are checked before
+/// [`Settings::check`](crate::session::Settings::check), which has what depends on several settings.
 ///
 /// `parts <M: Trait>` puts settings together for subcommands of one name: those that all have, and those of each, which
 /// are an `M`. What is in no part is refused where a file is read.
@@ -274,6 +343,13 @@ macro_rules! settings {
             $($(#[doc = $doc])* #[serde(flatten)] pub $part: $part_type,)*
         }
 
+        impl<$m: $trait> $crate::session::Bounds for Settings<$m> {
+            fn bounds(&self) -> Result<(), $crate::diagnostic::Failure> {
+                $($crate::session::Bounds::bounds(&self.$part)?;)*
+                Ok(())
+            }
+        }
+
         /// Flags of the settings.
         #[derive(Clone, ::serde::Serialize, ::clap::Args)]
         #[serde(bound = "")]
@@ -285,9 +361,9 @@ macro_rules! settings {
     (
         $(#[$meta:meta])* struct $settings:ident, $all_flags:ident;
         common { $($common:ident: $common_type:ty),* $(,)? }
-        $(preset { $($(#[doc = $preset_doc:literal])* $(#[setting($($preset_serde:tt)*)])* $preset:ident: $preset_type:ty),* $(,)? })?
-        $(flags { $($(#[doc = $doc:literal])* $(#[flag($($arg:tt)*)])* $(#[setting($($serde:tt)*)])* $name:ident: $type:ty),* $(,)? })?
-        $(optional { $($(#[doc = $optional_doc:literal])* $(#[flag($($optional_arg:tt)*)])* $optional:ident: $optional_type:ty),* $(,)? })?
+        $(preset { $($(#[doc = $preset_doc:literal])* $(#[setting($($preset_serde:tt)*)])* $(#[bound($($preset_bound:tt)*)])* $preset:ident: $preset_type:ty),* $(,)? })?
+        $(flags { $($(#[doc = $doc:literal])* $(#[flag($($arg:tt)*)])* $(#[setting($($serde:tt)*)])* $(#[bound($($bound:tt)*)])* $name:ident: $type:ty),* $(,)? })?
+        $(optional { $($(#[doc = $optional_doc:literal])* $(#[flag($($optional_arg:tt)*)])* $(#[bound($($optional_bound:tt)*)])* $optional:ident: $optional_type:ty),* $(,)? })?
         $(switches { $($(#[$switch_meta:meta])* $switch:ident: $switch_type:ty),* $(,)? })?
     ) => {
         $(#[$meta])*
@@ -301,6 +377,16 @@ macro_rules! settings {
             $($($(#[doc = $optional_doc])* pub $optional: Option<$optional_type>,)*)?
         }
 
+        impl $crate::session::Bounds for $settings {
+            fn bounds(&self) -> Result<(), $crate::diagnostic::Failure> {
+                $($crate::settings! { @common $common self.$common })*
+                $($($($crate::settings! { @bound $preset self.$preset; $($preset_bound)* })*)*)?
+                $($($($crate::settings! { @bound $name self.$name; $($bound)* })*)*)?
+                $($($($crate::settings! { @bound $optional self.$optional; $($optional_bound)* })*)*)?
+                Ok(())
+            }
+        }
+
         impl $crate::session::Part for $settings {
             type Flags = $all_flags;
         }
@@ -311,6 +397,17 @@ macro_rules! settings {
             $($($(#[$switch_meta])* #[serde(skip)] pub $switch: $switch_type,)*)?
         } }
     };
+    (@bound $name:ident $value:expr; $check:ident $(($($argument:expr),* $(,)?))?) => {
+        $crate::session::$check(stringify!($name), $value $($(, $argument)*)?)?;
+    };
+    (@common epsilon $value:expr) => { $crate::settings! { @bound epsilon $value; positive } };
+    (@common delta $value:expr) => {
+        $crate::settings! { @bound delta $value; within(0.0, 1.0, $crate::session::Ends::NEITHER) }
+    };
+    (@common learning_rate $value:expr) => { $crate::settings! { @bound learning_rate $value; positive } };
+    (@common seed $value:expr) => {};
+    (@common insecure_noise_seed $value:expr) => {};
+    (@common $count:ident $value:expr) => { $crate::settings! { @bound $count $value; at_least(1) } };
     (@flags $all:ident [] { $($flags:tt)* }) => {
         /// Flags of the settings.
         #[derive(Debug, Clone, ::serde::Serialize, ::clap::Args)]
@@ -387,7 +484,13 @@ mod tests {
         common { epsilon: Option<f64>, steps: u64, seed: u64 }
         flags {
             /// A number.
+            #[bound(within(0.0, 1.0, Ends::LAST))]
             alpha: f64,
+        }
+        optional {
+            /// Another one.
+            #[bound(must_be("even", |n: u64| n.is_multiple_of(2)))]
+            of_two: u64,
         }
     }
 
@@ -423,6 +526,25 @@ mod tests {
         // A budget that is no number must not become the preset's.
         assert!(resolved(&["--epsilon", "nan"]).epsilon.unwrap().is_nan());
         assert_eq!(resolved(&["--epsilon", "inf"]).epsilon, Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn a_value_beyond_its_bound_is_refused_by_its_flag() {
+        for (flag, value, bound) in [
+            ("alpha", "0", "above 0 and at most 1"),
+            ("alpha", "NaN", "above 0 and at most 1"),
+            ("of-two", "3", "even"),
+            ("epsilon", "NaN", "positive and finite"),
+            ("steps", "0", "at least 1"),
+        ] {
+            let refusal = resolved(&[&format!("--{flag}"), value]).bounds();
+            let expected = format!("--{flag} {value}: it must be {bound}");
+            assert_eq!(refusal.unwrap_err().to_string(), expected);
+        }
+        // What is absent has no bound.
+        for flags in [&["--no-privacy"][..], &["--of-two", "4", "--alpha", "1"]] {
+            resolved(flags).bounds().unwrap();
+        }
     }
 
     #[test]

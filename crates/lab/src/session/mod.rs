@@ -33,8 +33,8 @@ pub use experiment::{
     DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Picture, Report, RunState, Settings,
 };
 pub use flags::{
-    Arguments, Ends, Part, Running, bounded, budget_name, by_name, name_of, norm, positive,
-    text_in, within,
+    Arguments, Bounds, Ends, Part, Running, at_least, between, bounded, budget_name, by_name,
+    must_be, name_of, norm, positive, text_in, within,
 };
 pub use promise::{Promise, Wording, refused_plan, spent};
 pub use rows::{
@@ -163,9 +163,7 @@ fn in_this_process<E: Experiment>(
     let running = &arguments.running;
     let (resumed, place) = (running.resume.as_deref(), running.run.as_deref());
     let begun = begin(resumed, place, read::<E>, || {
-        let settings = E::Settings::resolve(arguments)?;
-        settings.check()?;
-        Ok(settings)
+        E::Settings::resolve(arguments).and_then(checked)
     })?;
     let Some((settings, folder)) = begun else {
         if let Some(crew) = &crew {
@@ -259,8 +257,7 @@ fn in_this_process<E: Experiment>(
 
 /// What a run would release and promise: a line of JSON, for those who account for several runs.
 fn planned<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<Value, Failure> {
-    let settings = E::Settings::resolve(arguments)?;
-    settings.check()?;
+    let settings = E::Settings::resolve(arguments).and_then(checked)?;
     let chosen = arguments.running.backend.choose()?;
     let experiment = E::load(&settings, arguments, &chosen)?;
     let plan = experiment.plan();
@@ -330,7 +327,12 @@ pub fn judge_again<E: Experiment>(
 
 fn read<E: Experiment>(folder: &RunFolder) -> Result<E::Settings, Failure> {
     kind::check::<E>(folder)?;
-    let settings: E::Settings = folder.read_toml("config.toml")?;
+    folder.read_toml("config.toml").and_then(checked)
+}
+
+/// Refuses settings of which one is beyond its bound, or that do not go together.
+fn checked<S: Settings>(settings: S) -> Result<S, Failure> {
+    settings.bounds()?;
     settings.check()?;
     Ok(settings)
 }

@@ -1,7 +1,7 @@
 //! DPSWflow (Sebag et al. 2023, algorithm 2): one release of all projections, stored; then any number of steps.
 
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{Ends, Session, bounded, positive, within};
+use lab::session::{Ends, Session};
 use private_queries::Projections;
 use swd::Region;
 

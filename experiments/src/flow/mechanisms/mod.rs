@@ -111,21 +111,9 @@ fn check_slices_per_step(some: Option<usize>, all: usize) -> Result<(), Failure>
     bounded("slices-per-step", some, (1..=all).contains(&some), &bound)
 }
 
-/// Refuses batches without records, and no step.
-fn check_batches(batch: usize, steps: u64) -> Result<(), Failure> {
-    bounded("batch", batch, batch > 0, "at least 1")?;
-    bounded("steps", steps, steps > 0, "at least 1")
-}
-
 /// A step of the flow.
 fn step_size(step: f64, diffusion: f64) -> StepSize {
     StepSize { step, diffusion }
-}
-
-/// Refuses a diffusion that is negative or not finite.
-fn check_diffusion(diffusion: f64) -> Result<(), Failure> {
-    let holds = diffusion.is_finite() && diffusion >= 0.0;
-    bounded("diffusion", diffusion, holds, "at least 0 and finite")
 }
 
 /// Steps, or passes over `records` records in batches.
