@@ -28,8 +28,10 @@ impl Watch for Watched {
     type Error = Failure;
 
     fn go_on(&mut self, work: Work) -> Result<(), Failure> {
-        let Work::Fitting { done, of } = work else {
-            return self.interrupt.check("records were sampled");
+        let (done, of) = match work {
+            Work::Fitting { done, of } => (done, of),
+            Work::Encoding => return self.interrupt.check("images were encoded"),
+            Work::Sampling => return self.interrupt.check("records were sampled"),
         };
         let progress = self.fitting.get_or_insert_with(|| {
             let progress = Progress::new(of as u64);

@@ -2,7 +2,6 @@
 
 pub mod adapt;
 mod apart;
-mod cosines;
 mod decoded;
 pub mod distance;
 pub mod export;
@@ -21,7 +20,6 @@ pub mod privatise;
 pub mod program;
 mod random;
 mod records;
-mod refined;
 pub mod schema;
 mod scores;
 mod settings;

@@ -15,9 +15,9 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
-use crate::cosines::CosineSpace;
+use private_synth::images::{CosineSpace, RefinedCosines};
+
 use crate::random::stream;
-use crate::refined::RefinedCosines;
 use crate::trained::{CachePath, damaged};
 
 use crate::records::Records;

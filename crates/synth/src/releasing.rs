@@ -16,6 +16,8 @@ pub enum Work {
         /// All steps.
         of: usize,
     },
+    /// Private images are encoded.
+    Encoding,
     /// Records are sampled.
     Sampling,
 }

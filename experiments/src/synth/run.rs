@@ -17,9 +17,9 @@ use lab::session::{
     Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, bounded,
     flags_of, floats_to_bytes, releaser,
 };
-use model::latent::{ImageShape, LatentSpace};
+use model::latent::ImageShape;
 use private_queries::Query;
-use private_synth::images::{Encoded, Mixing, Signal};
+use private_synth::images::{Encoded, ImageCopy, Mixing, Signal};
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
@@ -34,7 +34,7 @@ use super::same_input;
 use super::settings::{Flags, Settings, names_data_set};
 use crate::apart;
 use crate::export::{self, ExportRequest};
-use crate::in_run::{self, InRun};
+use crate::in_run::{InRun, Watched};
 use crate::latents::Latents;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
@@ -48,8 +48,6 @@ pub(super) const EMBEDDINGS: &str = "embeddings";
 const MOST_VALUES: usize = 50_000_000;
 /// Samples that units have together, at most, unless there are more units.
 const SAMPLES: usize = 100_000;
-/// Images that are encoded at once.
-const PART: usize = 250;
 /// Images that are scored at once.
 const SCORED_AT_ONCE: usize = 5000;
 /// Where the copy lies in the run's folder.
@@ -91,11 +89,6 @@ fn dimensions(kind: SpaceKind, shape: ImageShape) -> [f64; 2] {
         (_, 1) => [72.0, 120.0],
         _ => [100.0, 160.0],
     }
-}
-
-/// Cells of a class, at most. More than one gained nothing on CIFAR-10, at epsilon 1 and at 10.
-fn most_cells(shape: ImageShape) -> usize {
-    if shape.channels == 1 { 32 } else { 1 }
 }
 
 /// Samples of a copy: one for each image, or `most` for each unit, as far as that makes no more than [`SAMPLES`].
@@ -206,25 +199,6 @@ impl Synth {
         });
         same_input::check(session, "the folder of images", &here)
     }
-
-    /// Latents of the private images, by class.
-    fn encode(&self, session: &Session) -> Result<Encoded, Failure> {
-        let (images, space) = (&self.input.images, self.space()?);
-        let mut groups = Encoded::new(images.classes(), Encoded::BLOCK);
-        for part in images.blocks(PART) {
-            session.interrupt.check("images were encoded")?;
-            let part = part.or_failed()?;
-            let places: Vec<usize> = (0..part.len()).collect();
-            let pixels = part.gather(&places).unwrap_or_default();
-            let rows = space.encode_host(&pixels, &session.chosen.device);
-            for (row, &label) in rows.chunks_exact(space.latent()).zip(part.labels()) {
-                groups
-                    .add(usize::from(label), row)
-                    .map_err(in_run::refused)?;
-            }
-        }
-        Ok(groups)
-    }
 }
 
 impl Releases for Synth {
@@ -274,7 +248,7 @@ impl Experiment for Synth {
             }
         };
         let cells = settings.cells.unwrap_or(match settings.method {
-            Method::Mixture => signal.cells(most_cells(shape)),
+            Method::Mixture => ImageCopy::default_cells(signal, channels),
             Method::Merf => 1,
         });
         let labelled = !input.classes.is_empty();
@@ -383,7 +357,9 @@ impl Experiment for Synth {
         };
         self.space = Some(self.form.trained(&training_images, &self.cache, session)?);
         self.same_images(session)?;
-        self.groups = self.encode(session)?;
+        let watch = &mut Watched::new(&session.interrupt);
+        let (images, device) = (&self.input.images, &session.chosen.device);
+        self.groups = Encoded::of(images, self.space()?, device, watch)?;
         let (dim, total) = (self.form.latent, self.total());
         // Frequencies of colours are alike in all classes, and nearly uncorrelated.
         let alike = self.form.shape.channels > 1;

@@ -195,7 +195,16 @@ fn arrows_go_one_way() {
         ("dp-core", &["dp-accountant"]),
         ("private-queries", &["dp-core", "swd"]),
         ("private-training", &["dp-core", "swd"]),
-        ("private-synth", &["data", "dp-core", "private-queries"]),
+        (
+            "private-synth",
+            &[
+                "data",
+                "dp-core",
+                "model",
+                "private-queries",
+                "private-training",
+            ],
+        ),
         ("model", &["dp-core", "private-training"]),
         ("reporting", &["dp-accountant", "files"]),
         (

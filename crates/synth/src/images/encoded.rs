@@ -2,11 +2,16 @@
 
 use std::borrow::Cow;
 
-use data::Stored;
+use burn::tensor::Device;
+use data::{Stored, StoredImages};
 use dp_core::mechanism::SensitiveVector;
+use model::latent::LatentSpace;
 use private_queries::{Query, QueryError};
 
-use crate::SynthError;
+use crate::{SynthError, Watch, Work};
+
+/// Images that are encoded at once.
+const PART: usize = 250;
 
 /// Private latents of each group, `[n, d]` in rows, in blocks: the last one in memory, those before it in a file ([`Stored`]). One
 /// is all of them where they are few.
@@ -35,6 +40,31 @@ impl Encoded {
             lengths: Vec::new(),
             sizes: vec![0; groups],
         }
+    }
+
+    /// The latents of all images, by class.
+    ///
+    /// # Errors
+    ///
+    /// [`SynthError::Data`] for a temporary file that cannot be read or written; what `watch` gives.
+    pub fn of<W: Watch>(
+        images: &StoredImages,
+        space: &dyn LatentSpace,
+        device: &Device,
+        watch: &mut W,
+    ) -> Result<Self, W::Error> {
+        let mut groups = Self::new(images.classes(), Self::BLOCK);
+        for part in images.blocks(PART) {
+            watch.go_on(Work::Encoding)?;
+            let part = part.map_err(|e| W::failed(e.into()))?;
+            let places: Vec<usize> = (0..part.len()).collect();
+            let pixels = part.gather(&places).unwrap_or_default();
+            let rows = space.encode_host(&pixels, device);
+            for (row, &label) in rows.chunks_exact(space.latent()).zip(part.labels()) {
+                groups.add(label.into(), row).map_err(W::failed)?;
+            }
+        }
+        Ok(groups)
     }
 
     /// How many groups there are.

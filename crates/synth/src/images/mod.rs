@@ -1,10 +1,42 @@
 //! A private copy of labelled images in a public latent space: the moments of each class are released, then those of the cells that
 //! each class is cut into, and the samples of these Gaussians are decoded.
+//!
+//! ```
+//! use burn::tensor::Device;
+//! use data::{LabelledImages, StoredImages};
+//! use dp_core::ledger::Ledger;
+//! use model::latent::ImageShape;
+//! use private_synth::images::{CosineSpace, ImageCopy};
+//! use rand::SeedableRng;
+//! use rand_chacha::ChaCha20Rng;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! // 600 private images of 8 x 8 pixels: class 0 is bright above, class 1 below.
+//! let pixel = |i: usize| if (i % 64 < 32) == (i / 64 % 2 == 0) { 200 } else { (i % 7) as u8 };
+//! let (pixels, labels) = ((0..600 * 64).map(pixel).collect(), (0..600).map(|i| (i % 2) as u8).collect());
+//! let images = StoredImages::from(LabelledImages::new(pixels, labels, 8, 8, 2)?);
+//!
+//! // Cosines learn from no image; another `LatentSpace` may have learned from public ones.
+//! let space = CosineSpace::new(ImageShape { channels: 1, side: 8 }, 8)?;
+//! let (device, mut rng) = (Device::flex(), ChaCha20Rng::seed_from_u64(0));
+//! let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl"))?;
+//! let copy = ImageCopy::new().epsilon(2.0).fit(&images, &space, &device, &mut ledger, &mut rng)?;
+//!
+//! let (pixels, classes) = copy.sample(100, &space, &device, &mut rng);
+//! assert_eq!((pixels.len(), classes.len()), (100 * 64, 100));
+//! // Few records and one epsilon bear one cell a class: one release.
+//! assert_eq!(ledger.releases(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod copy;
 mod encoded;
 mod mixture;
 mod sizes;
+mod space;
 
+pub use copy::{FittedImages, ImageCopy};
 pub use encoded::Encoded;
 pub use mixture::{Mixed, Mixing, apportion, normalise};
 pub use sizes::{Signal, public_images};
+pub use space::{CosineSpace, RefinedCosines};

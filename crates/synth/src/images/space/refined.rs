@@ -9,7 +9,7 @@ use model::layers::{Window, conv2d};
 use private_training::TrainingError;
 use rand::Rng;
 
-use crate::cosines::CosineSpace;
+use super::CosineSpace;
 
 /// Channels between the convolutions.
 const WIDTH: usize = 24;
@@ -20,7 +20,7 @@ const NEAR: f32 = 0.01;
 /// around it say. They begin as the decoder of cosines alone, and learn to rebuild public images from their latents; the
 /// latents themselves learn from nothing.
 #[derive(Module, Debug)]
-pub(crate) struct RefinedCosines {
+pub struct RefinedCosines {
     refine: Vec<Conv2d>,
     #[module(skip)]
     cosines: CosineSpace,
@@ -28,7 +28,7 @@ pub(crate) struct RefinedCosines {
 
 impl RefinedCosines {
     /// Of images of a shape, in `latent` dimensions, before its training.
-    pub(crate) fn new(
+    pub fn new(
         shape: ImageShape,
         latent: usize,
         rng: &mut impl Rng,

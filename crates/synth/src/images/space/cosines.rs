@@ -26,7 +26,7 @@ const LUMA: f32 = 0.6;
 /// basis, weights and radius are functions of the shape and of the number of frequencies. The constants above were set by
 /// hand, with test accuracies on MNIST, Fashion-MNIST and CIFAR-10 in view.
 #[derive(Debug, Clone)]
-pub(crate) struct CosineSpace {
+pub struct CosineSpace {
     shape: ImageShape,
     /// `[d - 1, c s s]`.
     basis: Vec<f32>,
@@ -35,7 +35,7 @@ pub(crate) struct CosineSpace {
 
 impl CosineSpace {
     /// Of images of a shape, in `latent` dimensions.
-    pub(crate) fn new(shape: ImageShape, latent: usize) -> Result<Self, TrainingError> {
+    pub fn new(shape: ImageShape, latent: usize) -> Result<Self, TrainingError> {
         let side = shape.side;
         let all = latent.saturating_sub(1);
         let luma = (LUMA * all as f32).round() as usize;
