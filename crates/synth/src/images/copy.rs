@@ -18,18 +18,16 @@ const MOST_CELLS: usize = 32;
 
 /// How a private copy of labelled images is made.
 ///
-/// Neighbours replace one image and its label, or one unit with all of its images; all releases are of all images, and the
-/// accountant is that of [`TrainingPlan`].
+/// Neighbours replace one image and its label; all releases are of all images, and the accountant is that of [`TrainingPlan`].
 #[derive(Debug, Clone, Default)]
 pub struct ImageCopy {
     epsilon: Option<f64>,
     delta: Option<f64>,
     cells: Option<usize>,
-    units: Option<(usize, usize)>,
 }
 
 impl ImageCopy {
-    /// Epsilon 1, delta `0.1 / n`, as many cells as images and budget bear, each image a unit of its own.
+    /// Epsilon 1, delta `0.1 / n`, as many cells as images and budget bear.
     pub fn new() -> Self {
         Self::default()
     }
@@ -55,13 +53,6 @@ impl ImageCopy {
         Self { cells, ..self }
     }
 
-    /// Neighbours replace a unit: there are `units`, of each of which the images hold at most `most`.
-    #[must_use]
-    pub fn of_units(self, units: usize, most: usize) -> Self {
-        let units = Some((units, most));
-        Self { units, ..self }
-    }
-
     /// How many cells of each class images of so many channels have, if `signal` decides: 1 for colour.
     pub fn default_cells(signal: Signal, channels: usize) -> usize {
         signal.cells(if channels == 1 { MOST_CELLS } else { 1 })
@@ -70,12 +61,9 @@ impl ImageCopy {
     /// What is released of these images in `dim` dimensions.
     fn mixing(&self, images: &StoredImages, dim: usize) -> Mixing {
         let [channels, ..] = images.shape();
-        let (units, most) = self.units.unwrap_or((images.len(), 1));
-        let signal = Signal::of(units, Some(self.epsilon.unwrap_or(1.0)));
+        let signal = Signal::of(images.len(), Some(self.epsilon.unwrap_or(1.0)));
         let cells = self.cells.unwrap_or(Self::default_cells(signal, channels));
-        Mixing::new(images.classes(), dim, cells)
-            .of_units(most)
-            .pooled(channels > 1)
+        Mixing::new(images.classes(), dim, cells).pooled(channels > 1)
     }
 
     /// Releases what the copy is sampled from, into a ledger, with secret noise.
@@ -91,10 +79,9 @@ impl ImageCopy {
         ledger: &mut Ledger,
         rng: &mut impl Rng,
     ) -> Result<FittedImages, SynthError> {
-        let (units, _) = self.units.unwrap_or((images.len(), 1));
         let mixing = self.mixing(images, space.latent());
-        let all = FixedSizeSampler::new(units, units)?;
-        let delta = self.delta.unwrap_or(default_delta(units as f64));
+        let all = FixedSizeSampler::new(images.len(), images.len())?;
+        let delta = self.delta.unwrap_or(default_delta(images.len() as f64));
         let epsilon = Noise::TargetEpsilon(self.epsilon.unwrap_or(1.0));
         let plan = TrainingPlan::of(epsilon, delta, 0, all);
         let releases = mixing.releases().into_iter();
