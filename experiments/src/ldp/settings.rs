@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use data::privatised::{Calibration, Header, LabelEncoding, NoiseKind, Transform, Wanted};
 use lab::diagnostic::Failure;
-use lab::session::{
-    self, Arguments, Ends, bounded, budget_name, by_name, name_of, norm, positive, within,
-};
+use lab::session::{self, Arguments, Ends, bounded, budget_name, by_name, name_of, within};
 use serde::{Deserialize, Serialize};
 
 use super::private::{header_of, refused};
@@ -73,23 +71,30 @@ lab::settings! {
         #[flag(value_name = "exact|paper", value_parser = by_name::<Calibration>)]
         calibration: Calibration,
         /// Radius of the ball that records are scaled into: Euclidean for Gaussian noise, l1 for Laplace noise.
+        #[bound(norm)]
         radius: f64,
         /// What the one-hot class behind the pixels is multiplied by; 0 leaves classes out.
+        #[bound(within(0.0, 1e6, Ends::BOTH))]
         label_weight: f64,
         /// What generates: transposed convolutions, or a perceptron.
         #[flag(value_enum)]
         network: NetworkKind,
         /// Width of the generator's code, uniform on [0, 1].
+        #[bound(at_least(1))]
         latent: usize,
         /// Privatised records, and generated ones, in a step.
+        #[bound(must_be("at least 20: two of each of ten classes", |n: usize| n >= 20))]
         batch: usize,
         /// Iterations of a transport, at most.
+        #[bound(at_least(1))]
         iterations: usize,
     }
     optional {
         /// Keep so many coefficients of lowest frequency of each image's cosine transform, and privatise those.
+        #[bound(at_least(1))]
         keep: usize,
         /// Average the weights with this decay, and generate by the average.
+        #[bound(within(0.0, 1.0, Ends::FIRST))]
         ema: f64,
         /// A file that `just privatise` made: no private record is read, and --dataset names public ones to judge by.
         input: PathBuf,
@@ -182,26 +187,13 @@ impl session::Settings for Settings {
 
     fn check(&self) -> Result<(), Failure> {
         kind("dataset", &self.dataset)?;
-        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
-        let delta = self.delta.unwrap_or(0.25);
-        within("delta", delta, 0.0, 0.5, Ends::NEITHER)?;
-        bounded("steps", self.steps, self.steps > 0, "at least 1")?;
-        positive("learning-rate", self.learning_rate)?;
-        norm("radius", self.radius)?;
+        within("delta", self.delta, 0.0, 0.5, Ends::NEITHER)?;
         if (self.mechanism, self.calibration) == (NoiseKind::Laplace, Calibration::Paper) {
             return Err(Failure::input(
                 "--mechanism laplace: its calibration is exact, and --calibration paper was asked for",
                 "say --calibration exact too",
             ));
         }
-        within("label-weight", self.label_weight, 0.0, 1e6, Ends::BOTH)?;
-        bounded("keep", 0, self.keep != Some(0), "at least 1")?;
-        bounded("latent", self.latent, self.latent > 0, "at least 1")?;
-        let bound = "at least 20: two of each of ten classes";
-        bounded("batch", self.batch, self.batch >= 20, bound)?;
-        let most = self.iterations;
-        bounded("iterations", most, most > 0, "at least 1")?;
-        within("ema", self.ema.unwrap_or(0.0), 0.0, 1.0, Ends::FIRST)?;
         let noisy = self.epsilon.is_some() || self.loss == Loss::W2;
         bounded("loss", name_of(self.loss), noisy, "w2 without noise")
     }
