@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use lab::diagnostic::Failure;
-use lab::session::{Ends, within};
 
 /// Test records, which are public.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,10 +23,7 @@ impl<'a> Judges<'a> {
     ) -> Result<Self, Failure> {
         match (test, share) {
             (Some(file), _) => Ok(Self::File(file)),
-            (None, Some(share)) => {
-                within("test-share", share, 0.0, 1.0, Ends::NEITHER)?;
-                Ok(Self::Share(share))
-            }
+            (None, Some(share)) => Ok(Self::Share(share)),
             (None, None) => Err(Failure::input(
                 format!(
                     "--{flag} {}: no test records are named, and none of its rows becomes public by itself",

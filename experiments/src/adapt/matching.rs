@@ -10,11 +10,11 @@ use burn::optim::GradientsParams;
 use dp_core::ledger::Ledger;
 use dp_core::sampling::{BatchSampler, GroupSampler};
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{batch_without_targets, bounded, next_step, norm};
+use lab::session::{batch_without_targets, bounded, next_step};
 use private_training::{Clipping, Objective, Penalty};
 
 use super::public::add;
-use super::settings::{Method, Private, Shared, Steps, at_least_1};
+use super::settings::{Method, Private, Steps};
 use super::train::Adapt;
 
 lab::settings! {
@@ -23,8 +23,10 @@ lab::settings! {
     common { slices: usize }
     flags {
         /// M: the radius of the ball that features are clipped into.
+        #[bound(norm)]
         clip_activation: f64,
         /// L: the bound on the spectral norm of each record's Jacobian of its features.
+        #[bound(norm)]
         clip_jacobian: f64,
     }
 }
@@ -35,12 +37,6 @@ impl Method for Sliced {
     const READS: &'static str = "the distance's gradients at target records";
     type Private = Private;
     type Steps = Steps;
-
-    fn check(&self, _: &Shared) -> Result<(), Failure> {
-        at_least_1("slices", self.slices)?;
-        norm("clip-activation", self.clip_activation)?;
-        norm("clip-jacobian", self.clip_jacobian)
-    }
 
     fn objective(&self, steps: &Steps, compared: usize) -> Result<Objective, Failure> {
         let bound = format!("at least {compared}, the features that are compared (--latent)");

@@ -7,9 +7,7 @@ use burn::optim::GradientsParams;
 use dp_core::ledger::Ledger;
 use dp_core::sampling::{BatchSampler, FixedSizeSampler};
 use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{
-    self, Arguments, Basics, Ends, Part, Session, bounded, budget_name, positive, within,
-};
+use lab::session::{self, Arguments, Basics, Ends, Part, Session, bounded, budget_name};
 use private_training::{Loss, Objective};
 use serde::{Deserialize, Serialize};
 
@@ -46,24 +44,30 @@ lab::settings! {
         #[flag(value_enum)]
         images: Images,
         /// How far public images are turned, sheared, stretched, shifted, thickened and blurred: 0 not at all, 1 usual.
+        #[bound(within(0.0, 3.0, Ends::BOTH))]
         augment: f64,
         /// Columns of a file of features, without the label.
+        #[bound(at_least(1))]
         features: usize,
         /// Classes of a file of features.
+        #[bound(must_be("2 to 256", |n: usize| (2..=256).contains(&n)))]
         classes: usize,
         /// Steps on source records before anything private is read.
         public_steps: u64,
         /// Source records in a step.
+        #[bound(at_least(1))]
         public_batch: usize,
     }
     optional {
         /// Dimension of the latent space, where features are compared (default: all of the extractor's features).
+        #[bound(at_least(1))]
         latent: usize,
         /// Public test records of a target that is a file: another file of the same form.
         #[flag(conflicts_with = "test_share")]
         test: String,
         /// Instead: the share of the rows of such a target, chosen by their numbers, that become public test records.
         #[flag(value_name = "SHARE")]
+        #[bound(within(0.0, 1.0, Ends::NEITHER))]
         test_share: f64,
         /// Source records: the first ones (default: all of them).
         public_records: usize,
@@ -89,12 +93,15 @@ lab::settings! {
     common { steps: u64 }
     flags {
         /// Weight of the distance.
+        #[bound(positive)]
         weight: f64,
     }
     optional {
         /// Private target records in a step (default: all of them).
+        #[bound(at_least(1))]
         batch: usize,
         /// Score, and keep, a moving average of the weights with this decay.
+        #[bound(within(0.0, 1.0, Ends::FIRST))]
         ema: f64,
     }
 }
@@ -178,11 +185,6 @@ pub(crate) fn is_file(name: &str) -> bool {
     name.ends_with(".npy") || name.ends_with(".csv")
 }
 
-/// Refuses what must be at least 1.
-pub(crate) fn at_least_1(flag: &str, value: usize) -> Result<(), Failure> {
-    bounded(flag, value, value > 0, "at least 1")
-}
-
 impl<M: Method> Settings<M> {
     /// What it has where private records are read.
     pub(crate) fn private(&self) -> Option<&Private> {
@@ -243,13 +245,6 @@ impl<M: Method> session::Settings for Settings<M> {
     fn check(&self) -> Result<(), Failure> {
         let shared = &self.shared;
         let (source, target) = (&shared.source, &shared.target);
-        positive("learning-rate", shared.learning_rate)?;
-        within("augment", shared.augment, 0.0, 3.0, Ends::BOTH)?;
-        at_least_1("features", shared.features)?;
-        let classes = shared.classes;
-        bounded("classes", classes, (2..=256).contains(&classes), "2 to 256")?;
-        at_least_1("public-batch", shared.public_batch)?;
-        at_least_1("latent", shared.latent.unwrap_or(1))?;
         if is_file(source) != is_file(target) {
             return Err(Failure::input(
                 format!(
@@ -267,19 +262,6 @@ impl<M: Method> session::Settings for Settings<M> {
         bounded("test", test.unwrap_or(""), holds || test.is_none(), bound)?;
         let value = share.unwrap_or(0.0);
         bounded("test-share", value, holds || share.is_none(), bound)?;
-        if self.private().is_some() {
-            let steps = self.basics().steps.max(1);
-            Basics {
-                steps,
-                ..self.basics()
-            }
-            .check()?;
-        }
-        if let Some(steps) = self.stepwise() {
-            bounded("steps", steps.steps, steps.steps > 0, "at least 1")?;
-            positive("weight", steps.weight)?;
-            at_least_1("batch", steps.batch.unwrap_or(1))?;
-        }
         self.own.check(shared)
     }
 

@@ -18,7 +18,7 @@ use swd::{Region, Slices};
 use super::domains::Domain;
 use super::fit::{Fit, Warps};
 use super::public::trained;
-use super::settings::{Method, Private, Shared, at_least_1, is_file};
+use super::settings::{Method, Private, Shared, is_file};
 use super::train::Adapt;
 use crate::random::stream;
 
@@ -50,7 +50,6 @@ impl Method for Warped {
     type Steps = ();
 
     fn check(&self, shared: &Shared) -> Result<(), Failure> {
-        at_least_1("slices", self.slices)?;
         if is_file(&shared.target) {
             return Err(no_images(&shared.target));
         }

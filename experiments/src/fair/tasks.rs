@@ -49,6 +49,7 @@ lab::settings! {
         test: PathBuf,
         /// Instead: the share of the rows of --input, chosen by their numbers, that become public test records.
         #[flag(value_name = "SHARE", requires = "input")]
+        #[bound(within(0.0, 1.0, Ends::NEITHER))]
         test_share: f64,
         /// What the columns of --input are: a TOML file, see `docs/schemas.md`.
         #[flag(requires = "input")]

@@ -4,7 +4,7 @@ use dp_core::delta::default_delta;
 use dp_core::plan::TrainingPlan;
 use dp_core::sampling::BatchSampler;
 
-use super::flags::{Ends, bounded, positive, within};
+use super::flags::bounded;
 use crate::diagnostic::Failure;
 
 /// What decides any training; [`basics!`](crate::basics) takes it from settings.
@@ -27,24 +27,11 @@ pub struct Basics {
 }
 
 impl Basics {
-    /// Refuses what cannot be.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
-    pub fn check(&self) -> Result<(), Failure> {
-        positive("epsilon", self.epsilon.unwrap_or(1.0))?;
-        positive("learning-rate", self.learning_rate)?;
-        within("delta", self.delta.unwrap_or(0.5), 0.0, 1.0, Ends::NEITHER)?;
-        within("ema", self.ema.unwrap_or(0.0), 0.0, 1.0, Ends::FIRST)?;
-        bounded("steps", self.steps, self.steps > 0, "at least 1")
-    }
-
     /// Refuses a batch that is empty, or more than all `records`.
     ///
     /// # Errors
     ///
-    /// As [`Basics::check`].
+    /// [`Failure::BadInput`] names the flag, the value and the bound.
     pub fn check_batch(batch: usize, records: usize) -> Result<(), Failure> {
         let bound = format!("between 1 and {records}, the records");
         bounded("batch", batch, (1..=records).contains(&batch), &bound)
