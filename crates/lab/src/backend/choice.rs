@@ -1,9 +1,8 @@
 //! Which device of a backend a run asks for.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::str::FromStr;
-
-use std::ffi::OsStr;
 
 use burn::tensor::Device;
 use clap::ValueEnum;
