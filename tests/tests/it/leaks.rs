@@ -599,7 +599,16 @@ const PUBLIC: [(&str, &[&str]); 10] = [
     // What was released, and names of columns.
     (
         "crates/synth",
-        &["SynthError", "Bins", "Model", "Released", "Mixing", "Mixed"],
+        &[
+            "SynthError",
+            "Bins",
+            "Model",
+            "Released",
+            "Mixing",
+            "Mixed",
+            "CosineSpace",
+            "RefinedCosines",
+        ],
     ),
     (
         "crates/training",
@@ -650,12 +659,10 @@ const PUBLIC: [(&str, &[&str]); 10] = [
         &[
             "Warps",
             "Warp",
-            "CosineSpace",
             "ExportRequest",
             "Source",
             "CopyOf",
             "Shape",
-            "RefinedCosines",
         ],
     ),
 ];
