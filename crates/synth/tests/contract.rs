@@ -1,0 +1,196 @@
+//! The privacy contract of copies: replacing one record moves each release by no more than it declares, and by most of that; and
+//! nothing but the releases reaches a copy.
+
+use burn::tensor::Device;
+use data::{LabelledImages, Schema, StoredImages, StoredTable};
+use dp_core::mechanism::{NameCounts, Noisy, SensitiveVector};
+use model::latent::ImageShape;
+use private_queries::Query;
+use private_synth::images::{CosineSpace, Encoded, Mixing};
+use private_synth::table::{Reading, Records, Released};
+use private_synth::{Releasing, SynthError, Watch, Work};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+/// Answers with what was released before, of other records; then with the exact values, as noisy ones.
+#[derive(Default)]
+struct Exact {
+    before: Vec<Vec<f64>>,
+    /// The exact values and the declared sensitivity of each release.
+    measured: Vec<(Vec<f64>, f64)>,
+}
+
+impl Exact {
+    /// Another one that answers as this one did.
+    fn again(&self) -> Self {
+        let before = self.measured.iter().map(|(values, _)| values.clone());
+        Self {
+            before: before.collect(),
+            measured: Vec::new(),
+        }
+    }
+
+    /// How far each release is from that of other records, as a share of what it declares.
+    fn moved(&self, other: &Self) -> Vec<f64> {
+        assert_eq!(self.measured.len(), other.measured.len());
+        let pairs = self.measured.iter().zip(&other.measured);
+        let share = |((one, upper), (other, same)): (&(Vec<f64>, f64), &(Vec<f64>, f64))| {
+            assert_eq!((one.len(), upper), (other.len(), same));
+            let squares = one.iter().zip(other).map(|(a, b)| (a - b).powi(2));
+            squares.sum::<f64>().sqrt() / upper
+        };
+        pairs.map(share).collect()
+    }
+}
+
+impl Watch for Exact {
+    type Error = SynthError;
+
+    fn go_on(&mut self, _: Work) -> Result<(), SynthError> {
+        Ok(())
+    }
+
+    fn failed(error: SynthError) -> SynthError {
+        error
+    }
+}
+
+impl Releasing for Exact {
+    fn release<Q: Query>(
+        &mut self,
+        _: &str,
+        query: &Q,
+        measure: impl FnOnce() -> Result<SensitiveVector, SynthError>,
+    ) -> Result<Q::Answer, SynthError> {
+        let measured = measure()?;
+        let exact = measured.before_noise().to_vec();
+        let values = self.before.get(self.measured.len()).unwrap_or(&exact);
+        let noisy = Noisy {
+            values: values.clone(),
+            deviation: 0.1,
+        };
+        self.measured.push((exact, measured.sensitivity_upper()));
+        Ok(query.read(&noisy)?)
+    }
+
+    fn release_names(
+        &mut self,
+        _: &str,
+        count: impl FnOnce() -> Result<NameCounts, SynthError>,
+    ) -> Result<Vec<Vec<String>>, SynthError> {
+        Ok(count()?.without_privacy())
+    }
+}
+
+const SCHEMA: &str = r#"
+header = true
+[[column]]
+name = "age"
+kind = "integer"
+min = 0
+max = 99
+public = true
+[[column]]
+name = "town"
+kind = "categorical"
+levels = ["a", "b", "c"]
+public = true
+[[column]]
+name = "ill"
+kind = "label"
+classes = [["no"], ["yes"]]
+public = true
+"#;
+
+/// A table whose last record is this one.
+fn records(last: &str) -> Records {
+    let schema = Schema::parse("people", SCHEMA).expect("a schema");
+    let line = |i: usize| {
+        let (town, ill) = (["a", "b", "c"][i % 3], ["no", "yes"][i / 7 % 2]);
+        format!("{},{town},{ill}\n", i * 7 % 100)
+    };
+    let text = "age,town,ill\n".to_string() + &(0..400).map(line).collect::<String>() + last;
+    let table = schema
+        .coded_bytes("people", text.as_bytes())
+        .expect("codes");
+    Records::of(schema, StoredTable::from(table), &Reading::default()).expect("records")
+}
+
+#[test]
+fn a_record_of_a_table_moves_each_release_no_more_than_is_declared() {
+    let mut first = Exact::default();
+    let mut one = records("3,a,no\n");
+    let released = Released::of(&mut one, 1.0, &mut first).expect("releases");
+    let mut second = first.again();
+    let mut other = records("88,c,yes\n");
+    let same = Released::of(&mut other, 1.0, &mut second).expect("releases");
+    let moved = first.moved(&second);
+    assert_eq!(moved.len(), 2);
+    assert!(
+        moved.iter().all(|share| (0.6..=1.0).contains(share)),
+        "{moved:?}"
+    );
+    // Two records instead of one are too far apart: the test would see it.
+    let mut third = first.again();
+    let mut two = records("88,c,yes\n");
+    let text = "age,town,ill\n".to_string() + &"88,c,yes\n".repeat(401);
+    let table = two
+        .schema()
+        .coded_bytes("people", text.as_bytes())
+        .expect("codes");
+    two = Records::of(two.schema().clone(), table.into(), &Reading::default()).expect("records");
+    Released::of(&mut two, 1.0, &mut third).expect("releases");
+    assert!(first.moved(&third).iter().all(|&share| share > 1.0));
+
+    // What was released being the same, so is the copy: to the last value.
+    let copy = |released: &Released, records: &Records| {
+        let rng = &mut ChaCha20Rng::seed_from_u64(1);
+        let model = released
+            .fit(records, rng, &mut Exact::default())
+            .expect("a model");
+        let rules = records.schema().rules();
+        model
+            .sample(rules, 300, rng, &mut Exact::default())
+            .expect("rows")
+    };
+    assert_eq!(copy(&released, &one), copy(&same, &other));
+}
+
+/// Images of two classes, of which the last is this one.
+fn images(last: (u8, u8)) -> StoredImages {
+    let (mut pixels, mut labels) = (Vec::new(), Vec::new());
+    for i in 0..300_usize {
+        pixels.extend((0..64).map(|place| ((place * (i + 3)) % 251) as u8));
+        labels.push((i % 2) as u8);
+    }
+    pixels.extend((0..64).map(|place| if place < 32 { last.0 } else { 255 - last.0 }));
+    labels.push(last.1);
+    let images = LabelledImages::new(pixels, labels, 8, 8, 2).expect("images");
+    StoredImages::from(images)
+}
+
+#[test]
+fn an_image_moves_each_release_no_more_than_is_declared() {
+    let shape = ImageShape {
+        channels: 1,
+        side: 8,
+    };
+    let space = CosineSpace::new(shape, 8).expect("a space");
+    for cells in [1, 3] {
+        let mixing = Mixing::new(2, 8, cells);
+        let of = |last, mut by: Exact| {
+            let images = images(last);
+            let latents = Encoded::of(&images, &space, &Device::flex(), &mut by).expect("latents");
+            let rng = &mut ChaCha20Rng::seed_from_u64(1);
+            let mixed = mixing.release(&latents, rng, &mut by).expect("releases");
+            (by, mixed.sample(50, rng))
+        };
+        let (first, samples) = of((0, 0), Exact::default());
+        let (second, same) = of((255, 1), first.again());
+        let moved = first.moved(&second);
+        assert_eq!(moved.len(), mixing.releases().len());
+        let inside = moved.iter().all(|share| *share <= 1.0);
+        assert!(inside && moved[0] > 0.6, "{cells}: {moved:?}");
+        assert_eq!(samples, same);
+    }
+}
