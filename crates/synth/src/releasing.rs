@@ -30,7 +30,7 @@ pub trait Watch {
     /// Whether to go on: called at least once a second; an error ends the work.
     ///
     /// # Errors
-    /// Where somebody asked to stop.
+    /// If somebody asked to stop.
     fn go_on(&mut self, work: Work) -> Result<(), Self::Error>;
 
     /// An error of this crate as one of the caller.
@@ -39,10 +39,10 @@ pub trait Watch {
 
 /// Makes the releases of a copy: each once, with its line in the ledger before the noise.
 pub trait Releasing: Watch {
-    /// Releases what `measure` gives as the plan's release `name`, or reads it again where it was kept.
+    /// Releases what `measure` gives as the plan's release `name`, or reads it again if it was kept.
     ///
     /// # Errors
-    /// As `measure`; where the plan has no such release, or the ledger cannot be written.
+    /// As `measure`; if the plan has no such release, or the ledger cannot be written.
     fn release<Q: Query>(
         &mut self,
         name: &str,

@@ -13,8 +13,8 @@ use crate::{SynthError, Watch, Work};
 /// Images that are encoded at once.
 const PART: usize = 250;
 
-/// Private latents of each group, `[n, d]` in rows, in blocks: the last one in memory, those before it in a file ([`Stored`]). One
-/// is all of them where they are few.
+/// Private latents of each group, `[n, d]` in rows, in blocks: the last one in memory, those before it in a file ([`Stored`]). Few
+/// latents are one block.
 pub struct Encoded {
     /// Values of a block, at most; of one row at least.
     most: usize,

@@ -29,8 +29,9 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// Of a column whose first `ordered` values are bins of a number, in order: neighbours among them are joined until a group
-    /// has one in `most` of their records, where there are more, and more than noise. Other values are kept, but for rare ones.
+    /// The groups of a column whose first `ordered` values are bins of a number, in order. If there are more than `most` bins,
+    /// neighbours are joined until a group has one in `most` of the records, and in any case until it has more records than noise.
+    /// Other values keep their own groups, except rare ones.
     pub fn of(noisy: &NoisyCounts, ordered: usize, most: f64) -> Self {
         let least = Self::least(noisy, ordered, most);
         Self::joining(noisy, ordered, least, RARE * noisy.deviation, CATEGORIES)
@@ -48,7 +49,7 @@ impl Bins {
         Self::joining(exact, ordered, all / groups, 0.0, CATEGORIES)
     }
 
-    /// How many records a group of bins has, at least: one in `most`, where there are more bins, and more than noise.
+    /// Minimum number of records of a group of bins: one in `most` if there are more bins, and more than noise.
     fn least(noisy: &NoisyCounts, ordered: usize, most: f64) -> f64 {
         let counts = noisy.counts[..ordered].iter();
         let all: f64 = counts.map(|count| count.max(0.0)).sum();

@@ -41,7 +41,7 @@ pub(super) fn planned(plan: TrainingPlan, records: &Records, share: f64) -> Trai
 
 /// What was found.
 pub(super) struct Found {
-    /// The schema with it, as text; none where nothing was open.
+    /// The schema with it, as text; none if nothing was open.
     pub schema: Option<String>,
     /// Columns of which noise has left nothing.
     pub drowned: Vec<String>,
@@ -85,8 +85,8 @@ pub(super) fn find<R: Releasing>(records: &mut Records, by: &mut R) -> Result<Fo
     Ok(Found { schema, drowned })
 }
 
-/// The first and the last bin that the noise has not drowned, with one more on each side; where it has drowned all, the one that
-/// has most, and true.
+/// The first and the last bin that the noise has not drowned, with one more on each side; if it has drowned all of them, the one
+/// with the largest count, and true.
 fn heard(noisy: &NoisyCounts, ordered: usize) -> ([usize; 2], bool) {
     let bins = &noisy.counts[..ordered];
     let is_heard = |count: &f64| *count > HEARD * noisy.deviation;

@@ -142,7 +142,7 @@ impl Fitted {
     /// So many records as codes, `[n, columns]` in rows, that keep the rules of the schema.
     ///
     /// # Errors
-    /// [`SynthError::Rules`] where fewer than one record in a thousand keeps them.
+    /// [`SynthError::Rules`] if fewer than one record in a thousand keeps them.
     pub fn sample(&self, records: usize, rng: &mut impl Rng) -> Result<Vec<u16>, SynthError> {
         let rules = self.schema.rules();
         self.model.sample(rules, records, rng, &mut Unwatched)
@@ -160,7 +160,7 @@ pub struct Released {
     pub pairs: Vec<NoisyCounts>,
     /// Columns whose values the schema leaves open, and of which noise has left none.
     pub drowned: Vec<String>,
-    /// The schema with what was found, as text, where it left something open.
+    /// The schema with what was found, as text, if it left something open.
     pub found: Option<String>,
     signal: Signal,
 }
@@ -197,7 +197,7 @@ impl Released {
         })
     }
 
-    /// How many records there are: what is public of it, and where there are units what noisy counts say.
+    /// How many records there are: what is public of it, and if there are units what noisy counts say.
     pub fn records(&self, records: &Records) -> usize {
         if records.units().is_none() {
             return records.rows();
@@ -234,7 +234,7 @@ impl Released {
 /// Groups of the bins of a number, at most, so that pairs of columns have no more counts than are made.
 ///
 /// # Errors
-/// [`SynthError::TooManyCounts`] where they have more in any case.
+/// [`SynthError::TooManyCounts`] if they have more in any case.
 pub fn check_size(records: &Records, signal: Signal) -> Result<f64, SynthError> {
     let mut bins = signal.bins();
     while bins > LEAST_BINS && counts_upper(records, bins) > MOST_COUNTS {
@@ -261,7 +261,7 @@ fn joined(records: &Records, columns: &[NoisyCounts], most_bins: f64) -> Vec<Bin
     .collect()
 }
 
-/// Counts of pairs, with the label and without, where numbers have so many bins; no fewer than there will be.
+/// Counts of pairs, with the label and without, if numbers have so many bins; no fewer than there will be.
 fn counts_upper(records: &Records, bins: f64) -> usize {
     // A group more for what is left over, of categories two.
     let most = |place: usize, bins: f64| {

@@ -10,10 +10,9 @@ use super::bins::Bins;
 use super::rules;
 use crate::{Watch, Work};
 
-/// Records and budget together, of which there is 1 where 30 000 records have epsilon 1 at delta 1e-5: `n / (8000 z)`. All that
-/// depends on how much noisy counts say is a function of it.
+/// The signal `n / (8000 z)` is about 1 when 30 000 records have epsilon 1 at delta 1e-5. The sizes of the model follow from it.
 const USUAL: f64 = 8000.0;
-/// Where there is no noise, counts say no more than as with this.
+/// The signal without noise.
 const MOST: f64 = 20.0;
 
 /// How much noisy counts say: `n / (8000 z)`.
@@ -101,7 +100,7 @@ impl Model {
     /// So many records, `[n, columns]` in rows of values, that keep the rules.
     ///
     /// # Errors
-    /// [`crate::SynthError::Rules`] where fewer than one record in a thousand keeps the rules; what `watch` gives.
+    /// [`crate::SynthError::Rules`] if fewer than one record in a thousand keeps the rules; what `watch` gives.
     pub fn sample<W: Watch>(
         &self,
         rules: &Rules,

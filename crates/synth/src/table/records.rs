@@ -38,7 +38,7 @@ pub struct Records {
     /// How many there are in all parts.
     rows: usize,
     units: Option<usize>,
-    /// Maximum number of records used per unit; 1 where each record is a unit.
+    /// Maximum number of records used per unit; 1 if each record is a unit.
     most: usize,
     open: Option<Open>,
 }
@@ -56,7 +56,7 @@ struct Open {
     schema: OpenSchema,
     path: PathBuf,
     first: usize,
-    /// The places of the records that count, where there are units.
+    /// The places of the records that are used, if there are units.
     kept: Option<Vec<usize>>,
 }
 
@@ -181,7 +181,7 @@ impl Records {
         Ok(self)
     }
 
-    /// How the table is written: where not all was known, by what was found.
+    /// How the table is written, with what was found of it.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -201,17 +201,17 @@ impl Records {
         &self.table
     }
 
-    /// How many records there are in all parts; **private** where there are units.
+    /// How many records there are in all parts; **private** if there are units.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many units there are, where neighbours replace all records of one.
+    /// How many units there are, if neighbours replace all records of one.
     pub fn units(&self) -> Option<usize> {
         self.units
     }
 
-    /// Maximum number of records used per unit; 1 where each record is a unit.
+    /// Maximum number of records used per unit; 1 if each record is a unit.
     pub fn most_per_unit(&self) -> usize {
         self.most
     }

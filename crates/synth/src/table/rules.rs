@@ -49,12 +49,12 @@ pub(super) fn zero(tables: &mut [NoisyCounts], bins: &[Bins], rules: &Rules) {
 
 /// So many records, `[n, columns]` in rows and in random order, that keep the rules.
 ///
-/// `sampled` gives groups of values, and values for them. Where values break a rule, records of the same group exchange one, so
-/// columns keep their counts of values, and all columns together those of groups; where no exchange helps, as where groups are
+/// `sampled` gives groups of values, and values for them. If values break a rule, records of the same group exchange one, so columns
+/// keep their counts of values, and all columns together those of groups. If no exchange helps, for example because the groups are
 /// impossible together, the record is sampled anew.
 ///
 /// # Errors
-/// [`SynthError::Rules`] where fewer than one record in a thousand keeps the rules; what `watch` gives.
+/// [`SynthError::Rules`] if fewer than one record in a thousand keeps the rules; what `watch` gives.
 pub(super) fn kept<R: Rng, W: Watch>(
     rules: &Rules,
     records: usize,
@@ -86,8 +86,7 @@ pub(super) fn kept<R: Rng, W: Watch>(
     Ok(kept.concat())
 }
 
-/// Records that break a rule take a value of another one of the same group and column, and give theirs, where fewer rules are
-/// broken then.
+/// A record that breaks a rule exchanges a value with another one of the same group and column, if fewer rules are broken then.
 fn exchange(rows: &mut [Vec<u16>], groups: &[u16], rules: &Rules, rng: &mut impl Rng) {
     let rules = rules.pairs();
     let allows = |rule: &Rule, record: &[u16]| {
