@@ -633,7 +633,6 @@ fn bad_input_is_refused_by_name() {
             --public half --dataset images --data-dir . => --public half: it must be the folder of the public photographs
             --public . --dataset images --data-dir . => --public .: it must be apart from the private input
             marginals --public cosines --start public => --public cosines
-            mixture --moments-share 0 => --moments-share 0
             mixture --cells 0 => --cells 0
             mixture --vary-tone -1 => --vary-tone -1: it must be at least 0 and at most 3
             --public cosines --public-epochs 2 => --public cosines does not use --public-records, --public-epochs

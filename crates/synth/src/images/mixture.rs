@@ -19,7 +19,6 @@ pub struct Mixing {
     sizes: Option<Vec<usize>>,
     most: usize,
     pooled: bool,
-    moments_share: f64,
     names: [&'static str; 2],
 }
 
@@ -35,7 +34,6 @@ impl Mixing {
             sizes: None,
             most: 1,
             pooled: false,
-            moments_share: MOMENTS_SHARE,
             names: ["moments", "cells"],
         }
     }
@@ -59,22 +57,18 @@ impl Mixing {
         Self { pooled, ..self }
     }
 
-    /// The share of the budget for the moments of the groups, instead of 0.4, and the names of both releases.
+    /// Other names of the two releases than `moments` and `cells`.
     #[must_use]
-    pub fn releasing(self, moments_share: f64, names: [&'static str; 2]) -> Self {
-        Self {
-            moments_share,
-            names,
-            ..self
-        }
+    pub fn named(self, names: [&'static str; 2]) -> Self {
+        Self { names, ..self }
     }
 
     /// The releases by their names in the plan, with their shares of the budget: those of the cells only if there are several.
     pub fn releases(&self) -> Vec<(&'static str, f64)> {
-        let ([moments, cells], share) = (self.names, self.moments_share);
+        let [moments, cells] = self.names;
         match self.cells {
             1 => vec![(moments, 1.0)],
-            _ => vec![(moments, share), (cells, 1.0 - share)],
+            _ => vec![(moments, MOMENTS_SHARE), (cells, 1.0 - MOMENTS_SHARE)],
         }
     }
 

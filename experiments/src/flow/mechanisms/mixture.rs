@@ -1,7 +1,7 @@
 //! A mixture of private Gaussians: one of each class first, and then one of each cell that it is cut into.
 
 use lab::diagnostic::Failure;
-use lab::session::{Ends, Session};
+use lab::session::Session;
 use private_synth::images::{Mixing, Signal};
 
 use super::super::budget::{MOMENTS, RELEASE};
@@ -22,9 +22,6 @@ lab::settings! {
         #[setting(default)]
         #[bound(between(1, 64))]
         cells: usize,
-        /// The share of the budget (of `1/z^2`) that goes to moments of classes first; the cells are cut in them.
-        #[bound(within(0.0, 1.0, Ends::NEITHER))]
-        moments_share: f64,
     }
 }
 
@@ -77,7 +74,7 @@ impl Settings {
             1 => [RELEASE, RELEASE],
             _ => [MOMENTS, RELEASE],
         };
-        Mixing::new(groups, dim, self.cells).releasing(self.moments_share, names)
+        Mixing::new(groups, dim, self.cells).named(names)
     }
 }
 
