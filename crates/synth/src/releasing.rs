@@ -9,7 +9,7 @@ use crate::SynthError;
 /// What takes long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// A model is fitted: before the step `done` of `of`.
+    /// A model is fitted: `done` of `of` steps were made.
     Fitting {
         /// Steps that were made.
         done: usize,
@@ -27,7 +27,7 @@ pub trait Watch {
     /// Why it ended.
     type Error;
 
-    /// Whether to go on: called at least once a second; an error ends the work.
+    /// Whether to go on: called between steps and between parts of the records; an error ends the work.
     ///
     /// # Errors
     /// If somebody asked to stop.

@@ -103,7 +103,7 @@ pub struct FittedImages {
 }
 
 impl FittedImages {
-    /// So many images and more only if there are more cells, `[n, c s s]` in rows, values in `[0, 1]`, with their classes.
+    /// `count` images with their classes, `[n, c s s]` in rows, values in `[0, 1]`; one for each cell if there are more cells.
     ///
     /// - `space`: that of the fit.
     pub fn sample(
