@@ -318,25 +318,6 @@ fn of_tables() -> Vec<Case> {
     cases
 }
 
-const GROUPED: &str = r#"
-[[column]]
-name = "x"
-kind = "numeric"
-min = 0
-max = 10
-
-[[column]]
-name = "sex"
-kind = "sensitive"
-zero = ["F"]
-one = ["M"]
-
-[[column]]
-name = "y"
-kind = "label"
-classes = [["no"], ["yes"]]
-"#;
-
 fn of_rows() -> Vec<Case> {
     let mut cases = Vec::new();
     for (more, told) in [
@@ -347,7 +328,10 @@ fn of_rows() -> Vec<Case> {
     ] {
         let rows = "1,F,no\n2,M,yes\n3,M,no\n4,F,yes\n".repeat(9);
         let csv = format!("x,sex,y\n{rows}{more}\n").into_bytes();
-        let files = [("table.csv", csv), ("schema.toml", GROUPED.into())];
+        let files = [
+            ("table.csv", csv),
+            ("schema.toml", crate::program::SCHEMA.into()),
+        ];
         for command in [
             "fair classification --input table.csv --schema schema.toml --test-share 0.2 \
              --backend flex --cache-dir cache",

@@ -605,22 +605,6 @@ fn an_open_draft() {
 #[test]
 fn a_step_on_a_table() {
     const RATE: f64 = 0.5;
-    let schema = r#"
-[[column]]
-name = "x"
-kind = "numeric"
-min = 0
-max = 10
-[[column]]
-name = "sex"
-kind = "sensitive"
-zero = ["F"]
-one = ["M"]
-[[column]]
-name = "y"
-kind = "label"
-classes = [["no"], ["yes"]]
-"#;
     let lay = |home: &Path, replaced: bool| {
         let line = |place: usize| {
             let sex = ["F", "M"][place % 2];
@@ -632,7 +616,7 @@ classes = [["no"], ["yes"]]
         lines.extend(replaced.then(|| "10,F,no".to_string()));
         let text = format!("x,sex,y\n{}\n", lines.join("\n"));
         fs::write(home.join("people.csv"), text).expect("written");
-        fs::write(home.join("schema.toml"), schema).expect("written");
+        fs::write(home.join("schema.toml"), crate::program::SCHEMA).expect("written");
         let tests: Vec<String> = (100..160).map(line).collect();
         fs::write(
             home.join("tests.csv"),
