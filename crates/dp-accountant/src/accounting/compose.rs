@@ -35,6 +35,8 @@ pub(crate) fn compose(pairs: &[(Pair, u64)], plan: &Plan, side: Side) -> Result<
     let forward = PLANNER.with_borrow_mut(|planner| planner.plan_fft_forward(n));
     let transform_error = PER_LEVEL * UNIT * (n as f64).log2();
 
+    // One step is what its lattice says: no transform rounds it.
+    let one = matches!(pairs, [(_, 1)]);
     let mut spectrum = Spectrum::new(n / 2 + 1);
     let mut input = forward.make_input_vec();
     let mut output = forward.make_output_vec();
@@ -72,12 +74,20 @@ pub(crate) fn compose(pairs: &[(Pair, u64)], plan: &Plan, side: Side) -> Result<
             input[at] += (ln_mass + tilted - ln_scale).exp();
         }
         sums.relative += count * (lattice.defect + 1e-14 + EXPONENT * UNIT * largest);
-        // Lengths come from the planner, so the transform cannot fail.
-        let _ = forward.process_with_scratch(&mut input, &mut output, &mut scratch);
-        spectrum.multiply(&output, count, transform_error);
+        if !one {
+            // Lengths come from the planner, so the transform cannot fail.
+            let _ = forward.process_with_scratch(&mut input, &mut output, &mut scratch);
+            spectrum.multiply(&output, count, transform_error);
+        }
         lattices.push((lattice, count));
     }
-    let (mut values, noise, _) = spectrum.into_values(n, transform_error);
+    let (mut values, noise) = match one {
+        true => (input, 0.0),
+        false => {
+            let (values, noise, _) = spectrum.into_values(n, transform_error);
+            (values, noise)
+        }
+    };
 
     // Rotate so that index 0 is the first point of the window.
     values.rotate_left(plan.first.rem_euclid(n as i64) as usize);

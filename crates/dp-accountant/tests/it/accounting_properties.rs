@@ -54,8 +54,10 @@ proptest! {
         let fine = PldAccountant::with_accuracy(2e-5).unwrap();
         let finer = fine.epsilon(&event, delta).unwrap();
         prop_assert!(finer >= lower * (1.0 - 1e-9), "{finer} {lower}");
-        prop_assert!(finer <= upper * (1.0 + 1e-4) + 1e-9, "{finer} {upper}");
-        prop_assert!(upper <= finer * (1.0 + LOOSE) + 1e-9, "{finer} {upper}");
+        // Transforms round. Beside the smallest deltas that counts: at 1e-12 it is up to 7e-4 of epsilon.
+        let loose = LOOSE + 3e-15 / delta;
+        prop_assert!(finer <= upper * (1.0 + loose) + 1e-9, "{finer} {upper}");
+        prop_assert!(upper <= finer * (1.0 + loose) + 1e-9, "{finer} {upper}");
         // Sampling never costs more than seeing every record.
         let whole = GaussianAccountant.epsilon(&gaussian(z).repeated(steps), delta).unwrap();
         prop_assert!(lower <= whole * (1.0 + 1e-9));
@@ -92,8 +94,7 @@ proptest! {
         let upper = pld().epsilon(&event, delta).unwrap();
         let lower = pld().epsilon_lower(&event, delta).unwrap();
         prop_assert!(upper >= closed * (1.0 - 1e-9), "{upper} {closed}");
-        // Twice as loose where rates are near 1e-4 and deltas near 1e-11.
-        prop_assert!(upper <= closed * (1.0 + 2.0 * LOOSE) + 1e-12, "{upper} {closed}");
+        prop_assert!(upper <= closed * (1.0 + LOOSE) + 1e-12, "{upper} {closed}");
         prop_assert!(lower <= closed * (1.0 + 1e-9), "{lower} {closed}");
     }
 
