@@ -13,7 +13,6 @@ mod flow;
 mod generator;
 mod golden;
 #[cfg(unix)]
-mod hyper_queue;
 #[cfg(unix)]
 mod kills;
 mod ldp;
@@ -31,7 +30,6 @@ mod report;
 #[cfg(unix)]
 mod resume;
 #[cfg(unix)]
-mod schedulers;
 mod schema;
 #[cfg(unix)]
 mod slurm;

@@ -15,7 +15,7 @@ pub struct Arguments {
     /// The sweep, in TOML: `experiment`, `name`, `[fixed]` flags and a `[grid]` of lists of flags.
     pub file: PathBuf,
     /// Print one line for each command instead of running them, for GNU parallel
-    /// (`just sweep FILE --plan | parallel -j2`) or another scheduler than those of --on. A line can be run again: it
+    /// (`just sweep FILE --plan | parallel -j2`) or another scheduler than Slurm. A line can be run again: it
     /// resumes where it stopped, and does nothing when it is done.
     #[arg(long)]
     pub plan: bool,
@@ -51,7 +51,7 @@ pub struct Arguments {
     /// shows the number of runs.
     #[arg(long, value_enum, conflicts_with_all = ["private", "plan"])]
     pub on: Option<On>,
-    /// Further flags of `sbatch` or `hq submit`: `--submit "--cpus-per-task 8"`.
+    /// Further flags of `sbatch`: `--submit "--cpus-per-task 8"`.
     #[arg(
         long,
         requires = "on",
@@ -59,7 +59,7 @@ pub struct Arguments {
         allow_hyphen_values = true
     )]
     pub submit: Option<String>,
-    /// Runs at a time (default: one on this machine, as many as Slurm starts on Slurm). HyperQueue takes none.
+    /// Runs at a time (default: one on this machine, as many as Slurm starts on Slurm).
     #[arg(long)]
     pub workers: Option<NonZeroUsize>,
     /// Folder of the runs (default: `runs/sweeps/NAME`).
@@ -72,8 +72,6 @@ pub struct Arguments {
 pub enum On {
     /// Slurm, by `sbatch`, `squeue` and `scancel`.
     Slurm,
-    /// HyperQueue, by `hq`, whose server runs already.
-    Hq,
 }
 
 /// The law of a random number of runs.

@@ -13,7 +13,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use arguments::On;
-use array::{Array, HyperQueue, Scheduler, Slurm};
+use array::Array;
 use reporting::diagnostic::{Failure, OrFailed};
 use runner::{Executor, Runner};
 
@@ -90,11 +90,7 @@ pub fn run(
         None => Executor::Here {
             workers: arguments.workers.map_or(1, NonZeroUsize::get),
         },
-        Some(on) => Executor::Array(Array {
-            scheduler: match on {
-                On::Slurm => &Slurm as &dyn Scheduler,
-                On::Hq => &HyperQueue,
-            },
+        Some(On::Slurm) => Executor::Array(Array {
             workers: arguments.workers.map(NonZeroUsize::get),
             flags: &flags,
         }),

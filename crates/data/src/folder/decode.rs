@@ -62,13 +62,30 @@ fn reason(error: &ImageError) -> &'static str {
     }
 }
 
-/// Whether a JPEG's last scan is followed by the end-of-image marker.
+/// Whether a JPEG has the end-of-image marker behind its scans: the decoder fills what a cut file lacks with grey.
 ///
-/// The decoder fills what a cut file lacks with grey. Neither marker occurs inside a scan, and a
-/// thumbnail's end lies before the start of the image's own scan.
+/// Segments are passed over by their lengths, so that the end of a thumbnail in one of them does not count. What follows the
+/// end, such as the video of a phone, may be anything.
 fn has_end(bytes: &[u8]) -> bool {
-    let last = |marker| bytes.windows(2).rposition(|pair| pair == [0xff, marker]);
-    last(0xd9) > last(0xda)
+    // The start of the image, and within a scan an escaped byte, a fill byte or a restart, have no length.
+    let alone = |byte| matches!(byte, 0x00 | 0x01 | 0xd0..=0xd8 | 0xff);
+    let mut rest = bytes;
+    while let Some(place) = rest
+        .windows(2)
+        .position(|pair| pair[0] == 0xff && !alone(pair[1]))
+    {
+        let (marker, segment) = (rest[place + 1], &rest[place + 2..]);
+        if marker == 0xd9 {
+            return true;
+        }
+        let Some(length) = segment.first_chunk() else {
+            return false;
+        };
+        rest = segment
+            .get(usize::from(u16::from_be_bytes(*length))..)
+            .unwrap_or_default();
+    }
+    false
 }
 
 /// The largest square in the middle, one pixel up or left where it cannot be in the middle, at

@@ -263,10 +263,12 @@ fn a_cut_photograph_is_refused() {
                 bytes.len()
             );
         }
-        // Bytes after the end do no harm.
-        fs::write(&path, [&bytes[..], b"more"].concat()).unwrap();
-        let set = ImageFolder::scan(folder.path(), 8).unwrap();
-        set.gather(&[0]).unwrap();
+        // Bytes after the end do no harm, those of a video that look like the start of a scan neither.
+        for more in [&b"more"[..], b"....ftypmp42\xff\xda\xff\xd9\xff\xda.."] {
+            fs::write(&path, [&bytes[..], more].concat()).unwrap();
+            let set = ImageFolder::scan(folder.path(), 8).unwrap();
+            set.gather(&[0]).unwrap();
+        }
     }
 }
 

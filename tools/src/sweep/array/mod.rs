@@ -1,21 +1,14 @@
-//! The cells of a sweep as one array job of a scheduler.
+//! The cells of a sweep as one array job of Slurm.
 //!
-//! It places, starts and stops the tasks. Each writes the exit status of its run as the last line of its log, so a
-//! log without one tells of a task that was lost as a whole, with or without the scheduler's accounting; such a run is
+//! Slurm places, starts and stops the tasks. Each writes the exit status of its run as the last line of its log, so a
+//! log without one tells of a task that was lost as a whole, with or without Slurm's accounting; such a run is
 //! submitted again, and resumes by itself.
 
-mod hyper_queue;
 mod slurm;
 
-use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-pub(super) use hyper_queue::HyperQueue;
-pub(super) use slurm::Slurm;
 
 use reporting::checksum::hex;
 use reporting::diagnostic::{Failure, OrFailed};
@@ -28,42 +21,11 @@ use super::runner::{Runner, report_outcome};
 const RESUBMISSIONS: u32 = 3;
 /// The first pause before the queue is asked, by which each is longer than the last, and the longest.
 const PAUSE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
-/// What a run, or its shell, ends with after SIGINT or SIGTERM, by which a scheduler announces the end of a task.
+/// What a run, or its shell, ends with after SIGINT or SIGTERM, by which Slurm announces the end of a task.
 const STOPPED: [i32; 2] = [130, 143];
-
-/// What runs array jobs.
-pub(super) trait Scheduler: Sync {
-    /// Its value of `--on`, and the folder of its logs.
-    fn name(&self) -> &'static str;
-
-    /// What a task finds its number in.
-    fn variable(&self) -> &'static str;
-
-    /// Submits an array of `tasks`, numbered from 0, whose logs are `JOB_TASK.log` in the folder of `script`. The job's number.
-    fn submit(
-        &self,
-        script: &Path,
-        tasks: usize,
-        name: &str,
-        array: &Array,
-    ) -> Result<String, Failure>;
-
-    /// The jobs of this name that have not ended.
-    fn queued(&self, name: &str) -> Result<Vec<String>, Failure>;
-
-    /// How a person ends a job, in words.
-    fn cancel_command(&self, job: &str) -> String;
-
-    /// Ends the jobs of this name.
-    fn cancel(&self, name: &str) -> Result<(), Failure>;
-
-    /// The tasks of a job that ended for a reason that another start would not change, with the scheduler's word for it.
-    fn given_up(&self, job: &str) -> HashMap<usize, String>;
-}
 
 /// How an array job is submitted.
 pub(super) struct Array<'a> {
-    pub(super) scheduler: &'a dyn Scheduler,
     /// At most so many tasks at a time.
     pub(super) workers: Option<usize>,
     /// Further flags of the command that submits.
@@ -87,24 +49,22 @@ impl Array<'_> {
         folder: &Path,
         interrupt: &Interrupt,
     ) -> Result<Vec<String>, Failure> {
-        let scheduler = self.scheduler;
-        let on = scheduler.name();
-        let logs = folder.join(on);
+        let logs = folder.join(slurm::NAME);
         std::fs::create_dir_all(&logs).map_err(|e| {
             Failure::input(format!("{}: {e}", logs.display()), "choose another --out")
         })?;
         // One folder, one name: so the queue tells whether an array is at these runs.
         let path = folder.canonicalize().or_failed()?;
         let name = format!("sliver-{}", &hex(path.as_os_str().as_encoded_bytes())[..10]);
-        if let Some(job) = scheduler.queued(&name)?.first() {
+        if let Some(job) = slurm::queued(&name)?.first() {
             return Err(Failure::input(
                 format!(
-                    "{}: array job {job} of this folder is still in the queue of {on}",
+                    "{}: array job {job} of this folder is still in the queue of Slurm",
                     folder.display()
                 ),
                 format!(
                     "wait until it has ended, or end it with {}; then the same command goes on",
-                    scheduler.cancel_command(job)
+                    slurm::cancel_command(job)
                 ),
             ));
         }
@@ -115,28 +75,28 @@ impl Array<'_> {
                 break;
             }
             let script = logs.join("array.sh");
-            let text = script_of(scheduler.variable(), runner, &open, folder);
+            let text = script_of(runner, &open, folder);
             std::fs::write(&script, text).or_failed()?;
-            let job = scheduler.submit(&script, open.len(), &name, self)?;
-            eprintln!("{on:10}array job {job}: {} runs", open.len());
-            self.wait(&name, interrupt);
+            let job = slurm::submit(&script, open.len(), &name, self)?;
+            eprintln!("slurm     array job {job}: {} runs", open.len());
+            wait(&name, interrupt);
             if interrupt.asked() {
-                scheduler.cancel(&name)?;
+                slurm::cancel(&name)?;
                 eprintln!(
-                    "{on:10}array job {job} is cancelled; waiting until its runs have stopped"
+                    "slurm     array job {job} is cancelled; waiting until its runs have stopped"
                 );
                 // A second signal ends this.
-                self.wait(&name, &Interrupt::default());
+                wait(&name, &Interrupt::default());
                 break;
             }
-            let given_up = scheduler.given_up(&job);
+            let given_up = slurm::given_up(&job);
             let mut lost = Vec::new();
             for (task, cell) in open.into_iter().enumerate() {
                 let log = logs.join(format!("{job}_{task}.log"));
                 let text = std::fs::read_to_string(&log);
                 let result = match outcome(
                     text.as_deref().unwrap_or_default(),
-                    given_up.get(&task).map(|word| format!("{on} says {word}")),
+                    given_up.get(&task).map(|word| format!("Slurm says {word}")),
                     &folder.join(format!("{}.log", cell.name)),
                 ) {
                     Outcome::Done => Ok(()),
@@ -164,35 +124,35 @@ impl Array<'_> {
         }
         Ok(failed)
     }
+}
 
-    /// Waits until no task of this name is in the queue, or until somebody asks to stop. A command that waits by itself
-    /// asks the queue just as often, but may return while tasks are still ending or are about to be started again.
-    fn wait(&self, name: &str, interrupt: &Interrupt) {
-        let [first, longest] = PAUSE;
-        let mut pause = first;
-        loop {
-            let asked = Instant::now();
-            while asked.elapsed() < pause {
-                if interrupt.asked() {
-                    return;
-                }
-                std::thread::sleep(first / 5);
+/// Waits until no task of this name is in the queue, or until somebody asks to stop. A command that waits by itself
+/// asks the queue just as often, but may return while tasks are still ending or are about to be started again.
+fn wait(name: &str, interrupt: &Interrupt) {
+    let [first, longest] = PAUSE;
+    let mut pause = first;
+    loop {
+        let asked = Instant::now();
+        while asked.elapsed() < pause {
+            if interrupt.asked() {
+                return;
             }
-            pause = (pause + first).min(longest);
-            match self.scheduler.queued(name) {
-                Ok(jobs) if jobs.is_empty() => return,
-                Ok(_) => {}
-                // A controller that restarts does not end its jobs.
-                Err(error) => eprintln!("{:10}{error}; asking again", self.scheduler.name()),
-            }
+            std::thread::sleep(first / 5);
+        }
+        pause = (pause + first).min(longest);
+        match slurm::queued(name) {
+            Ok(jobs) if jobs.is_empty() => return,
+            Ok(_) => {}
+            // A controller that restarts does not end its jobs.
+            Err(error) => eprintln!("slurm     {error}; asking again"),
         }
     }
 }
 
 /// What each task does, whose number is the place of its cell. A handler of SIGTERM lets the shell outlive the run, which
 /// writes a checkpoint then.
-fn script_of(variable: &str, runner: &Runner, cells: &[&GridCell], folder: &Path) -> String {
-    let mut text = format!("#!/bin/sh\ntrap : TERM\ncase \"${variable}\" in\n");
+fn script_of(runner: &Runner, cells: &[&GridCell], folder: &Path) -> String {
+    let mut text = "#!/bin/sh\ntrap : TERM\ncase \"$SLURM_ARRAY_TASK_ID\" in\n".to_string();
     for (task, cell) in cells.iter().enumerate() {
         let place = folder.join(&cell.name);
         let line = runner.line(cell, &["--run", &place.to_string_lossy()]);
@@ -202,7 +162,7 @@ fn script_of(variable: &str, runner: &Runner, cells: &[&GridCell], folder: &Path
     text + "esac\nfor run do :; done\n\"$@\" >\"$run.log\" 2>&1\nstatus=$?\necho \"exit $status\"\nexit $status\n"
 }
 
-/// How a task ended whose log is this, and which the scheduler has given up, for this reason, where it has.
+/// How a task ended whose log is this, and which Slurm has given up for this reason, if it has.
 fn outcome(log: &str, given_up: Option<String>, run_log: &Path) -> Outcome {
     let status = log
         .lines()
@@ -222,35 +182,6 @@ fn outcome(log: &str, given_up: Option<String>, run_log: &Path) -> Outcome {
     }
 }
 
-/// What a command of a scheduler prints.
-fn printed<W: AsRef<OsStr>>(
-    on: &str,
-    program: &str,
-    words: impl IntoIterator<Item = W>,
-) -> Result<String, Failure> {
-    let mut command = Command::new(program);
-    command.args(words).stdin(Stdio::null());
-    // Ctrl-C is for the sweep: a submission that it broke off could be in the queue unknown to us.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let output = command.output().map_err(|e| {
-        Failure::input(
-            format!("--on {on}: {program}: {e}"),
-            "start the sweep where this command is, or without --on",
-        )
-    })?;
-    if !output.status.success() {
-        return Err(Failure::Failed {
-            message: format!(
-                "{program}: {}",
-                String::from_utf8_lossy(&output.stderr).trim()
-            ),
-            help: Some("nothing is lost: the same command goes on".into()),
-        });
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,7 +198,7 @@ mod tests {
         };
         for (log, state, ends) in [
             ("exit 0\n", "", "done"),
-            // What was started again by the scheduler itself.
+            // What was started again by Slurm itself.
             (
                 "slurmstepd: error: PREEMPTION\nexit 130\nexit 0\n",
                 "",
