@@ -237,7 +237,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4))]
+    #![proptest_config(ProptestConfig::with_cases(2))]
 
     #[test]
     fn trade_off_functions_are_convex_decreasing_and_below_the_diagonal(
@@ -247,7 +247,7 @@ proptest! {
         z in log_uniform(0.3, 100.0),
     ) {
         let event = event(poisson, rate, z, steps);
-        let alphas: Vec<f64> = (0..=50).map(|k| f64::from(k) / 50.0).collect();
+        let alphas: Vec<f64> = (0..=25).map(|k| f64::from(k) / 25.0).collect();
         let accountants: [&dyn Accountant; 2] = [&pld(), &RdpAccountant];
         let mut curves = vec![];
         for accountant in accountants {
