@@ -94,7 +94,9 @@ proptest! {
         let upper = pld().epsilon(&event, delta).unwrap();
         let lower = pld().epsilon_lower(&event, delta).unwrap();
         prop_assert!(upper >= closed * (1.0 - 1e-9), "{upper} {closed}");
-        prop_assert!(upper <= closed * (1.0 + LOOSE) + 1e-12, "{upper} {closed}");
+        // As delta nears the rate, epsilon goes to 0: the longest lattice leaves an absolute error there.
+        let loose = if delta > 0.1 * rate { 1e-6 } else { 1e-10 };
+        prop_assert!(upper <= closed * (1.0 + LOOSE) + loose, "{upper} {closed}");
         prop_assert!(lower <= closed * (1.0 + 1e-9), "{lower} {closed}");
     }
 
