@@ -64,10 +64,10 @@ distance-figures out="runs/figures/distance" seed="0" epsilon="1":
 privatise input out *flags="":
     cargo run --release --locked --bin sliver -- privatise {{input}} {{out}} {{flags}}
 
-# Carry a classifier over to private records of another domain: `just run-adapt`, `just run-adapt usps mnist
-# --epsilon 1`, `just run-adapt sliced features.npy other.npy --test tests.npy --classes 31`.
+# Carry a classifier over to private images of another source, an example of `private-training`: `just run-adapt`, `just
+# run-adapt usps mnist --epsilon 1`, `just run-adapt usps mnist --method sliced`.
 run-adapt *flags="":
-    cargo run --release --locked --bin sliver -- adapt {{flags}}
+    cargo run --release --locked -p private-training --example adapt -- {{flags}}
 
 # A run over several processes of MPI, each with its part of the records (docs/runs.md): `just mpi 4 run-swae mnist`,
 # `just mpi 2 run-fair regression1d`. `mpirun` takes what MPIRUN_FLAGS says, such as `--hostfile hosts`.
@@ -77,9 +77,10 @@ mpi ranks recipe *flags:
 
 # The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701: of section 7 (`just figures fair`), or of appendix
 # D.2 (`just figures circle`); those of Reshetova et al. 2023, arXiv 2306.09547, sections 5.6 and 5.7 (`just figures
-# ldp`). Runs what is not done of the sweeps, then draws. `just figures docs` draws the charts of docs/results.
+# ldp`); the tables of docs/results/adapt.md (`just figures adapt`). Runs what is not done of the sweeps, then draws. `just figures docs` draws the charts of docs/results.
 figures experiment="fair" *flags="":
     if [ {{experiment}} = circle ]; then just run-circle figures {{flags}}; exit; fi; \
+    if [ {{experiment}} = adapt ]; then just run-adapt --figures {{flags}}; exit; fi; \
     for sweep in assets/sweeps/{{experiment}}.toml assets/sweeps/{{experiment}}-line.toml assets/sweeps/{{experiment}}-adult.toml assets/sweeps/{{experiment}}-records.toml; do \
         if [ -e "$sweep" ]; then just sweep "$sweep" --workers 2 || exit 1; fi; done; \
     cargo run --release --locked --quiet --bin sliver -- report --figures {{experiment}} {{flags}}

@@ -1,6 +1,5 @@
 //! The experiments, each a subcommand of [`program`].
 
-pub mod adapt;
 mod apart;
 mod decoded;
 pub mod distance;
@@ -10,7 +9,6 @@ pub mod flow;
 pub mod generator;
 mod generators;
 mod in_run;
-mod judges;
 mod latents;
 pub mod ldp;
 mod objective;

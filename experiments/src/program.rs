@@ -10,8 +10,7 @@ use lab::diagnostic::{self, Failure, OrFailed};
 use lab::private;
 use lab::session::{self, Experiment};
 
-use crate::{adapt, distance, export, fair, flow, generator, ldp};
-use crate::{privatise, schema, swae, synth};
+use crate::{distance, export, fair, flow, generator, ldp, privatise, schema, swae, synth};
 
 /// A flag whose value may stand without it, and the argument that this value is.
 type Bare = (&'static str, &'static str);
@@ -259,16 +258,6 @@ fn experiments() -> Vec<Subcommand> {
             ],
         ),
         experiment::<ldp::Ldp>(&[DATASET]),
-        group(
-            "adapt",
-            "Carry a classifier over to private records without labels, `warp` where no method is named",
-            "method",
-            vec![
-                experiment::<adapt::Adapt<adapt::Warped>>(&[SOURCE, TARGET]),
-                experiment::<adapt::Adapt<adapt::Sliced>>(&[SOURCE, TARGET]),
-                experiment::<adapt::Adapt<adapt::Source>>(&[SOURCE, TARGET]),
-            ],
-        ),
         experiment::<distance::Distance>(&[SOURCE, TARGET]).needed(),
     ]
 }

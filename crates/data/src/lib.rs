@@ -15,8 +15,7 @@
 //! [`GroupedTable`] holds records with features, labels and a sensitive attribute: simulated
 //! ([`biased`]), census records ([`adult`]), or any CSV file that a [`Schema`] describes.
 //!
-//! [`npy`] reads arrays as NumPy's `save` writes them; [`LabelledFeatures`] are features that another program
-//! computed, with labels. [`Rows`] are rows of numbers from any of these files.
+//! [`npy`] reads arrays as NumPy's `save` writes them. [`Rows`] are rows of numbers from any of these files.
 //!
 //! [`stream`] gives records in chunks. [`privatised`] are records that their owners gave noise, in a file that says
 //! what was promised; [`transform`] is the cosine transform that may come before. [`export`] writes images as others
@@ -46,11 +45,11 @@ pub mod adult;
 mod apportion;
 pub mod biased;
 mod catalogue;
+mod class;
 mod dataset;
 mod download;
 mod error;
 pub mod export;
-mod features;
 pub mod fetch;
 pub mod folder;
 pub mod gaussians;
@@ -79,7 +78,6 @@ pub use biased::{Biased, BiasedConfig};
 pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
 pub use error::DataError;
-pub use features::LabelledFeatures;
 pub use folder::ImageFolder;
 pub use gaussians::{Gaussians, PlanePoints};
 pub use glyphs::Glyphs;

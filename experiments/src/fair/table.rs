@@ -11,8 +11,8 @@ use lab::session::{Tables, Used, name_of_path};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
+use super::judges::Judges;
 use super::settings::{Notion, Shared, Task};
-use crate::judges::Judges;
 
 /// Every run sees the same simulated records: the data is what runs are compared on.
 const SIMULATION: u64 = 0;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use lab::diagnostic::Failure;
 use lab::session::{Ends, Part, Tables};
 
+use super::judges::Judges;
 use super::settings::{Notion, Shared};
 use super::table;
-use crate::judges::Judges;
 use crate::objective::Preset;
 
 /// A task, by the settings that it alone has.
@@ -73,11 +73,7 @@ impl Own for Classification {
         match (&self.input, &self.schema) {
             (Some(input), Some(schema)) => {
                 let test = self.test.as_deref();
-                table::read(
-                    input,
-                    Judges::of("input", input, test, self.test_share)?,
-                    schema,
-                )
+                table::read(input, Judges::of(input, test, self.test_share)?, schema)
             }
             _ => table::simulated(shared),
         }

@@ -1,7 +1,6 @@
 //! Ten kills of each experiment that goes step by step, each after one to three more steps and before the next
 //! checkpoint: the run that they leave is that of a run without them, and the ledger counts what was made again.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use rand::{RngExt, SeedableRng};
@@ -121,32 +120,5 @@ fn ten_kills_of_learning_from_privatised_records() {
     let flags = "--records 300 --batch 40 --keep 30 --quick-scores --scored 100";
     with_cache(flags, |flags| {
         survives("ldp", Steps::Compute, flags);
-    });
-}
-
-#[test]
-fn ten_kills_of_an_adaptation() {
-    let place = tempfile::tempdir().expect("a temporary folder");
-    let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let [source, target] = [("source.csv", 300), ("target.csv", 400)].map(|(name, count)| {
-        let mut rows = String::new();
-        for row in 0..count {
-            let class = row % 3;
-            for column in 0..6 {
-                let mean = f64::from(u8::from(column % 3 == class));
-                let _ = write!(rows, "{:.4},", mean + rng.random_range(-0.5..0.5));
-            }
-            let _ = writeln!(rows, "{class}");
-        }
-        let path = place.path().join(name);
-        std::fs::write(&path, rows).expect("written");
-        path.to_str().expect("text").to_string()
-    });
-    let flags = format!(
-        "sliced --features 6 --classes 3 --delta 1e-4 --public-steps 60 --public-batch 32 --batch 60 \
-         --latent 4 --slices 4 --ema 0.5 --source {source} --target {target} --test-share 0.2"
-    );
-    with_cache(&flags, |flags| {
-        survives("adapt", Steps::Release, flags);
     });
 }

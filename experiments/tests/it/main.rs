@@ -1,6 +1,5 @@
 //! The experiments as a person runs them, through their binaries.
 
-mod adapt;
 mod audit;
 mod cost;
 mod distance;

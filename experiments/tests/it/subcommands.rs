@@ -123,14 +123,6 @@ fn what_a_run_is_on_may_come_first() {
         ("ldp mnist", "ldp --dataset mnist"),
         ("fair --alpha 1", "fair classification --alpha 1"),
         (
-            "adapt usps mnist",
-            "adapt warp --source usps --target mnist",
-        ),
-        (
-            "adapt sliced usps mnist",
-            "adapt sliced --source usps --target mnist",
-        ),
-        (
             "distance a.npy b.npy",
             "distance --source a.npy --target b.npy",
         ),
@@ -224,11 +216,6 @@ fn the_order_of_words_says_nothing() {
             "ldp --dataset mnist --epsilon 2 --loss w2",
         ),
         (
-            "adapt",
-            &["usps mnist", "--epsilon 2", "--seed 3"],
-            "adapt warp --source usps --target mnist --epsilon 2 --seed 3",
-        ),
-        (
             "distance",
             &["a.npy b.npy", "--radius 3", "--epsilon 2", "--test"],
             "distance --source a.npy --target b.npy --radius 3 --epsilon 2 --test",
@@ -305,10 +292,6 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
         "synth shapes".into(),
         "synth biased".into(),
         format!("distance {files} --radius 3"),
-        "adapt".into(),
-        format!(
-            "adapt sliced {files} --features 2 --classes 3 --latent 2 --test-share 0.2 --slices 2"
-        ),
     ];
     for (name, kinds) in [
         ("flow", "mixture marginals fixed resampled generator"),
@@ -331,17 +314,15 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
         let [delta, records] =
             ["delta", "records"].map(|key| plan[key].as_f64().expect("a number"));
         assert_eq!(loose_delta(delta, records), None, "{line}: {delta}");
-        // The rule of an adaptation counts the public records of the source too.
         assert!(delta * records > 0.049, "{line}: {delta}");
     }
 }
 
 /// Subcommands of one name: the name, the setting that says which, the first, and another one.
-const KINDS: [[&str; 4]; 4] = [
+const KINDS: [[&str; 4]; 3] = [
     ["flow", "mechanism", "mixture", "fixed"],
     ["generator", "release", "marginals", "projections"],
     ["fair", "task", "classification", "adult"],
-    ["adapt", "method", "warp", "sliced"],
 ];
 
 #[test]
@@ -400,11 +381,18 @@ fn a_resumed_run_has_the_kind_that_it_is_of() {
 fn a_run_of_a_kind_that_is_gone_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = folder.path().to_string_lossy();
-    std::fs::write(folder.path().join("config.toml"), "method = \"dann\"\n").expect("written");
-    for line in [vec!["adapt"], vec!["adapt", "dann"]] {
+    std::fs::write(
+        folder.path().join("config.toml"),
+        "mechanism = \"gaussian\"\n",
+    )
+    .expect("written");
+    for line in [vec!["flow"], vec!["flow", "gaussian"]] {
         let (code, _, message) = sliver(&[&line[..], &["--resume", &run]].concat());
         assert_eq!(code, Some(2), "{message}");
-        assert!(message.contains("the run is one of `dann`"), "{message}");
+        assert!(
+            message.contains("the run is one of `gaussian`"),
+            "{message}"
+        );
     }
 }
 

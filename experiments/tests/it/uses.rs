@@ -173,67 +173,47 @@ fn a_table_that_is_public_and_private_in_turn_is_told() {
     assert!(text(&output.stderr).contains("the same records as --input"));
 }
 
-/// Neither `fair` nor `adapt` makes a row public that nobody named; what does is in the first lines, in the promise and on the
-/// page, with the number of rows.
+/// `fair` makes no row public that nobody named; what does is in the first lines, in the promise and on the page, with the
+/// number of rows.
 #[test]
 fn no_row_of_ones_own_becomes_public_by_itself() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let schema = home.path().join("schema.toml");
     std::fs::write(&schema, SCHEMA).expect("written");
     table(home.path(), "mine.csv", 0);
-    let features = |name: &str, start: usize| {
-        let row = |i: usize| format!("{},{},{}\n", i % 7, (i + start) % 5, i % 2);
-        let rows: String = (0..200).map(row).collect();
-        std::fs::write(home.path().join(name), rows).expect("written");
-    };
-    features("source.csv", 0);
-    features("target.csv", 1);
-    let run = |experiment: &str, more: &str| {
-        let mut command = sliver(experiment);
-        command.current_dir(home.path()).args(words(more));
-        command.args(words("--backend flex --cache-dir cache --out"));
-        command.arg(experiment).ran()
+    let run = |more: &str| {
+        let mut command = sliver("fair");
+        command.current_dir(home.path());
+        command.args(words("--steps 3 --input mine.csv --schema schema.toml"));
+        command.args(words("--backend flex --cache-dir cache --out run"));
+        command.args(words(more)).ran()
     };
     let public = (0..200).filter(|&row| is_test_row(row, 0.3)).count();
-    for (experiment, flags, name) in [
-        (
-            "fair",
-            "--steps 3 --input mine.csv --schema schema.toml",
+    says(
+        &refusal(run("")),
+        &[
             "mine.csv",
-        ),
-        (
-            "adapt",
-            "sliced --source source.csv --target target.csv --features 2 --classes 2 --epsilon 2 --steps 2 \
-             --public-steps 5 --slices 4 --latent 2 --delta 1e-4",
-            "target.csv",
-        ),
+            "no test records",
+            "--test FILE",
+            "--test-share 0.2",
+        ],
+    );
+    for (more, word) in [
+        ("--test-share 0", "--test-share 0: it must be above 0"),
+        ("--test-share 1", "below 1"),
+        ("--test-share 0.3 --test mine.csv", "cannot be used with"),
     ] {
-        let said = refusal(run(experiment, flags));
-        says(
-            &said,
-            &[name, "no test records", "--test FILE", "--test-share 0.2"],
-        );
-        for (more, word) in [
-            ("--test-share 0", "--test-share 0: it must be above 0"),
-            ("--test-share 1", "below 1"),
-            ("--test-share 0.3 --test mine.csv", "cannot be used with"),
-        ] {
-            let said = refusal(run(experiment, &format!("{flags} {more}")));
-            assert!(said.contains(word), "{more}: {said}");
-        }
-        assert!(!home.path().join(experiment).exists());
-        let printed = done(run(experiment, &format!("{flags} --test-share 0.3")));
-        let rows = format!("{public} rows of {name}, which --test-share 0.3 makes public");
-        let first = format!("public    {rows}\n");
-        says(&text(&printed.stdout), &[&first]);
-        let out = home.path().join(experiment);
-        let record = json(&out.join("run.json"));
-        assert_eq!(record["records"], 200 - public);
-        let promise = record["privacy"].as_str().expect("a sentence");
-        says(promise, &[&rows]);
-        let page = std::fs::read_to_string(out.join("report.html")).expect("a page");
-        says(&page, &[&rows]);
+        let said = refusal(run(more));
+        assert!(said.contains(word), "{more}: {said}");
     }
-    let said = refusal(run("adapt", "glyphs usps --test-share 0.2"));
-    says(&said, &["--test-share 0.2", "left out for a data set"]);
+    let out = home.path().join("run");
+    assert!(!out.exists());
+    let printed = done(run("--test-share 0.3"));
+    let rows = format!("{public} rows of mine.csv, which --test-share 0.3 makes public");
+    says(&text(&printed.stdout), &[&format!("public    {rows}\n")]);
+    let record = json(&out.join("run.json"));
+    assert_eq!(record["records"], 200 - public);
+    says(record["privacy"].as_str().expect("a sentence"), &[&rows]);
+    let page = std::fs::read_to_string(out.join("report.html")).expect("a page");
+    says(&page, &[&rows]);
 }

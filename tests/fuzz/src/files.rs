@@ -11,7 +11,7 @@ use data::privatised::{
     Calibration, Header, LabelEncoding, NoiseKind, NoiseSeed, Privatised, Transform, Writer,
     header_path,
 };
-use data::{ImageFolder, LabelledFeatures, Missing, Rows, Schema, usps};
+use data::{ImageFolder, Missing, Rows, Schema, usps};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -105,13 +105,6 @@ pub(super) const PARSERS: &[Parser] = &[
                 b"1 2\n3 4\n".to_vec(),
             ]
         },
-    },
-    Parser {
-        name: "features_csv",
-        read: |bytes, _| {
-            let _ = LabelledFeatures::decode_csv("file", bytes, 2, 3);
-        },
-        seeds: || vec![b"1,2.5,0\n\n-4e2,5,2\n".to_vec()],
     },
     Parser {
         name: "schema",

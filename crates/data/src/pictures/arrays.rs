@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use zip::ZipArchive;
 
 use super::{Classes, Form, Pictures, Public};
+use crate::class::{class, no_class};
 use crate::error::{check_pair, decoded, open, unfit};
-use crate::features::{class, no_class};
 use crate::folder::decode;
 use crate::npy::NpyStream;
 use crate::stream::RecordStream;

@@ -12,8 +12,8 @@ mod sources;
 pub use sources::{InMemory, Photographs, SyntheticGlyphs};
 
 use crate::DataError;
+use crate::class::{class, no_class};
 use crate::error::{check_count, check_pair};
-use crate::features::{class, no_class};
 use crate::npy::NpyStream;
 
 /// What is known, and public, of all records before the first one is read.

@@ -40,7 +40,6 @@ mod coded;
 mod dataset;
 mod draft;
 mod export;
-mod features;
 mod fetch;
 mod folder;
 mod gaussians;

@@ -37,15 +37,12 @@ pub use flags::{
     must_be, name_of, norm, positive, text_in, within,
 };
 pub use promise::{Promise, Wording, refused_plan, spent};
-pub use rows::{
-    Predictions, Tables, batch, batch_without_targets, host, table_batch, table_bytes,
-    table_targets, tensor,
-};
+pub use rows::{Predictions, Tables, batch, table_batch, table_bytes, table_targets};
 pub use scores::{Scores, curve};
 pub use stored::{Releases, SampledBatch, read as read_release, released};
 pub use training::{
-    announcement, floats_of_bytes, floats_to_bytes, load_weights, next_step, noise_source,
-    releaser, save_weights,
+    announcement, floats_of_bytes, floats_to_bytes, load_weights, noise_source, releaser,
+    save_weights,
 };
 pub use training_run::{RunRecords, Start, TrainingRun};
 pub use uses::{Used, folder as splits_folder, name_of as name_of_path};

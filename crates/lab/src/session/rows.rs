@@ -13,13 +13,13 @@ use crate::diagnostic::Failure;
 const CHUNK: usize = 2000;
 
 /// Rows of `width` values.
-pub fn tensor(values: Vec<f32>, width: usize, device: &Device) -> Tensor<2> {
+fn tensor(values: Vec<f32>, width: usize, device: &Device) -> Tensor<2> {
     let rows = values.len() / width.max(1);
     Tensor::from_data(TensorData::new(values, [rows, width]), device)
 }
 
 /// The values of rows.
-pub fn host(rows: Tensor<2>) -> Vec<f32> {
+fn host(rows: Tensor<2>) -> Vec<f32> {
     rows.into_data().iter::<f32>().collect()
 }
 
@@ -38,20 +38,6 @@ pub fn batch(
     let width = rows.len() / records.max(1);
     let rows = tensor(rows, width, device);
     Batch::new(rows, targets.on(records, device), sizes).map_err(Failure::failed)
-}
-
-/// The same without targets, for penalties alone.
-///
-/// # Errors
-///
-/// As [`batch`].
-pub fn batch_without_targets(
-    rows: Vec<f32>,
-    sizes: &[usize],
-    device: &Device,
-) -> Result<Batch<2>, Failure> {
-    let zeros = vec![0.0; sizes.iter().sum()];
-    batch(rows, HostTargets::Values(&zeros), sizes, device)
 }
 
 /// Tables of private and public records, with labels or values as targets.

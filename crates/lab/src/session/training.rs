@@ -9,7 +9,7 @@ use dp_core::mechanism::{NoiseSource, Releaser};
 use dp_core::plan::TrainingPlan;
 use files::atomic;
 use files::foreign::{DAMAGED, quietly};
-use private_training::{Batch, Checkpoint, GroupSizes, Network, Step, StepLosses, Training};
+use private_training::{Batch, Checkpoint, GroupSizes, Network, StepLosses, Training};
 use rand_chacha::ChaCha20Rng;
 
 use super::{RunState, refused_plan};
@@ -25,16 +25,6 @@ pub(super) fn batches_of(seed: u64) -> ChaCha20Rng {
     NoiseSource::insecure(seed).rng().clone()
 }
 
-/// The next step of a training.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] once all steps of the plan were made.
-pub fn next_step<M: Module>(training: &mut Training<M>) -> Result<Step<'_, M>, Failure> {
-    let step = training.next_step().map_err(Failure::failed)?;
-    step.ok_or_else(|| Failure::failed("all steps of the plan were made"))
-}
-
 /// Sampling, gradient, release, update; `batch` gathers the sampled records, group after group. The losses are those of
 /// a run without privacy.
 ///
@@ -47,7 +37,8 @@ pub(super) fn take_step<M: Network<D>, const D: usize>(
     batch: impl FnOnce(&M, &[Vec<usize>]) -> Result<Batch<D>, Failure>,
 ) -> Result<Option<StepLosses>, Failure> {
     let noted = training.notes().len();
-    let step = next_step(training)?;
+    let step = training.next_step().map_err(Failure::failed)?;
+    let step = step.ok_or_else(|| Failure::failed("all steps of the plan were made"))?;
     let batch = batch(step.network(), step.own())?;
     let losses = step.update(&batch, ledger).map_err(Failure::failed)?;
     say(&training.notes()[noted..]);

@@ -6,7 +6,7 @@ use lab::diagnostic::Failure;
 
 /// Test records, which are public.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Judges<'a> {
+pub(super) enum Judges<'a> {
     /// Those of another file.
     File(&'a Path),
     /// A share of the rows themselves, by their numbers: they become public.
@@ -14,10 +14,9 @@ pub(crate) enum Judges<'a> {
 }
 
 impl<'a> Judges<'a> {
-    /// What `--test` or `--test-share` say of the rows that `flag` names: none of them becomes public by itself.
-    pub(crate) fn of(
-        flag: &str,
-        rows: &Path,
+    /// What `--test` or `--test-share` say of the rows of `--input`: none of them becomes public by itself.
+    pub(super) fn of(
+        input: &Path,
         test: Option<&'a Path>,
         share: Option<f64>,
     ) -> Result<Self, Failure> {
@@ -26,8 +25,8 @@ impl<'a> Judges<'a> {
             (None, Some(share)) => Ok(Self::Share(share)),
             (None, None) => Err(Failure::input(
                 format!(
-                    "--{flag} {}: no test records are named, and none of its rows becomes public by itself",
-                    rows.display()
+                    "--input {}: no test records are named, and none of its rows becomes public by itself",
+                    input.display()
                 ),
                 "give public ones with --test FILE, or say --test-share 0.2: about one row in five is public then",
             )),

@@ -22,14 +22,7 @@ const FILLED: f64 = 20.0 / 28.0;
 /// the image's own slant is taken away, and of the difference of its ink's size and place from a box of 5/7 of the side in
 /// the middle.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Warp(pub [f64; Self::COUNT]);
-
-/// From a pixel's place in the new image, from its centre, to the old one: `matrix * (y, x) + offset`.
-struct Affine {
-    matrix: [[f64; 2]; 2],
-    /// In the old image, from its corner.
-    offset: [f64; 2],
-}
+pub(super) struct Warp(pub [f64; Self::COUNT]);
 
 /// How the ink of an image lies.
 struct Ink {
@@ -86,28 +79,12 @@ impl Ink {
 
 impl Warp {
     /// How many numbers there are.
-    pub(crate) const COUNT: usize = 13;
-    /// What each is called in reports.
-    pub(crate) const NAMES: [&str; Self::COUNT] = [
-        "height",
-        "width",
-        "turn",
-        "shear",
-        "up",
-        "left",
-        "stroke",
-        "blur",
-        "exponent",
-        "factor",
-        "threshold",
-        "own slant",
-        "own size",
-    ];
+    pub(super) const COUNT: usize = 13;
     /// Without slant, the ink in the middle with the longer side 5/7 of the image's.
-    pub(crate) const UPRIGHT: Self = Self([0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 1., 1.]);
+    pub(super) const UPRIGHT: Self = Self([0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 1., 1.]);
 
     /// By about as much as two writers differ, times `strength`.
-    pub(crate) fn random(strength: f64, rng: &mut impl Rng) -> Self {
+    pub(super) fn random(strength: f64, rng: &mut impl Rng) -> Self {
         const MOST: [f64; Warp::COUNT] = [
             0.15, 0.15, 0.15, 0.2, 0.05, 0.05, 1.0, 1.0, 0.7, 0.0, 0.0, 0.0, 0.0,
         ];
@@ -121,30 +98,17 @@ impl Warp {
     }
 
     /// The sums of both warps' numbers: near 0 about one after the other, with one interpolation.
-    pub(crate) fn plus(&self, other: &Self) -> Self {
+    pub(super) fn plus(&self, other: &Self) -> Self {
         Self(std::array::from_fn(|i| self.0[i] + other.0[i]))
     }
 
     /// The image under this warp; one without ink has no slant and no size of its own.
-    pub(crate) fn of(&self, image: &[f32], side: usize) -> Vec<f32> {
+    pub(super) fn of(&self, image: &[f32], side: usize) -> Vec<f32> {
         if *self == Self::default() {
             return image.to_vec();
         }
-        let [
-            tall,
-            wide,
-            turn,
-            shear,
-            up,
-            left,
-            stroke,
-            blur,
-            exponent,
-            factor,
-            threshold,
-            slant,
-            size,
-        ] = self.0;
+        let [tall, wide, turn, shear, up, left, ..] = self.0;
+        let [.., stroke, blur, exponent, factor, threshold, slant, size] = self.0;
         let own = match slant != 0.0 || size != 0.0 {
             true => Ink::of(image, side),
             false => None,
@@ -154,30 +118,21 @@ impl Warp {
             (slant * ink.slant, place, (size * ink.size).exp())
         });
         let (sin, cos) = turn.sin_cos();
-        let [top, bottom] = [
-            [tall.exp() * cos, -sin, up * side as f64],
-            [sin + shear, wide.exp() * cos, left * side as f64],
-        ];
+        let top = [tall.exp() * cos, -sin, up * side as f64];
+        let bottom = [sin + shear, wide.exp() * cos, left * side as f64];
         // The image's own slant and size come after what is common to all.
         let bottom: [f64; 3] = std::array::from_fn(|i| lean * top[i] + bottom[i]);
+        let [top, bottom] = [top, bottom].map(|row| row.map(|number| scale * number));
         let middle = (side as f64 - 1.0) / 2.0;
-        let map = Affine {
-            matrix: [top, bottom].map(|row| [scale * row[0], scale * row[1]]),
-            offset: [
-                scale * top[2] + place[0] + middle,
-                scale * bottom[2] + place[1] + middle,
-            ],
-        };
-        let mut new = mapped(image, side, &map);
+        let mut new = mapped(image, side, |v, u| {
+            [(top, place[0]), (bottom, place[1])]
+                .map(|([a, b, shift], place)| a * v + b * u + (shift + place + middle))
+        });
         let thicker = |[least, most, _]: [f32; 3]| if stroke > 0.0 { most } else { least };
         mix(&mut new, side, stroke.abs().min(1.0), thicker);
         mix(&mut new, side, blur.clamp(-1.0, 1.0), |[.., mean]| mean);
-        mix(
-            &mut new,
-            side,
-            (blur - 1.0).clamp(0.0, 1.0),
-            |[.., mean]| mean,
-        );
+        let more = (blur - 1.0).clamp(0.0, 1.0);
+        mix(&mut new, side, more, |[.., mean]| mean);
         let (exponent, factor) = (exponent.exp(), factor.exp());
         for value in &mut new {
             let grey = (f64::from(*value) - threshold) * factor;
@@ -187,8 +142,8 @@ impl Warp {
     }
 }
 
-/// The image under a map, bilinearly, 0 outside.
-fn mapped(image: &[f32], side: usize, map: &Affine) -> Vec<f32> {
+/// The image bilinearly, 0 outside, under a map of a pixel's place, from the new centre, to the old place, from the corner.
+fn mapped(image: &[f32], side: usize, map: impl Fn(f64, f64) -> [f64; 2]) -> Vec<f32> {
     let middle = (side as f64 - 1.0) / 2.0;
     let pixel = |y: isize, x: isize| {
         let inside = |v: isize| usize::try_from(v).ok().filter(|&v| v < side);
@@ -197,25 +152,18 @@ fn mapped(image: &[f32], side: usize, map: &Affine) -> Vec<f32> {
             _ => 0.0,
         }
     };
-    let mut new = Vec::with_capacity(side * side);
-    for row in 0..side {
-        for column in 0..side {
-            let (v, u) = (row as f64 - middle, column as f64 - middle);
-            let [[a, b], [c, d]] = map.matrix;
-            let (y, x) = (a * v + b * u + map.offset[0], c * v + d * u + map.offset[1]);
-            // Far outside is outside, whatever the size of the number.
-            let (y, x) = (
-                y.clamp(-2.0, side as f64 + 1.0),
-                x.clamp(-2.0, side as f64 + 1.0),
-            );
-            let (top, left) = (y.floor(), x.floor());
-            let (down, right) = (y - top, x - left);
-            let (top, left) = (top as isize, left as isize);
-            let line = |y| (1.0 - right) * pixel(y, left) + right * pixel(y, left + 1);
-            new.push(((1.0 - down) * line(top) + down * line(top + 1)) as f32);
-        }
-    }
-    new
+    let places = (0..side * side).map(|place| (place / side, place % side));
+    let new = places.map(|(row, column)| {
+        // Far outside is outside, whatever the size of the number.
+        let [y, x] = map(row as f64 - middle, column as f64 - middle)
+            .map(|place| place.clamp(-2.0, side as f64 + 1.0));
+        let (top, left) = (y.floor(), x.floor());
+        let (down, right) = (y - top, x - left);
+        let (top, left) = (top as isize, left as isize);
+        let line = |y| (1.0 - right) * pixel(y, left) + right * pixel(y, left + 1);
+        ((1.0 - down) * line(top) + down * line(top + 1)) as f32
+    });
+    new.collect()
 }
 
 /// Moves each pixel by a `share` towards what the least, the largest and the mean of the 3x3 pixels around it say.

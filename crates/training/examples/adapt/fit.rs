@@ -1,13 +1,15 @@
 //! The warp under which public images have the sliced marginals that were released: post-processing.
 
-use lab::diagnostic::{Failure, OrFailed};
 use nalgebra::{DMatrix, DVector};
+use private_queries::MarginalQuery;
 use private_queries::marginals::SlicedMarginals;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
-use swd::Region;
+use serde::{Deserialize, Serialize};
+use swd::{Region, Slices};
 
+use super::Failed;
 use super::images::Warp;
 
 /// The numbers of a warp that differ from image to image: height, width, turn, shear, stroke.
@@ -26,101 +28,90 @@ const ENOUGH: f64 = 1e-3;
 /// A difference quotient's step, in scales.
 const NUDGE: f64 = 0.04;
 
-/// Warps around one in the middle, with Gaussian deviations of some of its numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Warps {
-    middle: [f64; Warp::COUNT],
-    deviations: [f64; VARYING.len()],
-}
+/// Warps around one in the middle, with Gaussian deviations of some of its numbers, which come last.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct Warps(pub [f64; COUNT]);
 
 impl Warps {
     /// One of them.
-    pub(crate) fn sample(&self, rng: &mut impl Rng) -> Warp {
-        let normal: [f64; VARYING.len()] = std::array::from_fn(|_| StandardNormal.sample(rng));
-        self.at(&normal)
+    pub(super) fn sample(&self, rng: &mut impl Rng) -> Warp {
+        self.at(&std::array::from_fn(|_| StandardNormal.sample(rng)))
     }
 
     fn at(&self, normal: &[f64; VARYING.len()]) -> Warp {
-        let mut warp = self.middle;
-        for ((&place, deviation), normal) in VARYING.iter().zip(self.deviations).zip(normal) {
-            warp[place] += deviation * normal;
+        let mut warp = std::array::from_fn(|i| self.0[i]);
+        for (i, place) in VARYING.into_iter().enumerate() {
+            warp[place] += self.0[Warp::COUNT + i] * normal[i];
         }
         Warp(warp)
     }
 
-    /// The names and values of all numbers, as reports show them.
-    pub(crate) fn named(&self) -> Vec<(String, f64)> {
-        let middle = Warp::NAMES.iter().map(|name| (*name).to_string());
-        let deviations = VARYING
-            .iter()
-            .map(|&i| format!("deviation of {}", Warp::NAMES[i]));
-        middle.chain(deviations).zip(self.numbers()).collect()
-    }
-
-    fn numbers(&self) -> [f64; COUNT] {
-        let all = [&self.middle[..], &self.deviations].concat();
-        std::array::from_fn(|i| all[i])
-    }
-
     /// Within what a warp can do.
-    fn of(numbers: &[f64; COUNT]) -> Self {
-        let (middle, deviations) = numbers.split_at(Warp::COUNT);
-        let mut middle: [f64; Warp::COUNT] = std::array::from_fn(|i| middle[i]);
-        for own in &mut middle[11..] {
+    fn of(mut numbers: [f64; COUNT]) -> Self {
+        for own in &mut numbers[11..Warp::COUNT] {
             *own = own.clamp(-1.0, 1.2);
         }
-        Self {
-            middle,
-            deviations: std::array::from_fn(|i| deviations[i].abs()),
+        for deviation in &mut numbers[Warp::COUNT..] {
+            *deviation = deviation.abs();
         }
+        Self(numbers)
     }
 }
 
 /// What a search looks at: public images, and a release.
-pub(crate) struct Fit<'a> {
+pub(super) struct Fit<'a> {
     /// Public images `[n, side * side]`.
-    pub images: &'a [f32],
+    images: &'a [f32],
     /// Pixels along a side.
-    pub side: usize,
-    /// Distributions on slices, and the inner edges at which they are compared, a row a slice.
-    pub released: &'a SlicedMarginals,
-    pub edges: &'a [Vec<f64>],
+    side: usize,
     /// Where images lie.
-    pub region: Region,
+    region: Region,
+    slices: &'a Slices,
+    /// Inner edges of the bins of each slice, and the released distribution function there.
+    edges: Vec<Vec<f64>>,
+    wanted: DVector<f64>,
 }
 
-impl Fit<'_> {
+impl<'a> Fit<'a> {
+    /// Of what was `released` when `query` was asked.
+    pub(super) fn new(
+        query: &'a MarginalQuery,
+        released: &SlicedMarginals,
+        images: &'a [f32],
+    ) -> Result<Self, Failed> {
+        let (slices, side) = (query.slices(), query.slices().dim().isqrt());
+        let edges = (0..slices.count()).map(|l| {
+            let edges = query.bins(l).edges();
+            edges[1..edges.len() - 1].to_vec()
+        });
+        let edges: Vec<Vec<f64>> = edges.collect();
+        let each = edges.iter().enumerate();
+        let wanted = each.flat_map(|(l, edges)| edges.iter().map(move |&e| released.below(l, e)));
+        Ok(Self {
+            images,
+            side,
+            region: Region::ball(side as f64)?,
+            slices,
+            wanted: DVector::from_vec(wanted.collect()),
+            edges,
+        })
+    }
+
     /// The most probable warps: `sum (F_theta - F)^2` over slices and edges, with `F` the released distribution function and
     /// `F_theta` that of the warped images averaged over the width of a bin, and a Gaussian prior around none; by
     /// Levenberg's and Marquardt's steps.
-    pub(crate) fn search(&self, rng: &mut impl Rng) -> Result<Warps, Failure> {
+    pub(super) fn search(&self, rng: &mut impl Rng) -> Result<Warps, Failed> {
         let n = self.images.len() / (self.side * self.side);
         let normals: Vec<[f64; VARYING.len()]> = (0..n)
             .map(|_| std::array::from_fn(|_| StandardNormal.sample(rng)))
             .collect();
-        let wanted: Vec<f64> = self
-            .edges
-            .iter()
-            .enumerate()
-            .flat_map(|(l, edges)| {
-                let below = move |&edge: &f64| self.released.below(l, edge);
-                edges.iter().map(below)
-            })
-            .collect();
-        let prior = PRIOR * wanted.len() as f64;
-        let residual = |numbers: &[f64; COUNT]| -> Result<DVector<f64>, Failure> {
-            let found = self.below(&Warps::of(numbers), &normals)?;
-            Ok(DVector::from_iterator(
-                wanted.len(),
-                found.iter().zip(&wanted).map(|(a, b)| a - b),
-            ))
+        let prior = PRIOR * self.wanted.len() as f64;
+        let residual = |numbers: &[f64; COUNT]| {
+            let found = self.below(&Warps::of(*numbers), &normals)?;
+            Ok::<_, Failed>(found - &self.wanted)
         };
-        let scaled = |numbers: &[f64; COUNT]| {
-            DVector::from_iterator(
-                COUNT,
-                numbers.iter().zip(SCALES).map(|(x, scale)| x / scale),
-            )
-        };
+        let scaled =
+            |numbers: &[f64; COUNT]| DVector::from_fn(COUNT, |i, _| numbers[i] / SCALES[i]);
         let cost = |numbers: &[f64; COUNT], residual: &DVector<f64>| {
             residual.norm_squared() + prior * scaled(numbers).norm_squared()
         };
@@ -149,7 +140,7 @@ impl Fit<'_> {
                 };
                 let moved: [f64; COUNT] =
                     std::array::from_fn(|i| numbers[i] - step[i].clamp(-1.0, 1.0) * SCALES[i]);
-                let moved = Warps::of(&moved).numbers();
+                let moved = Warps::of(moved).0;
                 let next = residual(&moved)?;
                 let value = cost(&moved, &next);
                 if value < least {
@@ -168,34 +159,28 @@ impl Fit<'_> {
                 break;
             }
         }
-        Ok(Warps::of(&numbers))
+        Ok(Warps::of(numbers))
     }
 
     /// The distribution functions of the warped images' projections at the edges.
-    fn below(&self, warps: &Warps, normals: &[[f64; VARYING.len()]]) -> Result<Vec<f64>, Failure> {
-        let pixels = self.side * self.side;
-        let warped: Vec<f32> = self
-            .images
-            .par_chunks(pixels)
-            .zip(normals)
-            .flat_map_iter(|(image, normal)| warps.at(normal).of(image, self.side))
-            .collect();
-        let projected = self
-            .region
-            .project(&warped, self.released.slices())
-            .or_failed()?;
+    fn below(
+        &self,
+        warps: &Warps,
+        normals: &[[f64; VARYING.len()]],
+    ) -> Result<DVector<f64>, Failed> {
+        let images = self.images.par_chunks(self.side * self.side).zip(normals);
+        let warped = images.flat_map_iter(|(image, normal)| warps.at(normal).of(image, self.side));
+        let warped: Vec<f32> = warped.collect();
+        let projected = self.region.project(&warped, self.slices)?;
         let n = normals.len();
-        let slices = projected.par_chunks(n).zip(self.edges);
-        Ok(slices
-            .flat_map_iter(|(values, edges)| {
-                let width = edges[1] - edges[0];
-                edges.iter().map(move |edge| {
-                    let ramp = values
-                        .iter()
-                        .map(|&u| ((edge - u) / width + 0.5).clamp(0.0, 1.0));
-                    ramp.sum::<f64>() / n as f64
-                })
+        let slices = projected.par_chunks(n).zip(&self.edges);
+        let found = slices.flat_map_iter(|(values, edges)| {
+            let width = edges[1] - edges[0];
+            edges.iter().map(move |edge| {
+                let below = |&u: &f64| ((edge - u) / width + 0.5).clamp(0.0, 1.0);
+                values.iter().map(below).sum::<f64>() / n as f64
             })
-            .collect())
+        });
+        Ok(DVector::from_vec(found.collect()))
     }
 }
