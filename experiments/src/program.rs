@@ -258,7 +258,7 @@ fn experiments() -> Vec<Subcommand> {
                 experiment::<fair::Fair<fair::Adult>>(&[]),
             ],
         ),
-        experiment::<ldp::Ldp>(&[DATASET]),
+        experiment::<ldp::Ldp>(&[INPUT]).needed(),
         group(
             "adapt",
             "Carry a classifier over to private records without labels, `warp` where no method is named",

@@ -120,7 +120,7 @@ fn what_a_run_is_on_may_come_first() {
         ("flow fashion-mnist", "flow mixture --dataset fashion-mnist"),
         ("flow fixed mnist", "flow fixed --dataset mnist"),
         ("generator mnist", "generator marginals --dataset mnist"),
-        ("ldp mnist", "ldp --dataset mnist"),
+        ("ldp a.npy", "ldp --input a.npy"),
         ("fair --alpha 1", "fair classification --alpha 1"),
         (
             "adapt usps mnist",
@@ -220,8 +220,8 @@ fn the_order_of_words_says_nothing() {
         ),
         (
             "ldp",
-            &["mnist", "--epsilon 2", "--loss w2"],
-            "ldp --dataset mnist --epsilon 2 --loss w2",
+            &["a.npy", "--dataset mnist", "--loss w2"],
+            "ldp --input a.npy --dataset mnist --loss w2",
         ),
         (
             "adapt",
@@ -301,7 +301,6 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
     let files = format!("{} {}", path("a.csv"), path("b.csv"));
     let mut runs = vec![
         "swae".to_string(),
-        "ldp".into(),
         "synth shapes".into(),
         "synth biased".into(),
         format!("distance {files} --radius 3"),

@@ -204,7 +204,6 @@ pub fn spent(plan: Option<&CheckedPlan>, ledger: &Ledger) -> Result<Option<f64>,
 /// How private records come into a release.
 fn sampled(plan: &CheckedPlan) -> &'static str {
     match plan.sampler() {
-        sampler if sampler.records() == Some(1) => "each record is released alone, once",
         _ if plan.steps() == 0 => "each release is of all private records",
         BatchSampler::FixedSize(_) => "each batch of fixed size sampled afresh without replacement",
         BatchSampler::Groups(_) => {
