@@ -215,12 +215,15 @@ pub trait Experiment: Sized {
         Ok(())
     }
 
-    /// What its checkpoints must agree with.
+    /// What its checkpoints must agree with beside the settings; by default the data sets that its records come from.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`] names a record that cannot be read.
-    fn fingerprint(&self) -> Result<Fingerprint, Failure>;
+    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+        let sums = self.data().used.into_iter().map(|used| used.sha256);
+        Ok(Fingerprint::of(sums.collect::<String>().as_bytes()))
+    }
 
     /// What its checkpoints keep; none where a run resumes from what it has released.
     fn state(&mut self) -> Option<&mut dyn RunState> {
