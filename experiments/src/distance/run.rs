@@ -27,14 +27,12 @@ use swd::{RADII, Region};
 use super::report;
 use super::settings::{Flags, Settings, Told};
 
-/// A radius that holds nothing back, where nothing is private.
+/// A radius that holds nothing back, for runs in which nothing is private.
 const EVERYWHERE: f64 = *RADII.end();
 
-/// The distance between two files.
 pub struct Distance {
     pub(super) settings: Settings,
     files: [Rows; 2],
-    /// The private ones of them.
     private: &'static [usize],
     radius: f64,
     releaser: Option<Releaser>,

@@ -8,7 +8,6 @@ use swd::sinkhorn::Cost;
 
 /// How a record was made from clean values and their class, and its noise.
 pub(crate) struct NoiseModel {
-    /// What stands in the file.
     pub header: Header,
     dct: Option<Dct>,
     /// The transform as a matrix `[pixels, coefficients]` that gradients pass.

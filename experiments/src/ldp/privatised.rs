@@ -8,7 +8,6 @@ use lab::diagnostic::Failure;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
 
-/// Reads the whole file.
 pub(super) fn load(path: &Path) -> Result<Privatised, Failure> {
     let advice = "give a file that `sliver privatise` wrote";
     Privatised::load(path).map_err(|e: DataError| Failure::input(e.to_string(), advice))

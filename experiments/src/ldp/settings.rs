@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::records::kind;
 use crate::scores::ScoreFlags;
 
-/// What the generator is trained to be near to.
+/// The distance to the privatised records that the generator minimises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Loss {
@@ -21,7 +21,6 @@ pub enum Loss {
     Divergence,
 }
 
-/// What generates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum NetworkKind {
@@ -59,19 +58,19 @@ lab::settings! {
         input: PathBuf,
         /// Data set whose public test images the result is judged by: mnist, fashion-mnist or usps, or glyphs, which needs no file.
         dataset: String,
-        /// What the generator is trained to be near to.
+        /// Distance to the privatised records that the generator minimises.
         #[flag(value_enum)]
         loss: Loss,
-        /// What generates: transposed convolutions, or a perceptron.
+        /// Network that generates: transposed convolutions, or a perceptron.
         #[flag(value_enum)]
         network: NetworkKind,
         /// Width of the generator's code, uniform on [0, 1].
         #[bound(at_least(1))]
         latent: usize,
-        /// Privatised records, and generated ones, in a step.
+        /// Number of privatised records, and of generated ones, in a step.
         #[bound(must_be("at least 20: two of each of ten classes", |n: usize| n >= 20))]
         batch: usize,
-        /// Iterations of a transport, at most.
+        /// Maximum number of iterations of a transport.
         #[bound(at_least(1))]
         iterations: usize,
     }

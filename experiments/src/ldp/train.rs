@@ -44,9 +44,7 @@ pub struct Ldp {
     pub(super) noise_model: NoiseModel,
     pub(super) model: Generator,
     objective: PreparedLoss,
-    /// How samples are scored.
     pub(super) score: ScoreFlags,
-    /// Public randomness.
     public: ChaCha20Rng,
     loss: f64,
     /// Steps whose transport did not converge.

@@ -50,7 +50,6 @@ impl Preprocessing {
         Ok(Self::new(mechanism, header.calibration, dct, label_weight))
     }
 
-    /// The mechanism.
     pub fn mechanism(&self) -> &LocalMechanism {
         &self.mechanism
     }
