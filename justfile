@@ -41,10 +41,17 @@ export run *flags:
 run-fair task="classification" *flags="":
     cargo run --release --locked --bin sliver -- fair {{task}} {{flags}}
 
-# Learn from images that are privatised one by one: `just run-ldp`, `just run-ldp mnist --loss divergence --epsilon 50`,
-# `just run-ldp glyphs --input PRIVATISED.safetensors`.
-run-ldp *flags="":
-    cargo run --release --locked --bin sliver -- ldp {{flags}}
+# Learn from images that were privatised one by one: `just run-ldp` makes some of glyphs, `just run-ldp
+# PRIVATISED.safetensors --dataset mnist --loss divergence` takes those of `just privatise`.
+run-ldp input="runs/privatised/glyphs_mechanism=gaussian_epsilon=35_delta=1e-5_radius=8_keep=200_label-weight=4.safetensors" *flags="": (privatised input)
+    cargo run --release --locked --bin sliver -- ldp {{input}} {{flags}}
+
+# Those of some files of runs/privatised that are not there yet; DATASET_FLAG=VALUE_FLAG=VALUE.safetensors says how.
+[private]
+privatised *files:
+    @for file in {{files}}; do case $file in runs/privatised/*) if [ ! -e $file ]; then mkdir -p runs/privatised; \
+        set -- $(basename $file .safetensors | sed 's/_/ --/g; s/=/ /g'); input=$1; shift; \
+        just privatise $input $file "$@" || exit 1; fi;; esac; done
 
 # Generate a circle privately, an example of `private-training`: `just run-circle`, `just run-circle smoothed --epsilon 10`.
 run-circle method="gradients" *flags="":
@@ -102,8 +109,10 @@ audit *flags="":
 devices *flags="":
     @cargo run --release --locked --quiet --bin sliver {{flags}} -- swae --backend list
 
-# Run a grid of runs: `just sweep assets/sweeps/smoke.toml --workers 2`, or print its commands.
+# Run a grid of runs: `just sweep assets/sweeps/smoke.toml --workers 2`, or print its commands. What it names of
+# runs/privatised is made first.
 sweep file *flags:
+    @just privatised $(grep -o 'runs/privatised/[^"]*' {{file}} | sort -u)
     @cargo run --release --locked --quiet --bin sliver -- sweep {{file}} {{flags}}
 
 # All tests; what is skipped for want of data, a browser or a GPU is counted at the end.

@@ -4,7 +4,7 @@
 //! ```text
 //! just privatise mnist noisy.safetensors --mechanism gaussian --epsilon 100 --delta 1e-4 --radius 12
 //! cargo run --release --locked -p experiments --example wavelets -- mnist noisy.safetensors smooth.safetensors
-//! just run-ldp mnist --input smooth.safetensors --loss w2
+//! just run-ldp smooth.safetensors --dataset mnist --loss w2
 //! ```
 //!
 //! The published thresholds were chosen by the private records themselves, as near to the clean ones as they get. Here

@@ -20,6 +20,7 @@ const INPUT: Bare = ("input", "INPUT");
 const OUT: Bare = ("out", "OUT");
 const SOURCE: Bare = ("source", "SOURCE");
 const TARGET: Bare = ("target", "TARGET");
+const TASK: Bare = ("task", "TASK");
 
 /// A subcommand: what it is given, and what it does with that.
 struct Subcommand {
@@ -245,19 +246,8 @@ fn experiments() -> Vec<Subcommand> {
                 experiment::<generator::Generate<generator::Projections>>(&[DATASET]),
             ],
         ),
-        group(
-            "fair",
-            "Train a model that should not tell a sensitive attribute, privately, `classification` where no task is named",
-            "task",
-            vec![
-                experiment::<fair::Fair<fair::Classification>>(&[]),
-                experiment::<fair::Fair<fair::Regression2d>>(&[]),
-                experiment::<fair::Fair<fair::Regression1d>>(&[]),
-                experiment::<fair::Fair<fair::Representation>>(&[]),
-                experiment::<fair::Fair<fair::Adult>>(&[]),
-            ],
-        ),
-        experiment::<ldp::Ldp>(&[DATASET]),
+        experiment::<fair::Fair>(&[TASK]),
+        experiment::<ldp::Ldp>(&[INPUT]).needed(),
         experiment::<distance::Distance>(&[SOURCE, TARGET]).needed(),
     ]
 }

@@ -38,7 +38,8 @@ pub struct ScoreFlags {
     /// Samples that are scored, at most (default: 10000; 60000 by the field's protocol).
     #[arg(long, value_parser = clap::value_parser!(u64).range(100..))]
     pub scored: Option<u64>,
-    /// Train the field's classifiers on private training images too: NOT covered by the guarantee.
+    /// Train the field's classifiers on the private images too, which shows the accuracy that samples cannot exceed by
+    /// much: NOT covered by the guarantee.
     #[arg(long)]
     pub ceilings: bool,
     /// Test whether samples repeat private training images: NOT covered by the guarantee.

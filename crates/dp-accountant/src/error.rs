@@ -122,16 +122,6 @@ pub enum DpError {
         /// The noise asked for.
         asked: &'static str,
     },
-    /// A mechanism that is not the one that was planned.
-    #[error("the release {name:?} is planned with {planned}, and a mechanism came with {asked}")]
-    OtherMechanism {
-        /// The release.
-        name: String,
-        /// The event in the plan.
-        planned: String,
-        /// That of the mechanism.
-        asked: String,
-    },
     /// A release that was made before; the plan holds it once.
     #[error("the release {name:?} was made before: the plan has it once")]
     ReleasedTwice {

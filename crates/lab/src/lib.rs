@@ -4,6 +4,8 @@
 //! an experiment finds both here.
 
 #![forbid(unsafe_code)]
+// It is not published: its names say what is plain.
+#![allow(missing_docs)]
 
 pub mod backend;
 pub mod checkpoint;

@@ -1,5 +1,5 @@
 //! What tells of private records and is in no guarantee leaves the program here, and nowhere else: on standard error, in lines
-//! that start with `PRIVATE`, where `--show-private` asks for them.
+//! that start with `PRIVATE`, if `--show-private` asks for them.
 
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +38,7 @@ fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// Says something for the eyes of the records' owner, or nothing where nobody asked.
+/// Says something for the eyes of the records' owner, or nothing if nobody asked.
 fn line(text: &str) {
     if asked() {
         eprintln!("PRIVATE   {}", in_one_line(text));
@@ -86,7 +86,7 @@ pub fn failed(error: DataError) -> Failure {
     }
 }
 
-/// Says what an error keeps back, or where there is such a thing.
+/// Says what an error keeps back, or if there is such a thing.
 fn told(error: &DataError, help: &str) -> String {
     match error.private() {
         Some(private) if asked() => line(private),

@@ -8,7 +8,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A bar over `steps` steps; silent where standard error is no terminal.
+    /// A bar over `steps` steps; silent if standard error is no terminal.
     pub fn new(steps: u64) -> Self {
         Self::from(0, steps)
     }
@@ -33,7 +33,6 @@ impl Progress {
         Self { bar }
     }
 
-    /// One more step is done.
     pub fn step(&self) {
         self.bar.inc(1);
     }
@@ -43,7 +42,7 @@ impl Progress {
         self.bar.set_message(message);
     }
 
-    /// Prints a line above the bar, or plainly where there is no terminal.
+    /// Prints a line above the bar, or plainly if there is no terminal.
     pub fn line(&self, text: &str) {
         if self.bar.is_hidden() {
             eprintln!("{text}");
@@ -52,7 +51,6 @@ impl Progress {
         }
     }
 
-    /// Ends the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }

@@ -12,10 +12,10 @@ use crate::run_folder::RunFolder;
 
 const LEDGER: &str = "ledger.jsonl";
 
-/// The settings of a run, and its folder where it was started before; nothing where it is done.
+/// The settings of a run, and its folder if it was started before; nothing if it is done.
 ///
 /// - `resume`: the folder whose settings are taken.
-/// - `run`: the folder to start in, or to resume in where a run of the same settings lies there.
+/// - `run`: the folder to start in, or to resume in if a run of the same settings lies there.
 /// - `read`: the settings of a folder; `resolve`: those of the command line.
 ///
 /// # Errors
@@ -64,7 +64,7 @@ pub fn begin<S: PartialEq>(
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] where the checkpoints cannot be removed.
+/// [`Failure::Failed`] if the checkpoints cannot be removed.
 pub fn done(folder: &RunFolder) -> Result<bool, Failure> {
     let done = folder.file("run.json").exists();
     if done {
@@ -78,7 +78,7 @@ pub fn done(folder: &RunFolder) -> Result<bool, Failure> {
 ///
 /// # Errors
 ///
-/// [`Failure::BadInput`] for a path that exists; [`Failure::Failed`] where it cannot be written.
+/// [`Failure::BadInput`] for a path that exists; [`Failure::Failed`] if it cannot be written.
 pub fn create(
     path: &Path,
     settings: &impl Serialize,
@@ -86,7 +86,7 @@ pub fn create(
 ) -> Result<(RunFolder, Ledger), Failure> {
     let folder = RunFolder::create(path)?;
     let path = folder.file(LEDGER);
-    // Empty where it is there: the folder holds no run.
+    // Empty if it is there: the folder holds no run.
     let ledger = if path.exists() {
         Ledger::open(&path)
     } else {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::run::Distance;
 
-/// The estimate, the test where one is asked for, and a picture of what was released.
+/// The estimate, the test if one is asked for, and a picture of what was released.
 pub(crate) fn report(run: &mut Distance) -> Result<Report, Failure> {
     let [a, b] = &run.sides[..] else {
         return Err(Failure::failed("a report before the release"));

@@ -15,8 +15,8 @@ use lab::private;
 use lab::report::RunRecord;
 use lab::run_folder::RunFolder;
 use lab::session::{
-    Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Used, Wording,
-    flags_of, name_of_path, releaser,
+    Arguments, DataSummary, Experiment, Releases, Report, Session, Used, Wording, flags_of,
+    name_of_path, releaser,
 };
 use private_queries::Query;
 use private_queries::distance::{Directions, LEAST_ROWS, RELEASE, Side, Sides};
@@ -27,14 +27,12 @@ use swd::{RADII, Region};
 use super::report;
 use super::settings::{Flags, Settings, Told};
 
-/// A radius that holds nothing back, where nothing is private.
+/// A radius that holds nothing back, for runs in which nothing is private.
 const EVERYWHERE: f64 = *RADII.end();
 
-/// The distance between two files.
 pub struct Distance {
     pub(super) settings: Settings,
     files: [Rows; 2],
-    /// The private ones of them.
     private: &'static [usize],
     radius: f64,
     releaser: Option<Releaser>,
@@ -217,12 +215,6 @@ impl Experiment for Distance {
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
         self.release(session)
-    }
-
-    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        let sums: Result<Vec<_>, _> = self.files.iter().map(Records::sha256).collect();
-        let sums = sums.or_failed()?.concat();
-        Ok(Fingerprint::of(sums.as_bytes()))
     }
 
     fn report(&mut self, _: &mut Session) -> Result<Report, Failure> {

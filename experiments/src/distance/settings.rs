@@ -16,7 +16,6 @@ const DEFAULTS: &str = "
     false-alarm = 0.05
 ";
 
-/// Whose rows are private.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Protect {
@@ -48,7 +47,7 @@ lab::settings! {
         /// One file: idx images (gzip or not), .csv, .npy, or a folder of images.
         #[flag(required_unless_present = "resume")]
         source: PathBuf,
-        /// The other file.
+        /// The file to compare it with.
         #[flag(required_unless_present = "resume")]
         target: PathBuf,
         /// Whose rows are private; the others are public, and get their noise from --seed.
@@ -61,7 +60,7 @@ lab::settings! {
         #[flag(num_args = 0, default_missing_value = "true", hide_possible_values = true)]
         #[setting(default)]
         test: bool,
-        /// Permutations of the two-sample test.
+        /// Number of permutations of the two-sample test.
         permutations: u64,
         /// The false-alarm rate of the two-sample test, its level.
         #[bound(within(0.0, 1.0, Ends::NEITHER))]
@@ -79,7 +78,6 @@ lab::settings! {
     }
 }
 
-/// How what was found is told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Told {
     /// Print what was found as JSON, on the last line.

@@ -153,7 +153,7 @@ impl Card {
         })
     }
 
-    /// What must be said where nothing is promised.
+    /// What must be said if nothing is promised.
     pub(crate) fn warning(&self) -> Option<&'static str> {
         (!self.private).then_some(NOT_PRIVATE)
     }

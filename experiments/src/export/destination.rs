@@ -97,7 +97,7 @@ fn above(to: &Path) -> &Path {
     existing.unwrap_or(Path::new("."))
 }
 
-/// Bytes that are free on the disk of a folder, where POSIX's `df` tells.
+/// Bytes that are free on the disk of a folder, if POSIX's `df` tells.
 fn room(folder: &Path) -> Option<u64> {
     let output = Command::new("df").arg("-Pk").arg(folder).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -39,7 +39,7 @@ const STREAM: u64 = 64;
 pub struct Samples {
     /// `[n, channels, side, side]` in rows, values in `[0, 1]`.
     pub pixels: Vec<f32>,
-    /// The class of each, where there are classes.
+    /// The class of each, if there are classes.
     pub labels: Option<Vec<usize>>,
 }
 
@@ -67,10 +67,10 @@ impl Samples {
 
 /// What samples come from once a run is done.
 pub trait Sampler {
-    /// At least `count` samples more; fewer where there are no more.
+    /// At least `count` samples more; fewer if there are no more.
     fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<Samples, Failure>;
 
-    /// How many there are; none where there is no end of them.
+    /// How many there are; none if there is no end of them.
     fn most(&self) -> Option<usize> {
         None
     }

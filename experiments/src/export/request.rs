@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// What an export writes.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ExportRequest {
-    /// Samples to export (default: as many as a copy has, otherwise 60000, or as many as there are).
+    /// Number of samples (default: as many as a copy has, otherwise 60000, or as many as there are).
     #[arg(long, value_name = "N")]
     pub count: Option<usize>,
     /// Files to export: idx, npz, png (default: all that can hold the images).
@@ -59,7 +59,7 @@ pub struct ExportRequest {
     /// Seed of the exported samples (default: the run's).
     #[arg(long, value_name = "SEED")]
     pub sample_seed: Option<u64>,
-    /// Put the export in the place of an earlier one.
+    /// Overwrite an earlier export.
     #[arg(long)]
     pub force: bool,
 }
@@ -80,7 +80,7 @@ impl ExportFlags {
         Destination::check(to, request.force, layout.bytes_upper())
     }
 
-    /// The export of a run that is done, where one is asked for.
+    /// The export of a run that is done, if one is asked for.
     pub fn of(&self, folder: &RunFolder, interrupt: &Interrupt) -> Result<(), Failure> {
         match &self.export {
             Some(to) => super::export(folder, to, &self.request, interrupt),
@@ -88,7 +88,7 @@ impl ExportFlags {
         }
     }
 
-    /// Refuses what is said of an export where there is none.
+    /// Refuses flags of an export if none is asked for.
     fn nothing(&self) -> Result<(), Failure> {
         let request = &self.request;
         let given = [
@@ -108,7 +108,7 @@ impl ExportFlags {
 }
 
 impl ExportRequest {
-    /// The same with this count and these formats where no others are asked for.
+    /// The same with this count and these formats if no others are asked for.
     pub fn or(&self, count: usize, formats: &[Format]) -> Self {
         let mut request = self.clone();
         request.count.get_or_insert(count);

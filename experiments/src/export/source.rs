@@ -22,7 +22,7 @@ pub struct Source {
     pub labelled: bool,
     /// The classes of the data set.
     pub classes: usize,
-    /// The sizes of the classes of private records, public or as they were released, where samples need them; else empty.
+    /// The sizes of the classes of private records, public or as they were released, if samples need them; else empty.
     #[serde(default)]
     pub class_sizes: Vec<usize>,
     /// What a copy of somebody's images has more of; none for samples of a data set that is known.
@@ -40,7 +40,7 @@ pub struct CopyOf {
     pub latent: usize,
     /// The names of the classes.
     pub classes: Vec<String>,
-    /// Samples, and the forms that they have, where no others are asked for.
+    /// Samples, and the forms that they have, if no others are asked for.
     pub count: usize,
     /// The forms.
     pub formats: Vec<Format>,

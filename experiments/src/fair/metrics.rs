@@ -14,21 +14,19 @@ use rand_chacha::ChaCha20Rng;
 use swd::{Region, Slices};
 
 use super::network::FairNetwork;
-use super::settings::{Shared, Task};
+use super::settings::{Settings, Task};
 use super::table::{self, labels};
-use super::tasks::Own;
 use super::train::Fair;
 
-/// Slices of the reported distance.
 const SLICES: usize = 100;
 /// The share of encoded test records that the logistic regression learns from (appendix C.5).
 const LEARNED: f64 = 0.6;
 
-impl<T: Own> Fair<T> {
+impl Fair {
     /// Scores of what a network predicts of test records.
     pub(super) fn scores_of(&self, predicted: &Predictions) -> Result<Scores, Failure> {
-        let (shared, test) = (&self.settings.shared, &self.tables.public);
-        let (task, alpha) = (shared.task, shared.alpha);
+        let (settings, test) = (&self.settings, &self.tables.public);
+        let (task, alpha) = (settings.task, settings.alpha);
         let (activations, outputs) = (&predicted.activations, &predicted.outputs);
         let expected = match task {
             Task::Representation => HostTargets::Values(test.features()),
@@ -40,7 +38,7 @@ impl<T: Own> Fair<T> {
         let [first, second] = &test.indices_by_group()[..] else {
             return Err(Failure::failed("a test table without two groups"));
         };
-        let groups = table::groups(test, self.settings.own.notion());
+        let groups = table::groups(test, self.settings.notion());
         let mut penalty = 0.0;
         for pair in groups.chunks_exact(2) {
             let weight = 2.0 / groups.len() as f64;
@@ -49,12 +47,12 @@ impl<T: Own> Fair<T> {
             }
         }
         let in_ball = || {
-            let ball = Region::ball(shared.clip_activation).or_failed()?;
+            let ball = Region::ball(settings.clip_activation).or_failed()?;
             let mut bounded = activations.clone();
             ball.restrict(&mut bounded, d);
             distance(&bounded, d, first, second)
         };
-        let in_ball = shared.epsilon.map(|_| in_ball()).transpose()?;
+        let in_ball = settings.epsilon.map(|_| in_ball()).transpose()?;
         let objective = (1.0 - alpha) * loss + alpha * penalty;
         let squared = distance(activations, d, first, second)?;
         let mut scores = Scores::default();
@@ -87,7 +85,7 @@ impl<T: Own> Fair<T> {
             }
             Task::Regression1d => mse(scores),
             Task::Representation => {
-                let scores = logistic(scores, activations, test, shared)?;
+                let scores = logistic(scores, activations, test, settings)?;
                 let (width, core) = (test.width(), BiasedConfig::default().core);
                 let core = (0..test.len()).flat_map(|i| i * width..i * width + core);
                 let squares = core.map(|k| f64::from(outputs[k] - test.features()[k]).powi(2));
@@ -146,15 +144,15 @@ fn logistic(
     scores: Scores,
     encoded: &[f32],
     test: &GroupedTable,
-    shared: &Shared,
+    settings: &Settings,
 ) -> Result<Scores, Failure> {
     let (n, device) = (test.len(), Device::flex());
     let d = encoded.len() / n;
     let learned = ((n as f64 * LEARNED) as usize).clamp(1, n - 1);
-    let regression = Shared {
+    let regression = Settings {
         task: Task::Classification,
         hidden: 0,
-        ..shared.clone()
+        ..settings.clone()
     };
     let mut model = FairNetwork::new(&regression, d, &mut ChaCha20Rng::seed_from_u64(0), &device);
     let mut adam = ModuleAdam::default();

@@ -9,9 +9,7 @@ mod repair;
 mod report;
 mod settings;
 mod table;
-mod tasks;
 mod train;
 
 pub use settings::Settings;
-pub use tasks::{Adult, Classification, Regression1d, Regression2d, Representation};
 pub(crate) use train::Fair;

@@ -9,21 +9,21 @@ use model::layers::Mlp;
 use private_training::{Forward, Layers};
 use rand_chacha::ChaCha20Rng;
 
-use super::settings::{Shared, Task};
+use super::settings::{Settings, Task};
 
 /// An encoder up to what is penalised, and the decoder above it in the task of representation.
 #[derive(Module, Debug)]
 pub(crate) struct FairNetwork {
     encoder: Mlp,
     decoder: Option<Mlp>,
-    /// What is taken away from the logistic function of the encoder's output, where there is one.
+    /// What is taken away from the logistic function of the encoder's output, if there is one.
     shift: Option<f64>,
 }
 
 impl FairNetwork {
     /// The network of the settings over `inputs` features.
     pub(crate) fn new(
-        settings: &Shared,
+        settings: &Settings,
         inputs: usize,
         rng: &mut ChaCha20Rng,
         device: &Device,

@@ -8,7 +8,6 @@ use private_queries::Table;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::tasks::Own;
 use super::train::Fair;
 
 /// Over the public range of the response.
@@ -20,7 +19,7 @@ const BINS: Bins = Bins {
 /// The release of histograms, by its name in the plan.
 pub(super) const HISTOGRAMS: &str = "histograms";
 
-impl<T: Own> Fair<T> {
+impl Fair {
     /// Predictions of test records, post-processed into a ball of radius `beta`.
     pub(super) fn post_processed(
         &mut self,
@@ -45,7 +44,7 @@ impl<T: Own> Fair<T> {
         let sizes = self.group_sizes;
         let total = (sizes[0] + sizes[1]) as f64;
         let map = FairMap::new(BINS, &histograms, sizes.map(|n| n as f64 / total), beta);
-        let mut rng = ChaCha20Rng::seed_from_u64(self.settings.shared.seed);
+        let mut rng = ChaCha20Rng::seed_from_u64(self.settings.seed);
         rng.set_stream(8);
         let records = predicted.outputs.iter().zip(self.tables.public.groups());
         let outputs = records.map(|(&value, &group)| map.apply(value, group, &mut rng));

@@ -10,7 +10,6 @@ use private_queries::marginals::{Barycentre, Basis, Bins};
 use private_queries::{GroupMarginals, MarginalQuery};
 use swd::{Region, Slices};
 
-use super::tasks::Own;
 use super::train::Fair;
 use crate::random::stream;
 
@@ -19,15 +18,13 @@ pub(super) const MARGINALS: &str = "marginals";
 /// Bins of a slice, and where they end: nearly all of what directions make of features between 0 and 1 of which few are not 0.
 const BINS: usize = 16;
 const HALF: f64 = 1.5;
-/// Of the generator of slices.
 const STREAM: u64 = 9;
 
-impl<T: Own> Fair<T> {
+impl Fair {
     /// Moves private and public records to the barycentre of the groups, with the weights that their sizes have.
     pub(super) fn repaired(&mut self, session: &mut Session) -> Result<(), Failure> {
         let d = self.tables.private.width();
-        let slices =
-            Slices::tight(d, d, &mut stream(self.settings.shared.seed, STREAM)).or_failed()?;
+        let slices = Slices::tight(d, d, &mut stream(self.settings.seed, STREAM)).or_failed()?;
         // No record lies outside of it.
         let region = Region::ball((d as f64).sqrt()).or_failed()?;
         let bins = Bins::uniform(HALF, BINS).or_failed()?;

@@ -6,13 +6,11 @@ use lab::session::{Picture, Predictions, Report, Session, curve};
 
 use super::settings::Notion;
 use super::table;
-use super::tasks::Own;
 use super::train::Fair;
 
-/// Points of a scatter plot.
 const POINTS: usize = 3000;
 
-impl<T: Own> Fair<T> {
+impl Fair {
     /// Scores and pictures of predictions of test records.
     pub(super) fn report_of(
         &self,
@@ -31,8 +29,8 @@ impl<T: Own> Fair<T> {
     }
 
     fn groups(&self, predicted: &Predictions) -> Result<Vec<Picture>, Failure> {
-        let (test, notion) = (&self.tables.public, self.settings.own.notion());
-        let d = self.settings.shared.task.penalised();
+        let (test, notion) = (&self.tables.public, self.settings.notion());
+        let d = self.settings.task.penalised();
         if d > 1 {
             let count = test.len().min(POINTS);
             let classes: Vec<usize> = test.groups()[..count].iter().map(|&g| g.into()).collect();
@@ -59,7 +57,7 @@ impl<T: Own> Fair<T> {
                 quantity: "output".into(),
                 groups: [0, 1].map(named).into(),
                 bins: 40,
-                range: self.settings.shared.task.classifies().then_some((0.0, 1.0)),
+                range: self.settings.task.classifies().then_some((0.0, 1.0)),
                 ..Histogram::default()
             };
             let caption = format!("Outputs on test records by group{of}");

@@ -1,32 +1,60 @@
 //! A run's settings: the task's preset, then flags, then checks.
 
+use std::path::{Path, PathBuf};
+
 use dp_core::per_sample::JacobianClip;
 use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, budget_name, by_name};
+use lab::session::{self, Arguments, Ends, Tables, bounded, budget_name, by_name, name_of};
 use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
-use super::tasks::{Adult, Own, Regression1d};
-use crate::objective::{refused, weight};
+use super::judges::Judges;
+use super::table;
+use crate::objective::{Preset, refused, weight};
 
-/// What is learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[value(rename_all = "lowercase")]
 pub enum Task {
-    /// The label of the simulated bias, or of a table, by logistic regression.
+    /// The label of the simulated bias, or of a table of one's own, by logistic regression.
     Classification,
     /// The response of the simulated bias in the plane.
     Regression2d,
-    /// The sum of its coordinates.
+    /// The sum of its coordinates, on the line.
     Regression1d,
     /// An autoencoder of its features.
     Representation,
-    /// Income, from the Adult data.
+    /// Who has a high income, of the Adult data.
     Adult,
 }
 
 impl Task {
+    /// The values that no flag gives, if the task has such a preset.
+    fn preset(self, preset: Preset) -> Option<&'static str> {
+        Some(match (self, preset) {
+            (Self::Classification, Preset::Tuned) => {
+                include_str!("../../../assets/fair/classification.toml")
+            }
+            (Self::Regression2d, Preset::Tuned) => {
+                include_str!("../../../assets/fair/regression2d.toml")
+            }
+            (Self::Regression1d, Preset::Tuned) => {
+                include_str!("../../../assets/fair/regression1d.toml")
+            }
+            (Self::Regression1d, Preset::Paper) => {
+                include_str!("../../../assets/fair/paper/regression1d.toml")
+            }
+            (Self::Representation, Preset::Tuned) => {
+                include_str!("../../../assets/fair/representation.toml")
+            }
+            (Self::Representation, Preset::Paper) => {
+                include_str!("../../../assets/fair/paper/representation.toml")
+            }
+            (Self::Adult, Preset::Tuned) => include_str!("../../../assets/fair/adult.toml"),
+            (_, Preset::Paper) => return None,
+        })
+    }
+
     /// Whether a probability is learned.
     pub(super) fn classifies(self) -> bool {
         matches!(self, Self::Classification | Self::Adult)
@@ -48,7 +76,6 @@ impl Task {
     }
 }
 
-/// A notion of fairness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Notion {
@@ -58,7 +85,6 @@ pub enum Notion {
     Eo,
 }
 
-/// The rule of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Optimizer {
@@ -69,21 +95,21 @@ pub enum Optimizer {
 }
 
 lab::settings! {
-    /// What every task has.
-    struct Shared, SharedFlags;
+    /// Everything that decides a run's result, as written to `config.toml`.
     common {
         records: Option<usize>, epsilon: Option<f64>, delta: Option<f64>, steps: u64, learning_rate: f64,
         slices: usize, seed: u64, insecure_noise_seed: Option<u64>,
     }
     preset {
-        /// What is learned.
-        task: Task,
-        /// The variance of the weights of the last layer, times the units in front of it. Where targets are
-        /// centred a network that starts near 0 has less to forget, and forgetting is what noise makes dear.
+        /// The variance of the weights of the last layer, times the units in front of it. If targets are centred, a
+        /// network that starts near 0 has less to forget, and noise makes forgetting dear.
         #[setting(default = "one")]
         last_gain: f64,
     }
     flags {
+        /// What is learned (default: classification).
+        #[flag(value_enum)]
+        task: Task,
         /// Weight of the penalty, between 0 and 1.
         #[bound(between(0.0, 1.0))]
         alpha: f64,
@@ -113,6 +139,42 @@ lab::settings! {
         /// Score, and keep, an exponential moving average of the weights with this decay: free of budget.
         #[bound(within(0.0, 1.0, Ends::FIRST))]
         ema: f64,
+        /// Statistical parity, or equality of odds: of `classification` and `adult`.
+        #[flag(value_enum)]
+        notion: Notion,
+        /// A table of one's own for `classification`: a CSV file that --schema describes.
+        #[flag(requires = "schema", conflicts_with = "records")]
+        input: PathBuf,
+        /// Public test records for --input: another file of the same form.
+        #[flag(requires = "input", conflicts_with = "test_share")]
+        test: PathBuf,
+        /// Instead: the share of the rows of --input, chosen by their numbers, that become public test records.
+        #[flag(value_name = "SHARE", requires = "input")]
+        #[bound(within(0.0, 1.0, Ends::NEITHER))]
+        test_share: f64,
+        /// What the columns of --input are: a TOML file, see `docs/schemas.md`.
+        #[flag(requires = "input")]
+        schema: PathBuf,
+        /// Post-process to this Kolmogorov-Smirnov distance (Xian et al. 2024), without penalty unless --alpha is given: of
+        /// `regression1d`.
+        #[flag(value_name = "BETA")]
+        #[bound(within(0.0, 1.0, Ends::BOTH))]
+        post_process: f64,
+        /// The share of epsilon that the histograms of the post-processing spend (default: 0.5).
+        #[bound(within(0.0, 1.0, Ends::NEITHER))]
+        post_share: f64,
+        /// Sensitive attribute of `adult`: sex or race.
+        sensitive: String,
+        /// Move all records of `adult` to the barycentre of both groups first, by marginals that are released for this share of
+        /// epsilon and delta.
+        #[flag(value_name = "SHARE")]
+        #[bound(within(0.0, 1.0, Ends::NEITHER))]
+        repair: f64,
+    }
+    switches {
+        /// Preset in `assets/fair`, or in `assets/fair/paper` (Rodriguez-Vitores, Lalanne and Loubes 2025, appendix C).
+        #[arg(long, value_enum, default_value = "tuned")]
+        preset: Preset,
     }
 }
 
@@ -120,78 +182,109 @@ fn one() -> f64 {
     1.0
 }
 
-lab::settings! {
-    parts <T: Own> {
-        /// The task's own.
-        own: T,
-        /// What every task has.
-        shared: Shared,
+impl Settings {
+    /// The records of the task.
+    pub(super) fn tables(&self, data_dir: Option<&Path>) -> Result<Tables, Failure> {
+        match (&self.sensitive, &self.input, &self.schema) {
+            (Some(sensitive), ..) => table::adult(self, sensitive, data_dir),
+            (None, Some(input), Some(schema)) => {
+                let test = self.test.as_deref();
+                let judges = Judges::of(input, test, self.test_share)?;
+                table::read(input, judges, schema)
+            }
+            _ => table::simulated(self),
+        }
     }
-}
 
-impl<T: Own> Settings<T> {
+    /// The notion of fairness.
+    pub(super) fn notion(&self) -> Notion {
+        self.notion.unwrap_or(Notion::Sp)
+    }
+
     /// The radius of a post-processing, and the share of epsilon that its histograms spend.
     pub(super) fn post_process(&self) -> Option<(f64, f64)> {
-        let own = self.own.get::<Regression1d>()?;
-        Some((own.post_process?, own.post_share))
+        Some((self.post_process?, self.post_share.unwrap_or(0.5)))
     }
 
-    /// The share of epsilon and delta that a repair of the records spends.
-    pub(super) fn repair(&self) -> Option<f64> {
-        self.own.get::<Adult>()?.repair
+    /// Refuses a flag of other tasks.
+    fn check_task(&self) -> Result<(), Failure> {
+        use Task::{Adult, Classification, Regression1d};
+        let of_tasks: [(&str, bool, &[Task]); 6] = [
+            ("notion", self.notion.is_some(), &[Classification, Adult]),
+            ("input", self.input.is_some(), &[Classification]),
+            ("post-process", self.post_process.is_some(), &[Regression1d]),
+            ("post-share", self.post_share.is_some(), &[Regression1d]),
+            ("sensitive", self.sensitive.is_some(), &[Adult]),
+            ("repair", self.repair.is_some(), &[Adult]),
+        ];
+        let mut given = of_tasks.into_iter().filter(|(_, given, _)| *given);
+        let Some((flag, _, tasks)) = given.find(|(_, _, tasks)| !tasks.contains(&self.task)) else {
+            return Ok(());
+        };
+        let (own, of) = (name_of(self.task), tasks.iter().map(|&task| name_of(task)));
+        let of = of.collect::<Vec<_>>().join(" or ");
+        Err(Failure::input(
+            format!("--{flag}: the task {own} has none"),
+            format!("leave it out, or say `sliver fair` {of}"),
+        ))
     }
 
     /// The objective with its clipping; a constant that is refused is named.
     pub(super) fn objective(&self) -> Result<Objective, Failure> {
-        let (shared, own) = (&self.shared, &self.own);
-        let [loss_weight, penalty_weight] = weight(shared.alpha);
-        let parity = match own.notion() {
+        let [loss_weight, penalty_weight] = weight(self.alpha);
+        let parity = match self.notion() {
             Notion::Sp => Penalty::between_groups(),
             Notion::Eo => Penalty::between_classes(),
         };
         let clipping = Clipping {
-            activation: shared.clip_activation,
-            jacobian: shared.clip_jacobian,
-            mode: shared.clip,
+            activation: self.clip_activation,
+            jacobian: self.clip_jacobian,
+            mode: self.clip,
         };
-        let parity = parity.slices(shared.slices).weight(penalty_weight);
-        let loss = shared.task.loss().weight(loss_weight);
-        let objective = Objective::of([loss.max_grad_norm(shared.max_grad_norm)]);
+        let parity = parity.slices(self.slices).weight(penalty_weight);
+        let loss = self.task.loss().weight(loss_weight);
+        let objective = Objective::of([loss.max_grad_norm(self.max_grad_norm)]);
         let objective = objective.penalty(parity.clipping(clipping));
         objective.check().map_err(refused)?;
         Ok(objective)
     }
 }
 
-impl<T: Own> session::Settings for Settings<T> {
-    type Flags = Flags<T>;
+impl session::Settings for Settings {
+    type Flags = Flags;
 
-    fn resolve(arguments: &Arguments<Flags<T>>) -> Result<Self, Failure> {
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
         let flags = &arguments.own;
-        let mut settings: Self = arguments.over(T::preset(&flags.own))?;
-        if settings.post_process().is_some() && flags.shared.alpha.is_none() {
-            settings.shared.alpha = 0.0;
+        let task = flags.task.unwrap_or(Task::Classification);
+        let preset = task.preset(flags.preset).ok_or_else(|| {
+            Failure::input(
+                format!("--preset paper: the task {} has none", name_of(task)),
+                "leave it out: its preset has the constants of the paper",
+            )
+        })?;
+        let mut settings: Self = arguments.over(preset)?;
+        if settings.post_process.is_some() && flags.alpha.is_none() {
+            settings.alpha = 0.0;
         }
         Ok(settings)
     }
 
     fn name(&self) -> String {
-        let (alpha, epsilon) = (self.shared.alpha, self.shared.epsilon);
-        format!("{}-alpha{alpha}-{}", T::NAME, budget_name(epsilon))
+        let (task, alpha) = (name_of(self.task), self.alpha);
+        format!("{task}-alpha{alpha}-{}", budget_name(self.epsilon))
     }
 
     fn insecure_noise_seed(&self) -> Option<u64> {
-        self.shared.insecure_noise_seed
+        self.insecure_noise_seed
     }
 
     fn check(&self) -> Result<(), Failure> {
-        let (shared, task, slices) = (&self.shared, self.shared.task, self.shared.slices);
-        let hidden = shared.hidden;
-        let dimension = task.penalised();
+        self.check_task()?;
+        let (task, slices, dimension) = (self.task, self.slices, self.task.penalised());
         let bound = format!("at least {dimension}, the dimension");
         bounded("slices", slices, slices >= dimension, &bound)?;
-        let holds = hidden > 0 || task.classifies();
-        bounded("hidden", hidden, holds, "at least 1 for this task")?;
+        let holds = self.hidden > 0 || task.classifies();
+        bounded("hidden", self.hidden, holds, "at least 1 for this task")?;
         self.objective().map(drop)
     }
 }

@@ -12,28 +12,27 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::judges::Judges;
-use super::settings::{Notion, Shared, Task};
+use super::settings::{Notion, Settings, Task};
 
 /// Every run sees the same simulated records: the data is what runs are compared on.
 const SIMULATION: u64 = 0;
 
-/// The simulated bias.
-pub(super) fn simulated(shared: &Shared) -> Result<Tables, Failure> {
+pub(super) fn simulated(settings: &Settings) -> Result<Tables, Failure> {
     let config = BiasedConfig {
-        records: shared.records.unwrap_or(BiasedConfig::default().records),
+        records: settings.records.unwrap_or(BiasedConfig::default().records),
         ..BiasedConfig::default()
     };
     let simulate = |stream| {
         let mut rng = ChaCha20Rng::seed_from_u64(SIMULATION);
         rng.set_stream(stream);
         let sampled = biased::simulate(&config, &mut rng)?;
-        match shared.task {
+        match settings.task {
             Task::Regression2d => sampled.plane_regression(),
             Task::Regression1d => sampled.line_regression(),
             _ => sampled.classification(),
         }
     };
-    let private = simulate(0).and_then(|table| match shared.task {
+    let private = simulate(0).and_then(|table| match settings.task {
         Task::Representation => of_itself(&table),
         _ => Ok(table),
     });
@@ -53,15 +52,14 @@ fn of_itself(table: &GroupedTable) -> Result<GroupedTable, DataError> {
     GroupedTable::new(table.names().to_vec(), features, labels, groups)
 }
 
-/// The Adult data.
 pub(super) fn adult(
-    shared: &Shared,
+    settings: &Settings,
     sensitive: &str,
     data_dir: Option<&Path>,
 ) -> Result<Tables, Failure> {
     let options = LoadOptions {
         data_dir: data_dir.map(Path::to_path_buf),
-        train: shared.records,
+        train: settings.records,
         ..LoadOptions::default()
     };
     let adult = data::adult::load(sensitive, Missing::Level, &options).map_err(refused)?;
@@ -140,12 +138,8 @@ pub(super) fn groups(table: &GroupedTable, notion: Notion) -> Vec<Vec<usize>> {
 }
 
 /// What draws the batches of a table.
-pub(super) fn sampler(
-    shared: &Shared,
-    notion: Notion,
-    table: &GroupedTable,
-) -> Result<GroupSampler, Failure> {
-    let groups = groups(table, notion);
+pub(super) fn sampler(settings: &Settings, table: &GroupedTable) -> Result<GroupSampler, Failure> {
+    let groups = groups(table, settings.notion());
     // Both groups of a table have records, but not of each class.
     if let Some(empty) = groups.iter().position(Vec::is_empty) {
         let (group, class) = (empty % 2, empty / 2);
@@ -154,7 +148,7 @@ pub(super) fn sampler(
             "choose another sensitive attribute, or --notion sp",
         ));
     }
-    let share = |group: &Vec<usize>| (group.len() as f64 * shared.rate).round();
+    let share = |group: &Vec<usize>| (group.len() as f64 * settings.rate).round();
     let batches = groups.iter().map(|group| (share(group) as usize).max(1));
     let batches: Vec<usize> = batches.collect();
     GroupSampler::new(groups, &batches).or_failed()

@@ -9,7 +9,7 @@ use swd::sinkhorn::{Cost, Sinkhorn};
 use super::noise_model::NoiseModel;
 use super::settings::{Loss, Settings};
 
-/// The rows of a plan are this far from equal weights, together, where a transport counts as converged.
+/// A transport counts as converged when the rows of its plan are together this far from equal weights.
 const TOLERANCE: f64 = 1e-4;
 
 /// A loss that is ready to be computed.
@@ -26,7 +26,8 @@ impl PreparedLoss {
         let cost = noise_model.cost();
         Ok(match settings.loss {
             Loss::Entropic | Loss::Divergence => {
-                let matched = Sinkhorn::denoising(cost, noise_model.scale).or_failed()?;
+                let matched =
+                    Sinkhorn::denoising(cost, noise_model.header.noise_scale).or_failed()?;
                 let matched = matched.iterations(settings.iterations).tolerance(TOLERANCE);
                 Self::Entropic(matched, settings.loss == Loss::Divergence)
             }

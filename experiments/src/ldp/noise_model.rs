@@ -8,40 +8,25 @@ use swd::sinkhorn::Cost;
 
 /// How a record was made from clean values and their class, and its noise.
 pub(crate) struct NoiseModel {
-    /// What stands in the file.
     pub header: Header,
-    /// The standard deviation of Gaussian noise, the scale of Laplace noise, 0 for none, in units of the records.
-    pub scale: f64,
     dct: Option<Dct>,
-    /// The transform as a matrix `[pixels, coefficients]`, where gradients pass it.
+    /// The transform as a matrix `[pixels, coefficients]` that gradients pass.
     coefficients: Option<Tensor<2>>,
 }
 
 impl NoiseModel {
-    /// That of a header, or without its noise.
-    pub(crate) fn new(header: Header, noisy: bool, device: &Device) -> Result<Self, Failure> {
-        let refuse = |e: data::DataError| Failure::input(e.to_string(), "privatise anew");
-        let dct = header.dct().map_err(refuse)?;
+    /// The model that a header describes.
+    pub(crate) fn new(header: Header, device: &Device) -> Result<Self, Failure> {
+        let dct = header.dct().or_failed()?;
         let coefficients = dct.as_ref().map(|dct| {
             let data = TensorData::new(dct.matrix(), [dct.width(), dct.pixels()]);
             Tensor::from_data(data, &device.clone().autodiff()).transpose()
         });
         Ok(Self {
-            scale: if noisy { header.noise_scale } else { 0.0 },
             dct,
             coefficients,
             header,
         })
-    }
-
-    /// Values of a record, its class included.
-    pub(crate) fn width(&self) -> usize {
-        self.header.width
-    }
-
-    /// Classes that stand behind a record; 0 for none.
-    pub(crate) fn classes(&self) -> usize {
-        self.header.classes()
     }
 
     /// Values of a clean record.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use data::LabelledImages;
-use data::stream::{Chunk, RecordStream};
+use data::stream::{Chunk, InMemory, RecordStream};
 use dp_core::local::LocalMechanism;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::transport::exact_w2_squared;
@@ -12,8 +12,7 @@ use lab::session::{Picture, Report, Scores, Session, floats_to_bytes};
 use model::latent::ImageShape;
 use serde_json::json;
 
-use super::sources::stream as records;
-use super::train::{Ldp, Learned};
+use super::train::Ldp;
 use crate::pictures::{grid, samples};
 use crate::random::stream;
 use crate::scores::{READS_PRIVATE, metrics, score, warnings};
@@ -23,8 +22,6 @@ const EXACT: usize = 1000;
 
 /// Samples, their scores on public test records, and pictures.
 pub(super) fn report(run: &Ldp, session: &Session) -> Result<Report, Failure> {
-    let learned = run.learned.as_ref();
-    let learned = learned.ok_or_else(|| Failure::failed("a report before the records"))?;
     // Of its own, so that the number of samples changes nothing else.
     let mut rng = stream(run.settings.seed, 5);
     let (rows, groups) = run.model.sample(run.score.count(), run.each(), &mut rng)?;
@@ -32,19 +29,20 @@ pub(super) fn report(run: &Ldp, session: &Session) -> Result<Report, Failure> {
     let weights = floats_to_bytes(&run.model.weights()?);
     session.folder.write("weights.f32", &weights)?;
 
-    let test = &run.clean.test;
+    let (test, header) = (&run.test, &run.file.header);
     let n = EXACT.min(test.len()).min(groups.len());
     let distance = |clean, n| distance(run, (clean, n), &rows, &groups);
     let to_public = distance(test, n)?;
     let name = format!("Squared 2-Wasserstein distance to {n} public records in the ball");
     let (noise, scale) = (
         "Noise on each value of a record: deviation, or scale",
-        run.noise_model.scale,
+        header.noise_scale,
     );
     let scores = Scores::default().with("w2_squared", &name, to_public, Better::Lower);
     let mut report = scores.with("noise_scale", noise, scale, None).report();
-    let privatised = json!(learned.private.len());
+    let privatised = json!(header.records);
     report.test.insert("privatised_records".into(), privatised);
+    report.more.push(("input", json!(header)));
     report.warnings = warnings(&run.score);
     if run.unconverged > 0 {
         let (off, steps) = (run.unconverged, run.settings.steps);
@@ -53,8 +51,7 @@ pub(super) fn report(run: &Ldp, session: &Session) -> Result<Report, Failure> {
             "{off} of {steps} steps took a plan of {most} iterations that had not converged."
         ));
     }
-    let private = run.clean.private.as_ref();
-    if let Some(private) = private.filter(|_| run.score.memorisation) {
+    if let Some(private) = run.private.as_ref().filter(|_| run.score.memorisation) {
         // Of fewer records it is larger, so that both sides have as many.
         let n = n.min(private.len());
         let (train, test) = (distance(private, n)?, distance(test, n)?);
@@ -68,14 +65,14 @@ pub(super) fn report(run: &Ldp, session: &Session) -> Result<Report, Failure> {
         report.more.push(("train_and_test", distances));
     }
     let bright = brightened(&rows, test.image_size());
-    let labels = (run.noise_model.classes() > 0).then_some(&groups[..]);
+    let labels = (header.classes() > 0).then_some(&groups[..]);
     if !run.score.quick_scores {
-        let private = run.clean.private.as_deref();
+        let private = run.private.as_deref();
         let scored = score(test, &bright, labels, private, &run.score, session)?;
         report.metrics.extend(metrics(&scored));
         report.more.push(("images", json!(scored)));
     }
-    report.pictures = pictures(run, learned, &bright, labels)?;
+    report.pictures = pictures(run, &bright, labels)?;
     Ok(report)
 }
 
@@ -86,7 +83,7 @@ fn distance(
     rows: &[f32],
     groups: &[usize],
 ) -> Result<f64, Failure> {
-    let mut clean = records(clean);
+    let mut clean = InMemory::images(clean.clone());
     let form = clean.form();
     let width = form.width;
     // Samples come class after class.
@@ -97,10 +94,7 @@ fn distance(
     for (place, row) in values.chunks_exact_mut(width).enumerate() {
         let label = labels.get(place).copied();
         let record = run.preprocessing.record(&form, row, label)?;
-        let share = match run.settings.epsilon {
-            Some(_) => share(run.preprocessing.mechanism(), &record)?,
-            None => 1.0,
-        };
+        let share = share(run.preprocessing.mechanism(), &record)?;
         row.iter_mut().for_each(|x| *x *= share);
     }
     exact_w2_squared(&made, &values, width).or_failed()
@@ -126,19 +120,14 @@ fn brightened(rows: &[f32], size: usize) -> Vec<f32> {
     rows.chunks_exact(size).flat_map(bright).collect()
 }
 
-fn pictures(
-    run: &Ldp,
-    learned: &Learned,
-    rows: &[f32],
-    labels: Option<&[usize]>,
-) -> Result<Vec<Picture>, Failure> {
+fn pictures(run: &Ldp, rows: &[f32], labels: Option<&[usize]>) -> Result<Vec<Picture>, Failure> {
     let shape = ImageShape {
         channels: 1,
-        side: run.clean.test.width(),
+        side: run.test.width(),
     };
     let (model, mut noisy) = (&run.noise_model, Vec::new());
     // What has left is public.
-    for row in learned.private.rows.chunks_exact(model.width()).take(20) {
+    for row in run.file.values.chunks_exact(run.file.header.width).take(20) {
         noisy.extend(scaled(&model.pixels_of(row)?));
     }
     let caption = "Privatised records, each on a scale of its own".into();

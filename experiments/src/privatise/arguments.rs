@@ -15,7 +15,7 @@ use lab::session::{by_name, positive};
 
 use super::{Preprocessing, calibrated};
 
-/// Give noise to each record of a data set by itself, once, and write what may leave with what was promised.
+/// Add noise to each record of a data set alone, once, and write the noisy records with their promise.
 #[derive(Debug, Parser)]
 #[command(name = "privatise")]
 pub struct Arguments {
@@ -23,16 +23,16 @@ pub struct Arguments {
     pub(super) source: Source,
     #[command(flatten)]
     pub(super) noise: Noise,
-    /// The file to write: NPY where its name ends in .npy, with its header beside it in NAME.npy.json, else safetensors.
+    /// The file to write: NPY if its name ends in .npy, with its header beside it in NAME.npy.json, else safetensors.
     #[arg(long, required_unless_present = "show")]
     pub(super) out: Option<PathBuf>,
     /// Replace a file of this name.
     #[arg(long)]
     pub(super) force: bool,
-    /// The PRIVATE log: how many records were scaled into the ball, and how many were not finite.
+    /// Add a line to this PRIVATE log: how many records were scaled into the ball, and how many were not finite.
     #[arg(long)]
     pub(super) log: Option<PathBuf>,
-    /// Instead: check a privatised file, against the other flags where they are given, and say what it promises.
+    /// Instead: check a privatised file, against the other flags if they are given, and say what it promises.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "out", "log", "force"])]
     pub(super) show: Option<PathBuf>,
     /// Stop as on a SIGINT after so many records, for tests.
@@ -40,7 +40,6 @@ pub struct Arguments {
     pub(super) stop_after_record: Option<u64>,
 }
 
-/// What is privatised.
 #[derive(Debug, Args)]
 pub(super) struct Source {
     /// Idx images (gzip or not), .npy, .csv with --schema, a folder of images, or mnist, fashion-mnist, usps, glyphs.
@@ -49,10 +48,10 @@ pub(super) struct Source {
     /// A folder of published data files.
     #[arg(long)]
     pub data_dir: Option<PathBuf>,
-    /// The seed of glyphs.
+    /// Seed of glyphs.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// Only the first so many records, or so many of a folder, sampled.
+    /// Privatise the first so many records alone, or a random sample of a folder's.
     #[arg(long)]
     pub records: Option<u64>,
     /// What the columns of a CSV file are (docs/schemas.md). The sensitive column is left out.
@@ -67,16 +66,15 @@ pub(super) struct Source {
     /// Pixels along a side of the images of a folder.
     #[arg(long, default_value_t = 64)]
     pub side: usize,
-    /// Write records in the order of the input, where the place of each is public (default: in a secret order, but for data sets
+    /// Write records in the order of the input, so that the place of each is public (default: in a secret order, but for data sets
     /// by name, whose order is published).
     #[arg(long)]
     pub keep_order: bool,
-    /// What records are as images, CHANNELSxHEIGHTxWIDTH: needed to transform those of NPY, checked elsewhere.
+    /// Shape of the images, CHANNELSxHEIGHTxWIDTH: --keep needs it for NPY, and other inputs are held against it.
     #[arg(long)]
     pub shape: Option<Shape>,
 }
 
-/// What is promised.
 #[derive(Debug, Args)]
 pub(super) struct Noise {
     /// Laplace noise on records of an l1 ball, or Gaussian noise on records of an l2 ball.
@@ -85,10 +83,10 @@ pub(super) struct Noise {
     /// The least Gaussian noise, or that of equation 4 of Reshetova et al. (2023).
     #[arg(long, value_name = "exact|paper", value_parser = by_name::<Calibration>)]
     calibration: Option<Calibration>,
-    /// Epsilon, for each record by itself.
+    /// Epsilon of each record.
     #[arg(long)]
     epsilon: Option<f64>,
-    /// Delta, of Gaussian noise.
+    /// Delta of each record; Laplace noise has none.
     #[arg(long)]
     delta: Option<f64>,
     /// The public bound on the norm of a record, transform and label included; it must not be fitted to the records.
@@ -114,7 +112,6 @@ impl Source {
     }
 }
 
-/// Channels, height and width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape(pub [usize; 3]);
 

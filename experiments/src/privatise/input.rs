@@ -21,7 +21,6 @@ pub(super) struct Input {
     pub form: Form,
 }
 
-/// Opens what is asked for.
 pub(super) fn open(
     path: &Path,
     source: &Source,

@@ -31,7 +31,6 @@ const CHUNK_RECORDS: usize = 1024;
 /// What became of the records. **Private** but for `records`: for the private side's own log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Records that got noise.
     pub records: u64,
     /// Of these, how many lay outside of the ball and were scaled into it, or held a value that is not finite.
     pub projected: u64,

@@ -4,7 +4,9 @@ use data::privatised::{Calibration, Header, LabelEncoding, NoiseKind, NoiseSeed,
 use data::stream::Form;
 use data::transform::Dct;
 use dp_core::local::{LocalMechanism, LocalNoise};
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
+
+use super::mechanism_of;
 
 /// A mechanism with what comes before it. All of it is public, and none of it may be fitted to private records.
 #[derive(Debug, Clone)]
@@ -34,7 +36,20 @@ impl Preprocessing {
         }
     }
 
-    /// The mechanism.
+    /// What the records of a file went through.
+    ///
+    /// # Errors
+    ///
+    /// As [`mechanism_of`].
+    pub fn of(file: &str, header: &Header) -> Result<Self, Failure> {
+        let label_weight = match header.labels {
+            LabelEncoding::Dropped => None,
+            LabelEncoding::OneHot { weight, .. } => Some(weight),
+        };
+        let (mechanism, dct) = (mechanism_of(file, header)?, header.dct().or_failed()?);
+        Ok(Self::new(mechanism, header.calibration, dct, label_weight))
+    }
+
     pub fn mechanism(&self) -> &LocalMechanism {
         &self.mechanism
     }

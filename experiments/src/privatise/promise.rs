@@ -119,7 +119,7 @@ pub fn promise(header: &Header) -> Result<Vec<String>, Failure> {
     Ok(lines)
 }
 
-/// What a delta that is not small against one over the number of records leaves open, where that number is known.
+/// What a delta that is not small against one over the number of records leaves open, if that number is known.
 fn open_by_delta(header: &Header) -> Option<String> {
     let share = header.delta * header.records as f64;
     (share > 0.1).then(|| {

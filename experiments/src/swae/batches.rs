@@ -16,13 +16,12 @@ use super::Settings;
 /// Where the records of a step come from.
 pub(crate) struct Batches {
     data: Arc<Dataset>,
-    /// The private records of this rank, where they lie on several.
+    /// The private records of this rank, if they lie on several.
     part: Option<LabelledImages>,
     used: Used,
     sizes: Vec<usize>,
     /// Public class sizes of the private records.
     pub class_sizes: Vec<usize>,
-    /// What draws them.
     pub sampler: BatchSampler,
 }
 

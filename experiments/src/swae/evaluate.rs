@@ -21,23 +21,19 @@ use crate::variation::Variation;
 const INTERIM: usize = 1000;
 /// Test records that the last evaluation looks at.
 const FINAL: usize = 10_000;
-/// Points of a latent scatter.
 const SCATTER: usize = 2000;
 /// Slices of the reported distance to the prior.
 const SLICES: usize = 120;
 
-/// Scores on public test records.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub(crate) struct Scores {
     /// Mean binary cross-entropy summed over pixels, in nats.
     pub reconstruction: f64,
     /// Sliced squared distance from the latents to the prior's sample.
     pub sliced: f64,
-    /// Test records looked at.
     pub records: usize,
 }
 
-/// Pictures, by file name.
 pub(crate) type Pictures = Vec<(&'static str, String, Vec<u8>)>;
 
 /// What is looked at during and after a run.

@@ -16,7 +16,7 @@ impl SwaeRun {
     ///
     /// # Errors
     ///
-    /// [`Failure::Failed`] where the ledger or the folder cannot be written; [`Failure::Interrupted`]
+    /// [`Failure::Failed`] if the ledger or the folder cannot be written; [`Failure::Interrupted`]
     /// before anything is released.
     pub(crate) fn origin(&mut self, session: &mut Session) -> Result<Origin, Failure> {
         let Some(query) = moments(&self.settings, &self.batches.class_sizes) else {

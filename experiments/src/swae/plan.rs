@@ -11,7 +11,7 @@ const MOMENTS_SHARE: f64 = 0.1;
 /// The release of the class moments, by its name in the plan.
 pub(crate) const MOMENTS: &str = "class-moments";
 
-/// The noise of the class moments, which are released beside the steps of a private training; none where they are not.
+/// The noise of the class moments, which are released beside the steps of a private training; none if they are not.
 ///
 /// - `records`: private ones.
 pub(crate) fn moments_noise(settings: &Settings, records: usize) -> Option<ReleaseNoise> {

@@ -34,7 +34,6 @@ pub struct Judging {
     pub rescore: Option<std::path::PathBuf>,
 }
 
-/// Scores and pictures.
 pub(crate) fn report(run: &SwaeRun, session: &Session, origin: &Origin) -> Result<Report, Failure> {
     let model = run.training.averaged().or_failed()?;
     let source = samples::source(&run.settings, &run.batches.class_sizes);
@@ -163,7 +162,7 @@ fn paper_labels(
     Ok(voted.into_iter().map(usize::from).collect())
 }
 
-/// Results, beside published ones where they compare.
+/// Results, beside published ones if they compare.
 fn metrics(
     scores: &Scores,
     images: Option<&Scored>,

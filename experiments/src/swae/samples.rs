@@ -18,11 +18,10 @@ use super::plan::MOMENTS;
 use crate::export::{self, Source};
 use crate::variation::Variation;
 
-/// Samples with their latents.
 pub(crate) struct Samples {
     /// `[n, 784]`, in `[0, 1]`.
     pub pixels: Vec<f32>,
-    /// Where the model knows classes.
+    /// If the model knows classes.
     pub labels: Option<Vec<usize>>,
     /// `[n, latent]`.
     pub latents: Vec<f32>,
@@ -37,13 +36,10 @@ pub(crate) enum Origin {
 
 /// What samples are sampled from: a decoder, and where its latents come from.
 pub(crate) struct Sampler<'a> {
-    /// The decoder.
     pub model: &'a Swae,
     /// Where latents come from.
     pub origin: &'a Origin,
-    /// Where it computes.
     pub device: &'a Device,
-    /// How much samples vary.
     pub variation: Variation,
 }
 

@@ -12,7 +12,6 @@ use crate::records::kind;
 use super::report::Judging;
 use crate::variation::Variation;
 
-/// The presets in `assets/swae`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum PresetName {
     /// A few minutes on two cores.
@@ -106,7 +105,6 @@ impl Settings {
         self.conditional
     }
 
-    /// How much samples vary.
     pub fn variation(&self) -> Variation {
         Variation {
             pose: self.vary_pose,
@@ -115,7 +113,6 @@ impl Settings {
         }
     }
 
-    /// The objective with its clipping.
     pub fn objective(&self) -> Result<Objective, Failure> {
         let [loss_weight, penalty_weight] = weight(self.alpha);
         let loss = Loss::binary_cross_entropy_with_logits()

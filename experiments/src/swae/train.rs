@@ -31,7 +31,6 @@ use super::report::{self, Judging};
 use super::samples::SHAPE;
 use super::settings::{Flags, Settings};
 
-/// A private autoencoder.
 pub(crate) struct SwaeRun {
     pub(super) settings: Settings,
     pub(super) data: Arc<Dataset>,

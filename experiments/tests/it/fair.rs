@@ -216,13 +216,16 @@ fn bad_input_is_refused_by_name() {
             --delta 0.1 => delta = 0.1
             --final-rate 2 => --final-rate 2
             --max-grad-norm -1 => --max-grad-norm -1
-            regression2d --notion eo => '--notion'
+            regression2d --notion eo => --notion: the task regression2d has none
             regression2d --slices 1 => --slices 1
-            classification --post-process 0.1 => '--post-process'
+            classification --post-process 0.1 => --post-process: the task classification has none
             regression1d --post-process 2 => --post-process 2
             regression1d --post-process 0 --post-share 1 => --post-share 1
-            regression1d --input mine.csv => '--input'
-            classification --repair 0.5 => '--repair'
+            regression1d --input mine.csv --schema mine.toml => --input: the task regression1d has none
+            classification --repair 0.5 => --repair: the task classification has none
+            regression1d --sensitive sex => --sensitive: the task regression1d has none
+            adult --post-share 0.2 => --post-share: the task adult has none
+            adult --preset paper => --preset paper: the task adult has none
             adult --repair 1 => --repair 1
         ";
     refuses(cases, small);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::program::{json, sliver, text};
+use crate::program::{Ran, done, json, sliver, text, words};
 
 /// A run: its name, its program, its flags.
 const RUNS: &[(&str, &str, &str)] = &[
@@ -49,11 +49,7 @@ const RUNS: &[(&str, &str, &str)] = &[
     ("fair-regression1d", "fair", "regression1d"),
     ("fair-regression2d", "fair", "regression2d"),
     ("fair-representation", "fair", "representation"),
-    (
-        "ldp-images",
-        "ldp",
-        "--dataset glyphs --quick-scores --delta 1e-5",
-    ),
+    ("ldp-images", "ldp", "noisy.safetensors --quick-scores"),
     ("distance", "distance", "--radius 4 --epsilon 5 --slices 12"),
 ];
 
@@ -72,7 +68,7 @@ fn common(program: &str) -> &'static str {
              --insecure-noise-seed 3"
         }
         "fair" => "--records 300 --steps 8 --insecure-noise-seed 3",
-        "ldp" => "--records 200 --steps 3 --insecure-noise-seed 3",
+        "ldp" => "--steps 3",
         "distance" => "--delta 1e-4 --insecure-noise-seed 6",
         _ => unreachable!("{program}"),
     }
@@ -170,6 +166,13 @@ fn small_runs_write_what_they_wrote() {
     let place = folder.path();
     rows(&place.join("a.csv"), 1000, 2, 0.0);
     rows(&place.join("b.csv"), 900, 2, 0.8);
+    let noise = "--records 200 --mechanism gaussian --epsilon 35 --delta 1e-5 --radius 8 --keep 200 --label-weight 4 \
+                 --insecure-noise-seed 3";
+    let mut privatise = sliver("privatise");
+    privatise
+        .current_dir(place)
+        .args(["glyphs", "noisy.safetensors"]);
+    done(privatise.args(words(noise)).ran());
     let mut found = BTreeMap::new();
     for (name, program, flags) in RUNS {
         let out = place.join(name);

@@ -3,14 +3,12 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::program::{
+    Ran, done, folder, json, killed_after, lines, metrics, number, refusal, refuses, says, sliver,
+    text, whole_and_killed, words,
+};
 use data::privatised::Privatised;
 use data::{NpyArray, npy};
-use dp_core::ledger::Entries;
-
-use crate::program::{
-    Ran, done, folder, json, metrics, number, refusal, refuses, says, sliver, text,
-    whole_and_killed, words,
-};
 
 #[allow(dead_code)] // its main
 #[path = "../../examples/wavelets.rs"]
@@ -24,12 +22,22 @@ fn ldp(out: &Path) -> Command {
     command
 }
 
+/// Glyphs with noise of these flags.
+fn privatised(file: &Path, flags: &str) {
+    let mut command = sliver("privatise");
+    command.args(["glyphs".as_ref(), file.as_os_str()]);
+    done(command.args(words(flags)).ran());
+}
+
+/// Gaussian noise on a few coefficients and the class.
+const NOISE: &str = "--records 300 --mechanism gaussian --epsilon 35 --delta 1e-4 --radius 8 --keep 30 --label-weight 4";
+
 /// A run of seconds.
-fn small(loss: &str, out: &Path) -> Command {
+fn small(loss: &str, file: &Path, out: &Path) -> Command {
     let mut command = ldp(out);
-    command.args(["--loss", loss, "--records", "300", "--steps", "6"]);
-    command.args(["--batch", "40", "--keep", "30"]);
-    command.args(["--insecure-noise-seed", "3", "--checkpoint-every", "2"]);
+    command.args(["--loss", loss, "--steps", "6", "--batch", "40"]);
+    command.args(["--checkpoint-every", "2", "--input"]);
+    command.arg(file);
     command
 }
 
@@ -39,37 +47,54 @@ fn weights(out: &Path) -> Vec<u8> {
 
 #[test]
 fn a_run_leaves_everything_behind_and_a_killed_one_the_same() {
+    let (keep, _) = folder();
+    let file = keep.path().join("noisy.safetensors");
+    privatised(&file, NOISE);
     for loss in ["entropic", "w2", "divergence"] {
-        let [(_keep, whole), (_kept, killed)] = whole_and_killed(|out| small(loss, out), &[3, 5]);
+        let small = |out: &Path| small(loss, &file, out);
+        let [(_keep, whole), (_kept, killed)] = whole_and_killed(small, &[3, 5]);
         assert_eq!(weights(&killed), weights(&whole), "{loss}");
         assert_eq!(metrics(&killed).0, metrics(&whole).0, "{loss}");
         for out in [&whole, &killed] {
-            // Privatised once, also by a run that was killed twice.
-            let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
-            assert_eq!(Entries::parse(&ledger).expect("a ledger").releases(), 1);
-            assert!(out.join("privatised.safetensors").exists());
+            assert_eq!(lines(out), 0, "nothing is spent");
             assert!(out.join("samples.png").exists() && out.join("report.html").exists());
         }
         let run = json(&whole.join("run.json"));
+        assert_eq!(
+            (&run["private"], &run["input"]["epsilon"]),
+            (&true.into(), &35.0.into())
+        );
         let privacy = run["privacy"].as_str().expect("a sentence");
-        says(&privacy, &["each record is released alone, once"]);
-        assert_eq!(run["plan"]["neighbours"], "replace one record");
-        assert!((number(&run["plan"]["epsilon_upper"]) - 35.0).abs() < 0.01);
+        says(
+            &privacy,
+            &[
+                "No private record is read",
+                "epsilon 35 at delta 1e-4, local",
+            ],
+        );
     }
 }
 
 /// The distance to the records themselves stands apart, and only where it was asked for.
 #[test]
 fn distances_to_private_records_are_asked_for() {
+    let (keep, _) = folder();
+    let file = keep.path().join("noisy.safetensors");
+    privatised(&file, NOISE);
     let run = |flags: &[&str]| {
         let (_keep, out) = folder();
-        let mut command = small("entropic", &out);
+        let mut command = small("entropic", &file, &out);
         command.args(flags);
         done(command);
         json(&out.join("run.json"))
     };
     let (plain, asked) = (run(&[]), run(&["--memorisation"]));
     assert!(plain["train_and_test"].is_null() && asked["test"] == plain["test"]);
+    let privacy = asked["privacy"].as_str().expect("a sentence");
+    says(
+        &privacy,
+        &["Private records are read by --memorisation alone"],
+    );
     let both = &asked["train_and_test"];
     assert_eq!(both["reads_private_records"], true);
     let [train, test] = ["train", "test"].map(|side| number(&both[side]));
@@ -82,17 +107,12 @@ fn distances_to_private_records_are_asked_for() {
 }
 
 #[test]
-fn a_file_that_was_privatised_before_is_all_that_is_read() {
+fn a_privatised_file_is_all_that_is_read() {
     let (keep, out) = folder();
     let file = keep.path().join("private.safetensors");
-    done(
-        sliver("privatise")
-            .args(words("--input glyphs --records 300 --mechanism laplace"))
-            .args(words("--epsilon 40 --radius 30 --keep 25"))
-            .args(["--label-weight", "2", "--out"])
-            .arg(&file)
-            .ran(),
-    );
+    let laplace =
+        "--records 300 --mechanism laplace --epsilon 40 --radius 30 --keep 25 --label-weight 2";
+    privatised(&file, laplace);
     let with = |out: &Path, flags: &[&str]| {
         let mut command = ldp(out);
         command.args(["--steps", "4", "--batch", "40", "--input"]);
@@ -102,31 +122,39 @@ fn a_file_that_was_privatised_before_is_all_that_is_read() {
     let said = text(&done(with(&out, &[])).stdout);
     assert!(said.contains("No private record is read"), "{said}");
     let run = json(&out.join("run.json"));
-    assert_eq!(run["private"], true);
-    assert_eq!(run["settings"]["mechanism"], "laplace");
-    assert_eq!(run["settings"]["keep"], 25);
-    assert!(!out.join("privatised.safetensors").exists());
+    assert_eq!(
+        (&run["private"], &run["records"]),
+        (&true.into(), &0.into())
+    );
+    assert_eq!(run["input"]["mechanism"], "laplace");
+    assert_eq!(run["test"]["privatised_records"], 300);
 
-    let refused = |flags: &[&str], words: &str| {
-        let (_keep, out) = folder();
-        let message = refusal(with(&out, flags));
-        assert!(message.contains(words), "{message}");
-        assert!(!out.exists());
+    // A run of other records than those it started with, and one that privatised its own, as there were.
+    let (_kept, started) = folder();
+    killed_after(
+        &mut with(&started, &["--checkpoint-every", "1"]),
+        &started,
+        3,
+    );
+    privatised(&file, &format!("{laplace} --force"));
+    let resume = |run: &Path| {
+        let mut command = sliver("ldp");
+        refusal(command.arg("--resume").arg(run).args(["--backend", "flex"]))
     };
-    refused(&["--epsilon", "30"], "40.0, but 30.0 is asked for");
-    refused(&["--mechanism", "gaussian"], "gaussian");
-    refused(&["--records", "10"], "--records");
-    refused(&["--memorisation"], "--memorisation");
+    says(&resume(&started), &["records"]);
+    let config = started.join("config.toml");
+    let old = std::fs::read_to_string(&config).expect("settings") + "epsilon = 35.0\n";
+    std::fs::write(&config, old).expect("written");
+    says(
+        &resume(&started),
+        &["epsilon", "of an earlier version", "start it anew"],
+    );
+
     // Noise of a known seed protects nobody, whoever learns from it.
     let known = keep.path().join("known.safetensors");
-    done(
-        sliver("privatise")
-            .args(words("--input glyphs --records 40 --mechanism laplace"))
-            .args(words(
-                "--epsilon 40 --radius 30 --insecure-noise-seed 5 --out",
-            ))
-            .arg(&known)
-            .ran(),
+    privatised(
+        &known,
+        "--records 40 --mechanism laplace --epsilon 40 --radius 30 --insecure-noise-seed 5",
     );
     let (_keep, out) = folder();
     let mut command = ldp(&out);
@@ -142,7 +170,10 @@ fn a_file_that_was_privatised_before_is_all_that_is_read() {
     npy::write(std::fs::File::create(&plain).expect("created"), &rows).expect("written");
     let (_keep, out) = folder();
     let message = refusal(ldp(&out).arg("--input").arg(&plain));
-    assert!(message.contains("not privatised"), "{message}");
+    says(
+        &message,
+        &["plain.npy", "give a file that `sliver privatise` wrote"],
+    );
     // A file that was cut off is not taken for a whole one.
     let whole = std::fs::read(&file).expect("a file");
     std::fs::write(&file, &whole[..whole.len() - 3]).expect("writable");
@@ -153,16 +184,14 @@ fn a_file_that_was_privatised_before_is_all_that_is_read() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let run = |out: &Path, flags: &[&str]| ldp(out).args(flags).ran();
+    let (keep, _) = folder();
+    let file = keep.path().join("noisy.safetensors");
+    privatised(&file, NOISE);
+    let run = |out: &Path, flags: &[&str]| ldp(out).arg("--input").arg(&file).args(flags).ran();
     let cases = "
-            --epsilon 0 => --epsilon 0
-            --delta 0.7 => --delta 0.7
-            --radius -1 => --radius -1
-            --mechanism laplace --calibration paper => its calibration is exact
-            --preset paper --mechanism laplace => its calibration is exact
-            --keep 0 => --keep 0
-            --keep 900 => 900
-            --no-privacy => --loss entropic
+            --epsilon 30 => --epsilon
+            --records 10 => --records
+            --no-privacy => --no-privacy
             --dataset nothing => nothing
             --batch 3 => --batch 3
         ";
@@ -174,13 +203,8 @@ fn wavelets_take_noise_off_a_file_and_its_promise_stays() {
     let (keep, out) = folder();
     let place = |name: &str| keep.path().join(name);
     let (noisy, smooth) = (place("noisy.safetensors"), place("smooth.safetensors"));
-    let privatise = |flags: &str, out: &Path| {
-        let mut command = sliver("privatise");
-        command.args(words("--input glyphs --records 200 --mechanism gaussian"));
-        command.args(words("--epsilon 100 --delta 1e-4 --radius 12"));
-        done(command.args(words(flags)).arg("--out").arg(out));
-    };
-    privatise("", &noisy);
+    let noise = "--records 200 --mechanism gaussian --epsilon 100 --delta 1e-4 --radius 12";
+    privatised(&noisy, noise);
     let said = wavelets::smoothed("glyphs", &noisy, &smooth).expect("written");
     assert!(said.contains("levels"), "{said}");
     let [before, after] = [&noisy, &smooth].map(|path| Privatised::load(path).expect("a file"));
@@ -192,7 +216,7 @@ fn wavelets_take_noise_off_a_file_and_its_promise_stays() {
     let said = text(&done(command.arg("--input").arg(&smooth)).stdout);
     assert!(said.contains("No private record is read"), "{said}");
     let (few, other) = (place("few.safetensors"), place("other.safetensors"));
-    privatise("--keep 25", &few);
+    privatised(&few, &format!("{noise} --keep 25"));
     let refused = wavelets::smoothed("glyphs", &few, &other).expect_err("no pixels");
     assert!(refused.to_string().contains("no images of 28x28"));
     assert!(!other.exists());

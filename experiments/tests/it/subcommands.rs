@@ -120,8 +120,8 @@ fn what_a_run_is_on_may_come_first() {
         ("flow fashion-mnist", "flow mixture --dataset fashion-mnist"),
         ("flow fixed mnist", "flow fixed --dataset mnist"),
         ("generator mnist", "generator marginals --dataset mnist"),
-        ("ldp mnist", "ldp --dataset mnist"),
-        ("fair --alpha 1", "fair classification --alpha 1"),
+        ("ldp a.npy", "ldp --input a.npy"),
+        ("fair adult --alpha 1", "fair --task adult --alpha 1"),
         (
             "distance a.npy b.npy",
             "distance --source a.npy --target b.npy",
@@ -212,8 +212,8 @@ fn the_order_of_words_says_nothing() {
         ),
         (
             "ldp",
-            &["mnist", "--epsilon 2", "--loss w2"],
-            "ldp --dataset mnist --epsilon 2 --loss w2",
+            &["a.npy", "--dataset mnist", "--loss w2"],
+            "ldp --input a.npy --dataset mnist --loss w2",
         ),
         (
             "distance",
@@ -288,7 +288,6 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
     let files = format!("{} {}", path("a.csv"), path("b.csv"));
     let mut runs = vec![
         "swae".to_string(),
-        "ldp".into(),
         "synth shapes".into(),
         "synth biased".into(),
         format!("distance {files} --radius 3"),
@@ -322,7 +321,6 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
 const KINDS: [[&str; 4]; 3] = [
     ["flow", "mechanism", "mixture", "fixed"],
     ["generator", "release", "marginals", "projections"],
-    ["fair", "task", "classification", "adult"],
 ];
 
 #[test]

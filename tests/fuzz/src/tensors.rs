@@ -16,7 +16,7 @@ pub(super) const PARSERS: &[Parser] = &[
         read: |bytes, _| {
             preset::<experiments::swae::Settings>(bytes);
             preset::<experiments::flow::Settings<experiments::flow::Marginals>>(bytes);
-            preset::<experiments::fair::Settings<experiments::fair::Classification>>(bytes);
+            preset::<experiments::fair::Settings>(bytes);
             preset::<experiments::ldp::Settings>(bytes);
         },
         seeds: || {

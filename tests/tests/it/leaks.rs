@@ -361,11 +361,6 @@ fn every_field_of_every_error_was_looked_at() {
             planned: _,
             asked: _,
         }
-        | DpError::OtherMechanism {
-            name: _,
-            planned: _,
-            asked: _,
-        }
         | DpError::ReleasedTwice { name: _ }
         | DpError::SameName { name: _ }
         | DpError::NotFinite { total: _ }

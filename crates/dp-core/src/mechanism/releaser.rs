@@ -14,7 +14,6 @@ use super::{
 use crate::DpError;
 use crate::accounting::Event;
 use crate::ledger::{Ledger, LedgerEntry};
-use crate::local::{LocalMechanism, LocalNoise};
 use crate::plan::{CheckedPlan, NoiseFor};
 use crate::sampling::{Draw, Made};
 
@@ -285,40 +284,6 @@ impl Releaser {
         self.record(event, bound, deviation, ledger)?;
         self.made[place] = true;
         Ok(names.above(&noisy, names.threshold(deviation, delta)))
-    }
-
-    /// Records the planned release `name`, in which every record passes `mechanism` alone, once, with noise from
-    /// [`Releaser::noise`]. It comes before the first of them: the plan is that of one record.
-    ///
-    /// - `values`: how many each record has.
-    ///
-    /// # Errors
-    ///
-    /// [`DpError::NotPlanned`], [`DpError::OtherMechanism`] and [`DpError::ReleasedTwice`] for what the plan does not
-    /// hold; as [`LocalMechanism::scale`] for too many values; [`DpError::Ledger`] where the ledger cannot be written: nothing may be released then.
-    pub fn record_local(
-        &mut self,
-        name: &str,
-        mechanism: &LocalMechanism,
-        values: usize,
-        ledger: &mut Ledger,
-    ) -> Result<(), DpError> {
-        let (place, event) = self.due(name)?;
-        if event != mechanism.event() {
-            return Err(DpError::OtherMechanism {
-                name: name.into(),
-                planned: format!("{event:?}"),
-                asked: format!("{:?}", mechanism.event()),
-            });
-        }
-        let scale = mechanism.scale(values)?;
-        let deviation = match mechanism.noise() {
-            LocalNoise::Gaussian => scale,
-            LocalNoise::Laplace => std::f64::consts::SQRT_2 * scale,
-        };
-        self.record(event, mechanism.diameter_upper(), deviation, ledger)?;
-        self.made[place] = true;
-        Ok(())
     }
 
     /// The standard deviation `z Delta` of the noise on each coordinate of a step, or of each of the independent parts that

@@ -8,7 +8,6 @@ use dp_core::accounting::{
     Accountant, Event, GaussianAccountant, Neighbours, PldAccountant, Sampler,
 };
 use dp_core::ledger::{Entries, Ledger, LedgerEntry};
-use dp_core::local::LocalMechanism;
 use dp_core::mechanism::{
     BoundedGradient, NoiseSource, ParameterGradient, Releaser, SensitiveVector, Sensitivity,
 };
@@ -485,46 +484,4 @@ fn samplers_tell_the_accountant_what_they_do() {
     let (distribution, neighbours, records) = read(AllRecords::new(500).unwrap().into());
     assert_eq!(distribution, None);
     assert_eq!((neighbours, records), (Neighbours::ReplaceOne, Some(500)));
-}
-
-/// Records that pass a mechanism of their own are recorded once, with the noise that was planned and no other.
-#[test]
-fn a_local_mechanism_is_recorded_once_and_as_planned() {
-    let mechanism = LocalMechanism::gaussian(8.0, 1e-5, 1.0).unwrap();
-    let noise_multiplier = mechanism.noise_multiplier();
-    let plan = TrainingPlan {
-        noise: Noise::Multiplier(noise_multiplier),
-        ..TrainingPlan::within(8.0, 1e-5, 0, FixedSizeSampler::new(1, 1).unwrap())
-    };
-    let plan = plan.and("records", ReleaseNoise::Gaussian { noise_multiplier });
-    let mut run = Run::planned(plan);
-    let other = LocalMechanism::gaussian(9.0, 1e-5, 1.0).unwrap();
-    let laplace = LocalMechanism::laplace(8.0, 1.0).unwrap();
-    for other in [other, laplace] {
-        let Run {
-            releaser, ledger, ..
-        } = &mut run;
-        let refused = releaser
-            .record_local("records", &other, 3, ledger)
-            .unwrap_err();
-        names(&refused.to_string(), &["records"]);
-        assert_eq!(run.ledger.releases(), 0);
-    }
-    let Run {
-        releaser, ledger, ..
-    } = &mut run;
-    releaser
-        .record_local("records", &mechanism, 3, ledger)
-        .unwrap();
-    assert!(
-        releaser
-            .record_local("records", &mechanism, 3, ledger)
-            .is_err()
-    );
-    assert_eq!(ledger.releases(), 1);
-    let spent = releaser
-        .plan()
-        .epsilon_spent(&ledger.entries().unwrap())
-        .unwrap();
-    assert!((spent - 8.0).abs() < 1e-3, "{spent}");
 }

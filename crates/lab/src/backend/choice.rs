@@ -15,9 +15,8 @@ use crate::diagnostic::Failure;
 /// its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// The backend.
     pub backend: Backend,
-    /// Which of its devices; the first where absent.
+    /// Which of its devices; the first if absent.
     pub device: Option<String>,
 }
 
@@ -121,7 +120,7 @@ impl Choice {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] where the backend is not in this build, has no device here, or not the one
+    /// [`Failure::BadInput`] if the backend is not in this build, has no device here, or not the one
     /// that was named: then with the list of those that it has.
     pub fn choose(&self) -> Result<Chosen, Failure> {
         match self.backend {

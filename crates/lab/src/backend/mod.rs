@@ -41,7 +41,6 @@ pub enum Backend {
 /// A device, and how to speak of it.
 #[derive(Debug, Clone)]
 pub struct Chosen {
-    /// The device.
     pub device: Device,
     /// The backend that it belongs to; never `Auto`.
     pub backend: Backend,
@@ -49,14 +48,12 @@ pub struct Chosen {
     pub description: String,
 }
 
-/// A backend on this machine.
 #[derive(Debug, Clone)]
 pub struct Listed {
-    /// The backend.
     pub backend: Backend,
     /// Its name on the command line.
     pub name: String,
-    /// Its devices, in the order of their numbers; none where it is not in this build.
+    /// Its devices, in the order of their numbers; none if it is not in this build.
     pub devices: Option<Vec<String>>,
 }
 
@@ -114,7 +111,7 @@ impl Backend {
         !matches!(self, Self::Auto | Self::Flex | Self::Ndarray)
     }
 
-    /// burn's kind of its devices; none where it is not in this build.
+    /// burn's kind of its devices; none if it is not in this build.
     fn kind(self) -> Option<DeviceType> {
         match self {
             Self::Auto | Self::Flex | Self::Ndarray => None,

@@ -1,12 +1,12 @@
-//! A driver that speaks of an error where there is none.
+//! A driver that speaks of an error when there is none.
 
-/// Starts the program again as itself, with the same arguments, where a driver would say on standard
+/// Starts the program again as itself, with the same arguments, if a driver would say on standard
 /// error that `XDG_RUNTIME_DIR` is not set.
 ///
 /// Mesa's layer under Vulkan asks for a display to rank GPUs by, and the display's library prints
 /// `error: XDG_RUNTIME_DIR is invalid or not set in the environment.` on a machine that has none. A folder
 /// that is not there is an answer that it takes in silence, and it has to be in the environment from the
-/// start: that of a running program cannot be changed safely. Call it first in `main`; where the system
+/// start: that of a running program cannot be changed safely. Call it first in `main`; if the system
 /// refuses, that line is all that is lost.
 pub fn quiet_drivers() {
     #[cfg(target_os = "linux")]
@@ -26,7 +26,7 @@ pub fn quiet_drivers() {
         if let Some(name) = arguments.next() {
             command.arg0(name);
         }
-        // Comes back only where it fails.
+        // Comes back only if it fails.
         let _ = command.args(arguments).env(NAME, "/nonexistent").exec();
     }
 }

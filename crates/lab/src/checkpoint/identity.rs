@@ -19,7 +19,7 @@ pub struct Identity {
     pub settings: String,
     /// SHA-256 of the private records.
     pub records: String,
-    /// SHA-256 of the weights that they pass before they meet the noise; empty where they meet it as
+    /// SHA-256 of the weights that they pass before they meet the noise; empty if they meet it as
     /// they are.
     #[serde(default)]
     pub encoder: String,
@@ -44,7 +44,7 @@ impl Identity {
     ///
     /// # Errors
     ///
-    /// [`Failure::Failed`] where the program cannot read its own file.
+    /// [`Failure::Failed`] if the program cannot read its own file.
     pub fn of(
         experiment: &str,
         settings: &str,
@@ -82,8 +82,8 @@ impl Identity {
         self == there && backend == Backend::Flex
     }
 
-    /// Puts `noise` back where the `stored` noise of the run `there` stopped, if that may be: where the steps are
-    /// made again to the last bit, or where the noise is known anyway. Otherwise it stays new, and the
+    /// Puts `noise` back where the `stored` noise of the run `there` stopped, if the steps are made again
+    /// to the last bit, or the noise is known anyway. Otherwise it stays new, and the
     /// answer is `false`.
     pub(super) fn restore_noise(
         &self,
@@ -101,7 +101,7 @@ impl Identity {
 }
 
 /// What kernels of the host choose by: features, and the sizes of caches, by which products are blocked
-/// and so summed. Where the system does not tell its processor, its kind is all that is known.
+/// and so summed. If the system does not tell its processor, its kind is all that is known.
 fn processor() -> String {
     #[cfg(target_arch = "x86_64")]
     let wide = std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");

@@ -47,12 +47,11 @@ struct Manifest {
     releases: u64,
     identity: Identity,
     files: BTreeMap<String, String>,
-    /// Of [`NOISE`], where there was any.
+    /// Of [`NOISE`], if there was any.
     #[serde(default)]
     noise: Option<String>,
 }
 
-/// The checkpoints of one run.
 #[derive(Debug, Clone)]
 pub struct Checkpoints {
     folder: PathBuf,
@@ -67,7 +66,7 @@ impl Checkpoints {
     }
 
     /// Writes the checkpoint of `step` whole or not at all, removes all but the last two, and the key
-    /// of the noise from the one before it. Where this fails nothing more may be released.
+    /// of the noise from the one before it. If this fails, nothing more may be released.
     ///
     /// - `releases`: how many the ledger holds.
     ///
@@ -159,7 +158,7 @@ impl Checkpoints {
     /// # Errors
     ///
     /// [`Failure::BadInput`] for a checkpoint that is damaged or of another run; [`Failure::Failed`]
-    /// where a key that a kill left in an older one cannot be removed.
+    /// if a key that a kill left in an older one cannot be removed.
     pub fn resume(
         &self,
         here: &Identity,

@@ -14,11 +14,9 @@ use crate::diagnostic::Failure;
 
 /// A checkpoint that was read back and checked.
 pub struct RestoredCheckpoint {
-    /// Steps done.
     pub step: u64,
     /// What it belongs to.
     pub identity: Identity,
-    /// Where it was read from.
     pub path: PathBuf,
     /// What a reader of the resumed run must know: that its noise is new.
     pub warning: Option<String>,
@@ -35,7 +33,6 @@ impl std::fmt::Debug for RestoredCheckpoint {
     }
 }
 
-/// The noise of a checkpoint.
 pub(super) enum StoredNoise {
     /// The run had none.
     None,
@@ -61,7 +58,7 @@ impl RestoredCheckpoint {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] where it is damaged.
+    /// [`Failure::BadInput`] if it is damaged.
     pub fn rng(&self, state: &RngState) -> Result<ChaCha20Rng, Failure> {
         state.generator().map_err(|e| self.damaged(&e))
     }
@@ -122,7 +119,7 @@ impl RestoredCheckpoint {
         refused(&self.path, &why.to_string())
     }
 
-    /// Puts `noise` back where it was, if that may be, and says where it may not.
+    /// Puts `noise` back where it was if that may be, and says so if it may not.
     pub(super) fn restore_noise(
         &mut self,
         here: &Identity,

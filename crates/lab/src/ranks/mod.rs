@@ -25,11 +25,9 @@ trait Carrier: Ranks {
     /// Bytes that other ranks were given and gave so far, at the root.
     fn carried(&self) -> u64;
 
-    /// Ends all ranks.
     fn abort(&self, code: i32) -> !;
 }
 
-/// The processes of a run.
 #[derive(Clone)]
 pub struct Crew {
     carrier: Arc<dyn Carrier>,
@@ -40,7 +38,6 @@ pub struct Crew {
 /// What a rank says of itself before the first step.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Greeting {
-    /// SHA-256 of the program.
     program: String,
     version: String,
     /// SHA-256 of all private records, as this rank read them.
@@ -96,7 +93,6 @@ impl Crew {
         self.carrier.rank()
     }
 
-    /// How many there are.
     pub fn size(&self) -> usize {
         self.carrier.size()
     }
@@ -170,7 +166,7 @@ impl Crew {
         self.broadcast(Vec::new()).map(drop)
     }
 
-    /// What the root tells; none where nothing is left to do.
+    /// What the root tells; none if nothing is left to do.
     pub(crate) fn settings<S: DeserializeOwned>(&self) -> Result<Option<S>, Failure> {
         let text = self.broadcast(Vec::new())?;
         if text.is_empty() {

@@ -173,7 +173,7 @@ impl Mpi {
         }
     }
 
-    /// Waits until MPI has done what it was asked for, which cannot be taken back: where ranks that are `missing` do not
+    /// Waits until MPI has done what it was asked for, which cannot be taken back: if ranks that are `missing` do not
     /// come, all end here.
     fn complete<'a, D: ?Sized, S: Scope<'a>>(
         &self,

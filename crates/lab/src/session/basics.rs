@@ -12,17 +12,15 @@ use crate::diagnostic::Failure;
 pub struct Basics {
     /// The budget; none without privacy.
     pub epsilon: Option<f64>,
-    /// Delta; [`default_delta`] where none is given.
+    /// Delta; [`default_delta`] if none is given.
     pub delta: Option<f64>,
-    /// Steps.
     pub steps: u64,
     /// Learning rate of the first step.
     pub learning_rate: f64,
     /// The decay of an average of the weights.
     pub ema: Option<f64>,
-    /// The seed of everything public.
     pub seed: u64,
-    /// The seed of batches and noise, where it is known.
+    /// The seed of batches and noise, if it is known.
     pub insecure_noise_seed: Option<u64>,
 }
 
@@ -37,7 +35,7 @@ impl Basics {
         bounded("batch", batch, (1..=records).contains(&batch), &bound)
     }
 
-    /// The learning rate after so many steps, where it falls along a line to a share of itself at the last one.
+    /// The learning rate after so many steps, if it falls along a line to a share of itself at the last one.
     pub fn falling_to(self, last: f64) -> impl Fn(u64) -> f64 + Send + 'static {
         move |step| {
             let done = step as f64 / self.steps.saturating_sub(1).max(1) as f64;

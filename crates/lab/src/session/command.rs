@@ -81,7 +81,6 @@ fn long_of(argument: &Arg) -> Option<String> {
     argument.get_long().map(String::from)
 }
 
-/// The flag of a word.
 fn flag(word: &str) -> &str {
     word.split_once('=').map_or(word, |(flag, _)| flag)
 }
@@ -161,7 +160,7 @@ pub(super) fn check_done<E: Experiment>(
     }
 }
 
-/// The command line of this process; it ends the process where clap refuses it.
+/// The command line of this process; it ends the process if clap refuses it.
 pub(super) fn parse<E: Experiment>() -> Result<Arguments<FlagsOf<E>>, Failure> {
     let command = command::<E>().version(env!("CARGO_PKG_VERSION"));
     let matches = command.arg(private::flag()).get_matches();

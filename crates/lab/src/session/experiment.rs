@@ -48,18 +48,16 @@ pub trait Settings: Bounds + Serialize + DeserializeOwned + PartialEq {
         Ok(())
     }
 
-    /// The name of the run's folder where none is given.
+    /// The name of the run's folder if none is given.
     fn name(&self) -> String;
 
-    /// The seed of batches and noise, where it is known.
+    /// The seed of batches and noise, if it is known.
     fn insecure_noise_seed(&self) -> Option<u64>;
 }
 
-/// The records of a run.
 pub struct DataSummary {
     /// What they are, in words.
     pub name: String,
-    /// How many are private.
     pub private: usize,
     /// How many public ones it is judged by.
     pub test: usize,
@@ -68,7 +66,7 @@ pub struct DataSummary {
 }
 
 impl DataSummary {
-    /// Which of somebody's own rows became public, in words; nothing where none did.
+    /// Which of somebody's own rows became public, in words; nothing if none did.
     pub fn opened(&self) -> Option<String> {
         let (rows, mut used) = (self.test, self.used.iter());
         used.find_map(|Used { what, used, .. }| match used {
@@ -83,9 +81,8 @@ impl DataSummary {
 /// What decides a run, other than its settings.
 #[derive(Clone)]
 pub struct Fingerprint {
-    /// SHA-256 of the private records.
     pub records: String,
-    /// Where records meet the noise as latents: the weights of their encoder, and the SHA-256 of the latents of each group.
+    /// If records meet the noise as latents: the weights of their encoder, and the SHA-256 of the latents of each group.
     pub encoded: Option<(Vec<f32>, Vec<String>)>,
 }
 
@@ -119,14 +116,13 @@ pub trait RunState {
     fn releaser(&mut self) -> Option<&mut Releaser>;
 }
 
-/// What an evaluation found.
 #[derive(Default)]
 pub struct Evaluation {
     /// An object: a line of `metrics.jsonl`.
     pub scores: Value,
     /// The same in short, beside the progress bar.
     pub message: String,
-    /// Whether the line tells the epsilon spent so far. Only where each step is a release; it takes the accountant
+    /// Whether the line tells the epsilon spent so far. Only if each step is a release; it takes the accountant
     /// a moment.
     pub accounted: bool,
 }
@@ -137,11 +133,9 @@ pub type Picture = (&'static str, String, Vec<u8>);
 /// What an experiment shows of a finished run.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Pictures.
     pub pictures: Vec<Picture>,
     /// Results, beside published ones.
     pub metrics: Vec<Metric>,
-    /// Scores by name.
     pub test: Map<String, Value>,
     /// What a reader must know before believing them.
     pub warnings: Vec<String>,
@@ -149,14 +143,13 @@ pub struct Report {
     pub more: Vec<(&'static str, Value)>,
 }
 
-/// The flags of an experiment.
 pub type FlagsOf<E> = <<E as Experiment>::Settings as Settings>::Flags;
 
 /// An experiment: what is learned, and what is shown of it.
 pub trait Experiment: Sized {
     /// Its name, and that of its subcommand.
     const NAME: &'static str;
-    /// Where its subcommand has several, `NAME KIND`: the setting that says which one a run is of, and its value.
+    /// If its subcommand has several, `NAME KIND`: the setting that says which one a run is of, and its value.
     const KIND: Option<(&'static str, &'static str)> = None;
     /// What it does, for `--help`.
     const ABOUT: &'static str;
@@ -170,7 +163,7 @@ pub trait Experiment: Sized {
     /// Its settings, with the flags that they come from.
     type Settings: Settings;
 
-    /// Does what is asked for instead of a run; nothing where a run is asked for.
+    /// Does what is asked for instead of a run; nothing if a run is asked for.
     fn instead(_arguments: &Arguments<FlagsOf<Self>>) -> Option<Result<(), Failure>> {
         None
     }
@@ -186,13 +179,11 @@ pub trait Experiment: Sized {
         chosen: &Chosen,
     ) -> Result<Self, Failure>;
 
-    /// Its records.
     fn data(&self) -> DataSummary;
 
     /// The plan; none without privacy.
     fn plan(&self) -> Option<&CheckedPlan>;
 
-    /// Its words about privacy.
     fn wording(&self) -> Wording {
         Wording::default()
     }
@@ -215,14 +206,17 @@ pub trait Experiment: Sized {
         Ok(())
     }
 
-    /// What its checkpoints must agree with.
+    /// What its checkpoints must agree with beside the settings; by default the data sets that its records come from.
     ///
     /// # Errors
     ///
     /// [`Failure::Failed`] names a record that cannot be read.
-    fn fingerprint(&self) -> Result<Fingerprint, Failure>;
+    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+        let sums = self.data().used.into_iter().map(|used| used.sha256);
+        Ok(Fingerprint::of(sums.collect::<String>().as_bytes()))
+    }
 
-    /// What its checkpoints keep; none where a run resumes from what it has released.
+    /// What its checkpoints keep; none if a run resumes from what it has released.
     fn state(&mut self) -> Option<&mut dyn RunState> {
         None
     }
@@ -231,7 +225,7 @@ pub trait Experiment: Sized {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] where such a run takes one process.
+    /// [`Failure::BadInput`] if such a run takes one process.
     fn join(&mut self, _crew: &Crew) -> Result<(), Failure> {
         let name = Self::KIND.map_or(String::new(), |(_, kind)| format!(" {kind}"));
         Err(one_process(&format!("`sliver {}{name}`", Self::NAME)))
@@ -255,7 +249,6 @@ pub trait Experiment: Sized {
         Ok(())
     }
 
-    /// Steps of the run.
     fn steps(&self) -> u64 {
         0
     }
@@ -264,7 +257,7 @@ pub trait Experiment: Sized {
     ///
     /// # Errors
     ///
-    /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
+    /// [`Failure::Failed`] if the ledger cannot be written; nothing has left then.
     fn step(&mut self, _session: &mut Session) -> Result<(), Failure> {
         Ok(())
     }
@@ -297,7 +290,7 @@ pub trait Experiment: Sized {
         Ok(())
     }
 
-    /// What to do instead where a run that is done is asked for something else, by the word that asks for it.
+    /// What to do instead if a run that is done is asked for something else, by the word that asks for it.
     fn when_done(_run: &Path, _word: &str) -> String {
         WHEN_DONE.into()
     }

@@ -79,7 +79,7 @@ impl Running {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] where the system names no cache folder.
+    /// [`Failure::BadInput`] if the system names no cache folder.
     pub fn cache(&self) -> Result<PathBuf, Failure> {
         self.cache_dir
             .as_deref()
@@ -297,7 +297,7 @@ pub trait Part:
     /// The flags that it comes from.
     type Flags: clap::Args + Clone + Serialize;
 
-    /// These settings where they are a `T`, and not those of another subcommand or `()`.
+    /// These settings if they are a `T`, and not those of another subcommand or `()`.
     fn get<T: Part>(&self) -> Option<&T> {
         (self as &dyn Any).downcast_ref()
     }
@@ -309,7 +309,7 @@ impl Bounds for () {
     }
 }
 
-/// Nothing, where a subcommand has no settings of a kind.
+/// Nothing, if a subcommand has no settings of a kind.
 impl Part for () {
     type Flags = ();
 }
@@ -317,7 +317,7 @@ impl Part for () {
 /// The settings of an experiment, and its flags: one field of the former for each of the latter, of the same name
 /// and with the same words.
 ///
-/// - `struct`: the names of both, where they are not `Settings` and `Flags`.
+/// - `struct`: the names of both, if they are not `Settings` and `Flags`.
 /// - `common`: those that several experiments have, with flags that are written here once; any of them.
 /// - `preset`: those without a flag.
 /// - `flags`: those that the preset must have, `optional`: those that may be absent.
@@ -329,7 +329,7 @@ impl Part for () {
 /// [`Settings::check`](crate::session::Settings::check), which has what depends on several settings.
 ///
 /// `parts <M: Trait>` puts settings together for subcommands of one name: those that all have, and those of each, which
-/// are an `M`. What is in no part is refused where a file is read.
+/// are an `M`. What is in no part is refused if a file is read.
 #[macro_export]
 macro_rules! settings {
     ($(#[$meta:meta])* common $($rest:tt)*) => {
@@ -438,7 +438,7 @@ macro_rules! settings {
     } } };
     (@flags $all:ident [steps $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags $all [$($more)*] {
         $($flags)*
-        /// Steps.
+        /// Number of training steps.
         #[arg(long)]
         pub steps: Option<u64>,
     } } };
@@ -450,7 +450,8 @@ macro_rules! settings {
     } } };
     (@flags $all:ident [slices $($more:ident)*] { $($flags:tt)* }) => { $crate::settings! { @flags $all [$($more)*] {
         $($flags)*
-        /// Slices of a step, or of a release; a tight frame has at least the dimension.
+        /// Slices, the directions on which points are projected to compare distributions: so many in a step or a release, and at
+        /// least the dimension for a tight frame.
         #[arg(long)]
         pub slices: Option<usize>,
     } } };

@@ -60,17 +60,14 @@ use crate::run_folder::RunFolder;
 pub struct Session {
     /// Its folder, locked.
     pub folder: RunFolder,
-    /// Its ledger.
     pub ledger: Ledger,
-    /// Where it computes.
     pub chosen: Chosen,
-    /// How it is made.
     pub running: Running,
     /// Whether to stop.
     pub interrupt: Interrupt,
     /// Whether the run has a plan: nothing is released without its noise then.
     promises: bool,
-    /// The processes that take it together, where there are several.
+    /// The processes that take it together, if there are several.
     pub(crate) crew: Option<Crew>,
     /// Of the records of all of them.
     fingerprint: Option<Fingerprint>,
@@ -78,7 +75,6 @@ pub struct Session {
     shared: BTreeSet<String>,
     /// How many private records there are.
     records: usize,
-    /// Steps done.
     pub step: u64,
     /// Seconds of training so far.
     pub seconds: f64,

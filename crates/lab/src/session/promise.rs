@@ -15,9 +15,9 @@ use crate::report::Plan;
 /// What an experiment adds to the words that all share.
 #[derive(Debug, Clone)]
 pub struct Wording {
-    /// What a group of records is, where neighbours replace a record by one of its group.
+    /// What a group of records is, if neighbours replace a record by one of its group.
     pub groups: &'static str,
-    /// What neighbours replace where that is no single record, such as `all images of one person`.
+    /// What neighbours replace if that is no single record, such as `all images of one person`.
     pub unit: Option<String>,
     /// What the releases are of, such as `the training gradients`.
     pub releases: String,
@@ -47,9 +47,8 @@ impl Default for Wording {
 pub struct Promise<'a> {
     /// The plan; none without privacy.
     pub plan: Option<&'a CheckedPlan>,
-    /// Private records.
     pub records: usize,
-    /// The seed that its noise comes from, where it is known.
+    /// The seed that its noise comes from, if it is known.
     pub insecure_noise_seed: Option<u64>,
     /// The experiment's own words.
     pub wording: Wording,
@@ -105,7 +104,6 @@ impl Promise<'_> {
         )
     }
 
-    /// Whether anything is promised.
     pub fn promises(&self) -> bool {
         match self.plan {
             Some(_) => self.no_promise().is_none(),
@@ -150,7 +148,7 @@ impl Promise<'_> {
         warnings
     }
 
-    /// How a sentence about epsilon starts that must not be taken for a promise; nothing where it is one.
+    /// How a sentence about epsilon starts that must not be taken for a promise; nothing if it is one.
     fn no_promise(&self) -> Option<String> {
         self.insecure_noise_seed.map(|_| {
             "NOT PRIVATE, because the noise comes from a known seed. Without that it would be: "
@@ -158,7 +156,7 @@ impl Promise<'_> {
         })
     }
 
-    /// What the delta that is claimed leaves open, where that is much.
+    /// What the delta that is claimed leaves open, if that is much.
     fn loose(&self, plan: &CheckedPlan) -> Option<String> {
         loose_delta(plan.delta(), self.records as f64)
     }
@@ -190,12 +188,12 @@ pub fn refused_plan(why: DpError) -> Failure {
     )
 }
 
-/// An upper bound on the epsilon of a finished run, by its ledger: more than planned where a killed run made steps
+/// An upper bound on the epsilon of a finished run, by its ledger: more than planned if a killed run made steps
 /// again, and never less; none without privacy.
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] where the ledger cannot be read, or its releases do not compose.
+/// [`Failure::Failed`] if the ledger cannot be read, or its releases do not compose.
 pub fn spent(plan: Option<&CheckedPlan>, ledger: &Ledger) -> Result<Option<f64>, Failure> {
     let spent = |plan: &CheckedPlan| plan.epsilon_spent(&ledger.entries()?);
     plan.map(spent).transpose().map_err(Failure::failed)
@@ -204,7 +202,6 @@ pub fn spent(plan: Option<&CheckedPlan>, ledger: &Ledger) -> Result<Option<f64>,
 /// How private records come into a release.
 fn sampled(plan: &CheckedPlan) -> &'static str {
     match plan.sampler() {
-        sampler if sampler.records() == Some(1) => "each record is released alone, once",
         _ if plan.steps() == 0 => "each release is of all private records",
         BatchSampler::FixedSize(_) => "each batch of fixed size sampled afresh without replacement",
         BatchSampler::Groups(_) => {

@@ -18,7 +18,6 @@ fn tensor(values: Vec<f32>, width: usize, device: &Device) -> Tensor<2> {
     Tensor::from_data(TensorData::new(values, [rows, width]), device)
 }
 
-/// The values of rows.
 fn host(rows: Tensor<2>) -> Vec<f32> {
     rows.into_data().iter::<f32>().collect()
 }
@@ -27,7 +26,7 @@ fn host(rows: Tensor<2>) -> Vec<f32> {
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] where the rows are not as many.
+/// [`Failure::Failed`] if the rows are not as many.
 pub fn batch(
     rows: Vec<f32>,
     targets: HostTargets<'_>,
@@ -44,9 +43,7 @@ pub fn batch(
 pub struct Tables {
     /// What they are, in words.
     pub name: String,
-    /// Private.
     pub private: GroupedTable,
-    /// Public.
     pub public: GroupedTable,
     /// The files of somebody's records that they come from, so that no other run takes them for public.
     pub used: Vec<Used>,

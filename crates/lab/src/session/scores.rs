@@ -17,7 +17,7 @@ const SHOWN: usize = 2;
 pub struct Scores(Vec<(&'static str, Metric)>);
 
 impl Scores {
-    /// With one more, where it has a value: `key` in files, `name` on the page.
+    /// With one more, if it has a value: `key` in files, `name` on the page.
     #[must_use]
     pub fn with(
         mut self,
@@ -73,7 +73,7 @@ impl Scores {
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] where the file cannot be read, or no point can be drawn.
+/// [`Failure::Failed`] if the file cannot be read, or no point can be drawn.
 pub fn curve(
     folder: &RunFolder,
     y: Scale,

@@ -48,7 +48,6 @@ impl Session {
         self.finish(experiment, settings)
     }
 
-    /// What the run is.
     fn identity<E: Experiment>(
         &self,
         experiment: &mut E,
@@ -68,7 +67,7 @@ impl Session {
         })
     }
 
-    /// Takes the place of the last checkpoint; at the start where there is none.
+    /// Takes the place of the last checkpoint; at the start if there is none.
     fn restore<E: Experiment>(
         &mut self,
         experiment: &mut E,

@@ -15,7 +15,6 @@ use crate::run_folder::RunFolder;
 /// What two processors may make of the same public value.
 const ROUNDING: f64 = 1e-4;
 
-/// A run with a releaser.
 pub trait Releases {
     /// What samples and adds noise; none without privacy.
     fn releaser(&mut self) -> Option<&mut Releaser>;
@@ -27,7 +26,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`Failure::Failed`] where the plan has no such release, or the ledger cannot be written: nothing was released then.
+    /// [`Failure::Failed`] if the plan has no such release, or the ledger cannot be written: nothing was released then.
     /// [`Failure::BadInput`] for a kept file that is damaged, or of another query.
     pub fn release<R: Releases, Q: Query>(
         &mut self,
@@ -150,7 +149,7 @@ impl Session {
     }
 }
 
-/// What `query` says of what `RUN/NAME.bin` holds; none where nothing was released by this name.
+/// What `query` says of what `RUN/NAME.bin` holds; none if nothing was released by this name.
 ///
 /// # Errors
 ///
@@ -233,7 +232,7 @@ fn refused(path: &Path, why: &dyn std::fmt::Display) -> Failure {
     )
 }
 
-/// The batch of a step, sampled secretly where there is a plan.
+/// The batch of a step, sampled secretly if there is a plan.
 pub struct SampledBatch {
     /// Indices of the records of each group.
     pub groups: Vec<Vec<usize>>,
@@ -259,7 +258,6 @@ impl SampledBatch {
         Ok(Self { groups, draw })
     }
 
-    /// Records of each group.
     pub fn sizes(&self) -> Vec<usize> {
         self.groups.iter().map(Vec::len).collect()
     }
@@ -268,7 +266,7 @@ impl SampledBatch {
     ///
     /// # Errors
     ///
-    /// [`Failure::Failed`] where the ledger cannot be written: nothing was released then.
+    /// [`Failure::Failed`] if the ledger cannot be written: nothing was released then.
     pub fn release(
         &self,
         releaser: Option<&mut Releaser>,

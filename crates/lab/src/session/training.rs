@@ -30,7 +30,7 @@ pub(super) fn batches_of(seed: u64) -> ChaCha20Rng {
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] where the ledger cannot be written; nothing was released then.
+/// [`Failure::Failed`] if the ledger cannot be written; nothing was released then.
 pub(super) fn take_step<M: Network<D>, const D: usize>(
     training: &mut Training<M>,
     ledger: &mut Ledger,
@@ -57,7 +57,7 @@ fn say(notes: &[String]) {
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] where the sensitivity is refused.
+/// [`Failure::Failed`] if the sensitivity is refused.
 pub fn announcement<M: Network<D>, const D: usize>(
     training: &mut Training<M>,
     steps: u64,
@@ -125,11 +125,11 @@ pub fn load_weights<M: Module>(network: M, folder: &RunFolder) -> Result<M, Fail
     })
 }
 
-/// What releases for a plan, with secret noise but where its seed is known; none without a plan.
+/// What releases for a plan, with secret noise unless its seed is known; none without a plan.
 ///
 /// # Errors
 ///
-/// [`Failure::BadInput`] for a plan that cannot be had; [`Failure::Failed`] where the operating system gives no
+/// [`Failure::BadInput`] for a plan that cannot be had; [`Failure::Failed`] if the operating system gives no
 /// randomness.
 pub fn releaser(
     plan: Option<TrainingPlan>,

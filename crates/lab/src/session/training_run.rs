@@ -80,12 +80,12 @@ impl<M: burn::module::Module> Start<M> {
         releaser(self.plan.take(), self.known)
     }
 
-    /// Checks the plan, and starts: with secret noise but where its seed is known.
+    /// Checks the plan, and starts: with secret noise unless its seed is known.
     ///
     /// # Errors
     ///
     /// [`Failure::BadInput`] for a plan that cannot be had, and on a device that does not support private steps;
-    /// [`Failure::Failed`] where the operating system gives no randomness, and for settings that are refused.
+    /// [`Failure::Failed`] if the operating system gives no randomness, and for settings that are refused.
     pub fn training(mut self, chosen: &Chosen) -> Result<Training<M>, Failure> {
         if self.plan.is_some() {
             chosen.supports_private_steps()?;
@@ -159,17 +159,10 @@ macro_rules! parts {
 
 /// A run whose steps are those of a [`Training`]. It is an [`Experiment`]: what it does not say follows from these.
 pub trait TrainingRun: Sized {
-    /// As that of [`Experiment`].
     const NAME: &'static str;
-    /// As that of [`Experiment`].
-    const KIND: Option<(&'static str, &'static str)> = None;
-    /// As that of [`Experiment`].
     const ABOUT: &'static str;
-    /// As that of [`Experiment`].
     const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = &[];
-    /// As that of [`Experiment`].
     const FLAGS_AFTERWARDS: &'static [fn() -> Vec<Id>] = &[];
-    /// As that of [`Experiment`].
     const STORED: &'static [&'static str] = &[];
     /// Evaluations of a run.
     const EVALUATIONS: u64 = EVALUATIONS;
@@ -178,12 +171,9 @@ pub trait TrainingRun: Sized {
 
     /// Its settings, with the flags that they come from.
     type Settings: Settings;
-    /// What is trained.
     type Model: Network<2>;
-    /// What it reads.
     type Records: RunRecords<Self::Model>;
 
-    /// As that of [`Experiment`].
     fn instead(
         _arguments: &Arguments<<Self::Settings as Settings>::Flags>,
     ) -> Option<Result<(), Failure>> {
@@ -204,7 +194,6 @@ pub trait TrainingRun: Sized {
     /// Budget, steps, seeds.
     fn basics(&self) -> Basics;
 
-    /// Its records and its training.
     fn parts(&self) -> (&Self::Records, &Training<Self::Model>);
 
     /// The same, for a step.
@@ -215,7 +204,6 @@ pub trait TrainingRun: Sized {
         self.parts().1.plan()
     }
 
-    /// Its words about privacy.
     fn wording(&self) -> Wording {
         Wording::default()
     }
@@ -229,13 +217,12 @@ pub trait TrainingRun: Sized {
     ///
     /// # Errors
     ///
-    /// [`Failure::Failed`] where the sensitivity is refused.
+    /// [`Failure::Failed`] if the sensitivity is refused.
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
         let (steps, dims) = (self.basics().steps, self.penalised());
         announcement(self.parts_mut().1, steps, &dims)
     }
 
-    /// As that of [`Experiment`].
     ///
     /// # Errors
     ///
@@ -257,7 +244,7 @@ pub trait TrainingRun: Sized {
     ///
     /// # Errors
     ///
-    /// [`Failure::Failed`] where the ledger cannot be written; nothing has left then.
+    /// [`Failure::Failed`] if the ledger cannot be written; nothing has left then.
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
         self.gradient_step(session).map(drop)
     }
@@ -275,7 +262,7 @@ pub trait TrainingRun: Sized {
         })
     }
 
-    /// The network that is scored: the average of its weights where there is one, as it is saved.
+    /// The network that is scored: the average of its weights if there is one, as it is saved.
     ///
     /// # Errors
     ///
@@ -319,12 +306,10 @@ pub trait TrainingRun: Sized {
         Ok(())
     }
 
-    /// As that of [`Experiment`].
     fn when_done(_run: &Path, _word: &str) -> String {
         WHEN_DONE.into()
     }
 
-    /// As that of [`Experiment`].
     ///
     /// # Errors
     ///
@@ -346,7 +331,6 @@ impl<R: TrainingRun> Releases for R {
 
 impl<R: TrainingRun> Experiment for R {
     const NAME: &'static str = R::NAME;
-    const KIND: Option<(&'static str, &'static str)> = R::KIND;
     const ABOUT: &'static str = R::ABOUT;
     const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = R::FLAGS_OF_A_PROCESS;
     const FLAGS_AFTERWARDS: &'static [fn() -> Vec<Id>] = R::FLAGS_AFTERWARDS;

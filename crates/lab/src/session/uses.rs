@@ -1,5 +1,5 @@
 //! Records that are public in one run and private in another: every experiment notes how it uses its
-//! records beside the splits in the cache, and says where another run uses them otherwise.
+//! records beside the splits in the cache, and says if another run uses them otherwise.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,6 @@ use crate::run_folder::RunFolder;
 pub struct Used {
     /// The data set, in words.
     pub what: String,
-    /// Its name among the notes.
     pub name: String,
     /// The SHA-256 of all its records, also of those that the run leaves out.
     pub sha256: String,
@@ -59,7 +58,7 @@ pub fn name_of(kind: &str, path: &Path) -> String {
     )
 }
 
-/// Refuses the place of a new run where something lies there: a run that is refused must leave no note.
+/// Refuses the place of a new run if something lies there: a run that is refused must leave no note.
 pub(super) fn untaken(place: &Path) -> Result<(), Failure> {
     if place.exists() {
         RunFolder::create(place)?;
