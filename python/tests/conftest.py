@@ -1,6 +1,6 @@
-"""The programs of the workspace: `account`, named by the variable ACCOUNT, for parity, and `sliver`.
+"""The program `account` of the workspace, named by the variable ACCOUNT, for parity.
 
-Where ACCOUNT is given, a test without its program fails; elsewhere it is skipped.
+Without the variable tests of parity are skipped.
 """
 
 import json
@@ -8,8 +8,6 @@ import os
 import subprocess
 
 import pytest
-
-from sliver_dp.synth import _program
 
 
 @pytest.fixture(scope="session")
@@ -23,13 +21,3 @@ def account():
         return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
 
     return ask
-
-
-@pytest.fixture(scope="session")
-def sliver():
-    try:
-        return _program.program()
-    except FileNotFoundError as missing:
-        if "ACCOUNT" in os.environ:
-            raise
-        pytest.skip(str(missing))
