@@ -5,7 +5,7 @@ import numbers
 import os
 import secrets
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ def whole(name: str, value: Any) -> "int | None":
     return int(value)
 
 
-def units_of(units: Iterable[Any], records: int, record: str) -> list[str]:
+def units_of(units: Collection[Any], records: int, record: str) -> list[str]:
     """The unit of each record, as texts."""
     if isinstance(units, (str, bytes, os.PathLike)) or not hasattr(units, "__len__"):
         raise ValueError(f"units are of type {type(units).__name__}: expected {records} of them, one {record} each")
