@@ -144,10 +144,11 @@ test-properties seed=`od -An -N4 -tu4 /dev/urandom | tr -d ' '`:
     [ -z "$missing" ] || { echo "these were not run: "$missing; exit 1; }
     echo "$(wc -l <<< "$names") property tests passed with PROPTEST_RNG_SEED=$PROPTEST_RNG_SEED"
 
-# The Python wheel (python/README.md), built, installed beside the target folder, and tested beside `account` and what PyPI has.
+# The Python wheel (python/README.md), built, installed beside the target folder, and tested beside the programs that `just
+# test` builds, and what PyPI has.
 test-python *flags: python-wheel
-    cargo build --release --locked --quiet -p tools --bin account
-    ACCOUNT="$CARGO_TARGET_DIR/release/account" "$CARGO_TARGET_DIR/python/bin/pytest" -q -p no:cacheprovider python/tests {{flags}}
+    cargo build --release --locked --quiet {{mpi}} -p tools -p experiments --bin account --bin sliver
+    ACCOUNT="$CARGO_TARGET_DIR/release/account" SLIVER="$CARGO_TARGET_DIR/release/sliver" "$CARGO_TARGET_DIR/python/bin/pytest" -q -p no:cacheprovider python/tests {{flags}}
 
 # The wheel's accountant beside dp_accounting's at equal accuracy, what an import costs, the size of the wheel.
 bench-python: python-wheel

@@ -1,6 +1,6 @@
-"""The program `account` of the workspace, named by the variable ACCOUNT, for parity.
+"""The programs of the workspace, `account` and `sliver`, named by the variables ACCOUNT and SLIVER, for parity.
 
-Without the variable tests of parity are skipped.
+Where a variable is given, a test without its program fails; elsewhere it is skipped.
 """
 
 import json
@@ -21,3 +21,11 @@ def account():
         return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
 
     return ask
+
+
+@pytest.fixture(scope="session")
+def sliver():
+    program = os.environ.get("SLIVER")
+    if not program:
+        pytest.skip("no program SLIVER to compare with")
+    return program

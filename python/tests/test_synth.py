@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -91,6 +92,26 @@ def test_a_copy_follows_from_its_seeds(schema):
     assert one.ledger == other.ledger and not one.ledger.private
     secret = [Table(epsilon=2, seed=1).fit(people(), schema) for _ in range(2)]
     assert not secret[0].sample().equals(secret[1].sample()) and secret[0].ledger.private
+
+
+def test_what_is_released_is_that_of_the_program_to_the_last_digit(sliver, schema, tmp_path):
+    """Bins of pairs follow from noisy counts, and their sensitivity from the bins: no line is the same by chance."""
+
+    def lines(*words):
+        run = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
+        more = ["--epsilon", "2", "--score-share", "0", "--insecure-noise-seed", "7", "--out", run]
+        subprocess.run([sliver, "synth", *words, *more], check=True, capture_output=True)
+        return tuple(json.loads(line) for line in (run / "ledger.jsonl").read_text().splitlines())
+
+    texts = people().assign(patient="", ill=(people()["ill"] > 0).astype(int))
+    texts.to_csv(tmp_path / "people.csv", index=False, na_rep="?")
+    table = Table(epsilon=2, insecure_noise_seed=7).fit(people(), schema)
+    assert table.ledger.releases == lines("table", tmp_path / "people.csv", "--schema", schema)
+    pixels, labels = images()
+    np.savez(tmp_path / "images.npz", images=pixels, labels=labels)
+    flags = "--classes 3 --public cosines --latent 4 --cells 2".split()
+    fitted = small(cells=2, insecure_noise_seed=7).fit(pixels, labels, classes=3)
+    assert fitted.ledger.releases == lines(tmp_path / "images.npz", *flags)
 
 
 @pytest.mark.parametrize("form", ["polars", "arrow", "dict"])

@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Ledger:
-    """What a fit released and promises."""
+    """What a fit released and promises: the lines that it wrote to a ledger, and what they cost together."""
 
     releases: tuple[dict[str, Any], ...]
     """The lines of the ledger that the fit wrote: event, count, neighbours, sensitivity, standard deviation."""
