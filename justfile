@@ -154,13 +154,11 @@ test-properties seed=`od -An -N4 -tu4 /dev/urandom | tr -d ' '`:
     [ -z "$missing" ] || { echo "these were not run: "$missing; exit 1; }
     echo "$(wc -l <<< "$names") property tests passed with PROPTEST_RNG_SEED=$PROPTEST_RNG_SEED"
 
-# The Python wheel (python/README.md), built, installed beside the target folder, and tested with the programs that `just
-# test` builds, and against what PyPI has.
+# The Python wheel (python/README.md), built, installed beside the target folder, and tested beside the programs that `just
+# test` builds, and what PyPI has.
 test-python *flags: python-wheel
     cargo build --release --locked --quiet {{mpi}} -p tools -p experiments --bin account --bin sliver
-    # Where the wheel of the program would put it.
-    ln -f "$CARGO_TARGET_DIR/release/sliver" "$CARGO_TARGET_DIR/python/bin/sliver"
-    ACCOUNT="$CARGO_TARGET_DIR/release/account" "$CARGO_TARGET_DIR/python/bin/pytest" -q -p no:cacheprovider python/tests {{flags}}
+    ACCOUNT="$CARGO_TARGET_DIR/release/account" SLIVER="$CARGO_TARGET_DIR/release/sliver" "$CARGO_TARGET_DIR/python/bin/pytest" -q -p no:cacheprovider python/tests {{flags}}
 
 # The wheel's accountant beside dp_accounting's at equal accuracy, what an import costs, the size of the wheel.
 bench-python: python-wheel
@@ -183,10 +181,6 @@ python-wheel: python-tools
     rm -rf "$place/wheels"
     "$place/bin/maturin" build --quiet --release --manifest-path python/Cargo.toml --out "$place/wheels"
     "$place/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$place"/wheels/*.whl
-
-# The wheel of the program for `sliver_dp.synth`, which compiles it without MPI.
-synth-wheel: python-tools
-    cd python/synth && "$CARGO_TARGET_DIR/python/bin/maturin" build --quiet --release --out "$CARGO_TARGET_DIR/python/synth"
 
 # Look for files that a parser panics at or takes too much memory for, by cargo-fuzz (`cargo install cargo-fuzz`): `just
 # fuzz npy 600`, of the names in fuzz/Cargo.toml; `just fuzz preset 600 --features tensors` compiles burn again.

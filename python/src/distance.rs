@@ -344,7 +344,8 @@ fn planned(plan: &CheckedPlan, records: u64) -> PyResult<Event> {
     Ok(event.clone().sampled(everything.unwrap_or(one_sample)))
 }
 
-fn unwritten(error: DpError) -> PyErr {
+/// An `OSError` of a ledger that cannot be written or read.
+pub(crate) fn unwritten(error: DpError) -> PyErr {
     match error {
         DpError::Ledger { .. } | DpError::LedgerUnread { .. } => {
             PyOSError::new_err(error.to_string())

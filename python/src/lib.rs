@@ -1,4 +1,4 @@
-//! What Python sees of sliver: accounting, audits, transport. Docstrings are those of `help`; types are in
+//! What Python sees of sliver: accounting, audits, transport, private copies. Docstrings are those of `help`; types are in
 //! `src/sliver_dp/_native.pyi`.
 
 #![forbid(unsafe_code)]
@@ -13,9 +13,10 @@ mod refusal;
 mod sequential;
 mod sinkhorn;
 mod slices;
+mod synth;
 mod transport;
 
-/// `sliver_dp.accounting`, `.audit` and `.transport` name what is here.
+/// `sliver_dp.accounting`, `.audit`, `.transport` and `.synth` name what is here.
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
@@ -39,6 +40,8 @@ mod _native {
     use crate::sinkhorn::{Entropic, sinkhorn, sinkhorn_divergence};
     #[pymodule_export]
     use crate::slices::PySlices;
+    #[pymodule_export]
+    use crate::synth::{ImagesModel, TableModel, fit_images, fit_table};
     #[pymodule_export]
     use crate::transport::{
         plan_1d, sliced_cost_and_gradient, sliced_w2_squared, sliced_w2_squared_and_gradient,

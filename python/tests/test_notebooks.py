@@ -8,11 +8,10 @@ NOTEBOOKS = sorted((pathlib.Path(__file__).parent.parent / "notebooks").glob("*.
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs(path, request):
+def test_a_notebook_runs(path):
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     if "sliver_dp.synth" in path.read_text(encoding="utf-8"):
         pytest.importorskip("pandas")
-        request.getfixturevalue("sliver")
     book = nbformat.read(path, as_version=4)
     nbclient.NotebookClient(book, timeout=120).execute()
     # Figures are printed by whoever runs it.

@@ -56,6 +56,11 @@ impl<T: Pod> Stored<T> {
         self.length
     }
 
+    /// Whether none of them lies in a file.
+    pub(crate) fn in_memory(&self) -> bool {
+        self.file.is_none()
+    }
+
     /// Adds some behind the others.
     ///
     /// # Errors

@@ -74,6 +74,11 @@ impl StoredImages {
         &self.labels
     }
 
+    /// Whether no pixel lies in a file.
+    pub fn in_memory(&self) -> bool {
+        self.pixels.in_memory()
+    }
+
     /// All images, so many at once.
     ///
     /// # Errors

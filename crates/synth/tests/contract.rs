@@ -2,22 +2,25 @@
 //! nothing but the releases reaches a copy.
 
 use burn::tensor::Device;
-use data::{LabelledImages, Schema, StoredImages, StoredTable};
+use data::{LabelledImages, Schema, StoredImages, StoredTable, Units};
 use dp_core::mechanism::{NameCounts, Noisy, SensitiveVector};
 use model::latent::ImageShape;
 use private_queries::Query;
-use private_synth::images::{CosineSpace, Encoded, Mixing};
+use private_synth::images::{CosineSpace, Encoded, ImageCopy, Mixing};
 use private_synth::table::{Reading, Records, Released};
 use private_synth::{Releasing, SynthError, Watch, Work};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
+/// Exact values, and the declared sensitivity.
+type Measured = (Vec<f64>, f64);
+
 /// Answers with what was released before, of other records; then with the exact values, as noisy ones.
 #[derive(Default)]
 struct Exact {
     before: Vec<Vec<f64>>,
-    /// The exact values and the declared sensitivity of each release.
-    measured: Vec<(Vec<f64>, f64)>,
+    /// Those of each release.
+    measured: Vec<Measured>,
 }
 
 impl Exact {
@@ -34,7 +37,7 @@ impl Exact {
     fn moved(&self, other: &Self) -> Vec<f64> {
         assert_eq!(self.measured.len(), other.measured.len());
         let pairs = self.measured.iter().zip(&other.measured);
-        let share = |((one, upper), (other, same)): (&(Vec<f64>, f64), &(Vec<f64>, f64))| {
+        let share = |((one, upper), (other, same)): (&Measured, &Measured)| {
             assert_eq!((one.len(), upper), (other.len(), same));
             let squares = one.iter().zip(other).map(|(a, b)| (a - b).powi(2));
             squares.sum::<f64>().sqrt() / upper
@@ -156,6 +159,51 @@ fn a_record_of_a_table_moves_each_release_no_more_than_is_declared() {
     assert_eq!(copy(&released, &one), copy(&same, &other));
 }
 
+#[test]
+fn records_that_are_read_already_need_a_schema_that_is_confirmed() {
+    let draft = SCHEMA.replacen("public = true\n", "", 1);
+    let schema = Schema::parse("people", &draft).expect("a schema");
+    let table = schema.coded_bytes("people", b"age,town,ill\n3,a,no\n");
+    let table = StoredTable::from(table.expect("codes"));
+    let refused = Records::of(schema, table, &Reading::default());
+    let columns = match refused {
+        Err(SynthError::Unconfirmed { columns }) => columns,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(columns, ["age"]);
+}
+
+#[test]
+fn a_unit_of_a_table_moves_each_release_no_more_than_is_declared() {
+    // The last three records are of one unit, two of which are used.
+    let names: Vec<String> = (0..403).map(|i: usize| i.min(400).to_string()).collect();
+    let units = Units::of_texts(names.iter().map(String::as_str));
+    let of = |last: &str| {
+        let records = records(&last.repeat(3)).by_units(&units, 2);
+        records.expect("units")
+    };
+    let mut one = of("3,a,no\n");
+    assert_eq!(
+        (one.rows(), one.neighbours(), one.most_per_unit()),
+        (402, 401, 2)
+    );
+    let mut first = Exact::default();
+    Released::of(&mut one, 1.0, &mut first).expect("releases");
+    let mut second = first.again();
+    Released::of(&mut of("88,c,yes\n"), 1.0, &mut second).expect("releases");
+    let moved = first.moved(&second);
+    assert!(
+        moved.iter().all(|share| (0.6..=1.0).contains(share)),
+        "{moved:?}"
+    );
+    // Without units two records would move them twice as far as is declared.
+    let mut third = Exact::default();
+    Released::of(&mut records(""), 1.0, &mut third).expect("releases");
+    assert!(first.measured[0].1 > 1.99 * third.measured[0].1);
+    // Units of other records are none of these.
+    assert!(one.by_units(&units, 2).is_err());
+}
+
 /// Images of two classes, of which the last is this one.
 fn images(last: (u8, u8)) -> StoredImages {
     let (mut pixels, mut labels) = (Vec::new(), Vec::new());
@@ -193,4 +241,26 @@ fn an_image_moves_each_release_no_more_than_is_declared() {
         assert!(inside && moved[0] > 0.6, "{cells}: {moved:?}");
         assert_eq!(samples, same);
     }
+}
+
+#[test]
+fn units_of_images_are_as_many_as_is_said() {
+    let shape = ImageShape {
+        channels: 1,
+        side: 8,
+    };
+    let space = CosineSpace::new(shape, 8).expect("a space");
+    let of = |copy: ImageCopy| {
+        let (mut by, rng) = (Exact::default(), &mut ChaCha20Rng::seed_from_u64(1));
+        let images = images((0, 0));
+        copy.released(&images, &space, &Device::flex(), rng, &mut by)
+            .expect("releases");
+        let plan = copy.plan(&images, 8).expect("a plan");
+        (by.measured[0].1, plan.delta)
+    };
+    let copy = ImageCopy::new().cells(1);
+    let (one, delta) = of(copy.clone());
+    let (two, of_units) = of(copy.of_units(151, 2));
+    assert!((two / one - 2.0).abs() < 1e-3, "{two} {one}");
+    assert!((delta * 301.0 - 0.1).abs() < 1e-9 && (of_units * 151.0 - 0.1).abs() < 1e-9);
 }

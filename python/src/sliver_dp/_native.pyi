@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 __all__ = [
     "EntropicTransport",
     "Event",
+    "ImagesModel",
     "LowerBound",
     "PrivateDistance",
     "Sequential",
     "Slices",
+    "TableModel",
     "TwoSampleTest",
     "batch_for",
     "best_guesses",
@@ -25,6 +27,8 @@ __all__ = [
     "epsilon_upper",
     "epsilon_upper_of_ledger",
     "epsilon_upper_of_opacus",
+    "fit_images",
+    "fit_table",
     "noise_multiplier_for",
     "plan_1d",
     "private_distance",
@@ -365,3 +369,66 @@ def sinkhorn_divergence(
     tolerance: float = 1e-9,
     lazy: bool = False,
 ) -> tuple[float, NDArray[np.float32], bool]: ...
+
+@final
+class TableModel:
+    @property
+    def epsilon_upper(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def accountant(self) -> str: ...
+    @property
+    def secret_noise(self) -> bool: ...
+    @property
+    def releases(self) -> list[str]: ...
+    @property
+    def count(self) -> int: ...
+    def sample(self, count: int, seed: int) -> dict[str, list[str]]: ...
+
+@final
+class ImagesModel:
+    @property
+    def epsilon_upper(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def accountant(self) -> str: ...
+    @property
+    def secret_noise(self) -> bool: ...
+    @property
+    def releases(self) -> list[str]: ...
+    @property
+    def count(self) -> int: ...
+    def sample(self, count: int, seed: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]: ...
+
+def fit_table(
+    table: bytes,
+    schema: str,
+    *,
+    epsilon: float,
+    delta: float | None,
+    label: str | None,
+    units: Sequence[str] | None,
+    most_per_unit: int | None,
+    ledger: str | PathLike[str],
+    seed: int,
+    insecure_noise_seed: int | None,
+    show_private: bool,
+) -> TableModel: ...
+def fit_images(
+    images: NDArray[np.uint8],
+    labels: NDArray[np.uint8],
+    classes: int,
+    *,
+    epsilon: float,
+    delta: float | None,
+    units: Sequence[str] | None,
+    most_per_unit: int | None,
+    shapes: bool,
+    latent: int | None,
+    cells: int | None,
+    ledger: str | PathLike[str],
+    seed: int,
+    insecure_noise_seed: int | None,
+) -> ImagesModel: ...

@@ -102,6 +102,66 @@ impl Schema {
         }
         self.fixed(column, code).map(Cow::Borrowed)
     }
+
+    /// The values of records of codes, shape `[n, D]` in row-major order, as the texts that a file of them has, in the same shape.
+    ///
+    /// # Errors
+    /// As [`TableWriter::write`], but for [`DataError::Io`].
+    pub fn texts(&self, codes: &[u16], rng: &mut impl Rng) -> Result<Vec<String>, DataError> {
+        let columns: Vec<&Column> = self.coded_columns().collect();
+        self.check_codes(&columns, codes)?;
+        let mut texts = Vec::with_capacity(codes.len());
+        for record in codes.chunks_exact(columns.len()) {
+            let values = self.record(&columns, record, rng).into_iter();
+            texts.extend(values.map(Cow::into_owned));
+        }
+        Ok(texts)
+    }
+
+    /// The values of one record.
+    fn record<'a>(
+        &'a self,
+        columns: &[&'a Column],
+        record: &[u16],
+        rng: &mut impl Rng,
+    ) -> Vec<Cow<'a, str>> {
+        // Numbers under a rule come together, and first.
+        let ruled = self.rules.sample(record, rng);
+        let values = columns.iter().zip(record).enumerate();
+        let value = |(place, (column, &code)): (usize, (&&'a Column, &u16))| {
+            let value = match ruled.iter().find(|(ruled, _)| *ruled == place) {
+                Some((_, ruled)) => Some(ruled.text().into()),
+                None => self.text(column, code.into(), rng),
+            };
+            value.unwrap_or_default()
+        };
+        values.map(value).collect()
+    }
+
+    /// Refuses what are no codes of records.
+    fn check_codes(&self, columns: &[&Column], codes: &[u16]) -> Result<(), DataError> {
+        let missing = |column: &Column| usize::from(self.has_missing_level(column));
+        let most = |column: &&Column| column.codes() + missing(column);
+        let mosts: Vec<usize> = columns.iter().map(most).collect();
+        if !codes.len().is_multiple_of(mosts.len()) {
+            let expected = format!("a multiple of {} columns", mosts.len());
+            return Err(unfit("number of codes", expected, codes.len()));
+        }
+        for (place, &code) in codes.iter().enumerate() {
+            let column = place % mosts.len();
+            if usize::from(code) >= mosts[column] {
+                let what = format!("code of column {}", column + 1);
+                return Err(unfit(&what, format!("below {}", mosts[column]), code));
+            }
+        }
+        let mut records = codes.chunks_exact(mosts.len());
+        if let Some(place) = records.position(|record| !self.rules.keep(record)) {
+            let what = format!("record {}", place + 1);
+            let (expected, found) = ("one that keeps the rules", "one that breaks them");
+            return Err(unfit(&what, expected, found));
+        }
+        Ok(())
+    }
 }
 
 impl TableWriter<'_> {
@@ -111,23 +171,15 @@ impl TableWriter<'_> {
     /// [`DataError::Request`] for a number of codes that is no multiple of D, for a code that is not there, and for codes of
     /// which no values keep the rules; [`DataError::Io`].
     pub fn write(&mut self, codes: &[u16], rng: &mut impl Rng) -> Result<(), DataError> {
-        self.check(codes)?;
+        self.schema.check_codes(&self.columns, codes)?;
         self.records += codes.len() / self.columns.len();
         let written = match &mut self.form {
             Form::Parquet(form) => form.write(codes, rng),
             Form::Text(lines) => codes
                 .chunks_exact(self.columns.len())
                 .try_for_each(|record| {
-                    // Numbers under a rule come together, and first.
-                    let ruled = self.schema.rules.sample(record, rng);
-                    for (place, (column, &code)) in self.columns.iter().zip(record).enumerate() {
-                        let value = match ruled.iter().find(|(ruled, _)| *ruled == place) {
-                            Some((_, ruled)) => Some(ruled.text().into()),
-                            None => self.schema.text(column, code.into(), rng),
-                        };
-                        lines.write_field(value.unwrap_or_default().as_bytes())?;
-                    }
-                    Ok(lines.write_record(None::<&[u8]>)?)
+                    let values = self.schema.record(&self.columns, record, rng);
+                    Ok(lines.write_record(values.iter().map(|value| value.as_bytes()))?)
                 }),
         };
         written.map_err(failed(&self.path, "write the file"))
@@ -154,30 +206,5 @@ impl TableWriter<'_> {
             part.finish()
         });
         sealed.map_err(failed(&path, "write the file"))
-    }
-
-    /// Refuses what are no codes of records.
-    fn check(&self, codes: &[u16]) -> Result<(), DataError> {
-        let missing = |column: &Column| usize::from(self.schema.has_missing_level(column));
-        let most = |column: &&Column| column.codes() + missing(column);
-        let mosts: Vec<usize> = self.columns.iter().map(most).collect();
-        if !codes.len().is_multiple_of(mosts.len()) {
-            let expected = format!("a multiple of {} columns", mosts.len());
-            return Err(unfit("number of codes", expected, codes.len()));
-        }
-        for (place, &code) in codes.iter().enumerate() {
-            let column = place % mosts.len();
-            if usize::from(code) >= mosts[column] {
-                let what = format!("code of column {}", column + 1);
-                return Err(unfit(&what, format!("below {}", mosts[column]), code));
-            }
-        }
-        let mut records = codes.chunks_exact(mosts.len());
-        if let Some(place) = records.position(|record| !self.schema.rules.keep(record)) {
-            let what = format!("record {}", place + 1);
-            let (expected, found) = ("one that keeps the rules", "one that breaks them");
-            return Err(unfit(&what, expected, found));
-        }
-        Ok(())
     }
 }

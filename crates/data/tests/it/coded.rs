@@ -182,6 +182,18 @@ fn a_copy_is_written_and_read() {
         "{text}"
     );
     assert!(text.contains("\"a, b\"") && text.contains(",?,"), "{text}");
+    // In memory values are the same, by the same generator.
+    schema().write(&path, &codes, &mut rng()).unwrap();
+    let written = std::fs::read_to_string(&path).unwrap();
+    let mut written = csv::Reader::from_reader(written.as_bytes());
+    let written = written.records().flat_map(|record| {
+        let record = record.unwrap();
+        record.iter().map(String::from).collect::<Vec<_>>()
+    });
+    let texts = schema().texts(&codes, &mut rng()).unwrap();
+    assert_eq!(texts, written.collect::<Vec<_>>());
+    let error = schema().texts(&codes[..6], &mut rng()).unwrap_err();
+    says(&error, &["a multiple of 7 columns"]);
     for (codes, words) in [
         (&codes[..6], "a multiple of 7 columns"),
         (&[], "is empty"),

@@ -42,7 +42,7 @@ impl Encoded {
         }
     }
 
-    /// The latents of all images, by class.
+    /// The latents of all images, by class; of images in memory they lie there too, however many.
     ///
     /// # Errors
     ///
@@ -53,7 +53,11 @@ impl Encoded {
         device: &Device,
         watch: &mut W,
     ) -> Result<Self, W::Error> {
-        let mut groups = Self::new(images.classes(), Self::BLOCK);
+        let most = match images.in_memory() {
+            true => usize::MAX,
+            false => Self::BLOCK,
+        };
+        let mut groups = Self::new(images.classes(), most);
         for part in images.blocks(PART) {
             watch.go_on(Work::Encoding)?;
             let part = part.map_err(|e| W::failed(e.into()))?;

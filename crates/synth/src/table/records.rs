@@ -64,17 +64,31 @@ impl Records {
     /// Records that were read by this schema, all of them or the first so many.
     ///
     /// # Errors
-    /// [`SynthError::Data`] for a temporary file that cannot be read; [`SynthError::LabelAlone`].
+    /// [`SynthError::Unconfirmed`] for a schema that is a draft; [`SynthError::Data`] for a temporary file that cannot be read;
+    /// [`SynthError::LabelAlone`].
     pub fn of(
         schema: Schema,
         mut table: StoredTable,
         reading: &Reading,
     ) -> Result<Self, SynthError> {
+        confirmed(schema.unconfirmed())?;
         let rows = reading
             .first
             .map_or(table.rows, |first| first.min(table.rows));
         table.retain(|place| place < rows && reading.part.has(place))?;
         Self::settled(schema, table, rows, None, 1, None)
+    }
+
+    /// The same records if those of a unit are private together, `most` of which are used at most.
+    ///
+    /// # Errors
+    /// [`SynthError::Data`] for units of another number of records, such as a part of them.
+    pub fn by_units(mut self, units: &Units, most: usize) -> Result<Self, SynthError> {
+        let places = places_of_units(&self.table, units, most)?;
+        self.table
+            .retain(|place| places.binary_search(&place).is_ok())?;
+        (self.rows, self.units, self.most) = (places.len(), Some(units.count()), most);
+        Ok(self)
     }
 
     /// Reads the records of a file.

@@ -1,18 +1,18 @@
-"""Private copies of tables and of labelled images, made by the program `sliver` of this environment.
+"""Private copies of tables and of labelled images, made in this process: no private record is written to a file.
 
-The program and pandas come with `pip install sliver-dp[synth]`. A copy is made of what was released with noise, so any number
-of samples costs no more privacy than the fit. Each fit is a release of its own: the epsilons of several add up, but that of a
-fit that goes on where one with the same `run` ended.
+pandas comes with `pip install sliver-dp[synth]`. A copy is made of what was released with noise, so any number of samples costs
+no more privacy than the fit. Each fit is a release of its own: the epsilons of several add up.
 
 >>> from sliver_dp.synth import Table
 >>> schema = {"column": [
 ...     {"name": "age", "kind": "integer", "min": 0, "max": 120, "public": True},
 ...     {"name": "ill", "kind": "label", "classes": [["no"], ["yes"]], "public": True},
 ... ]}
->>> table = Table(epsilon=1)
->>> copy = table.fit(people, schema).sample()  # doctest: +SKIP
->>> table.ledger.epsilon_upper, table.ledger.delta, table.ledger.neighbours  # doctest: +SKIP
-(1.0, 3.3334e-05, 'replace one record')
+>>> people = {"age": [number * 7 % 100 for number in range(300)], "ill": [["no", "yes"][number % 2] for number in range(300)]}
+>>> table = Table(epsilon=1).fit(people, schema)
+>>> copy = table.sample()
+>>> round(table.ledger.epsilon_upper, 3), round(table.ledger.delta, 6), table.ledger.neighbours
+(1.0, 0.000333, 'replace one record')
 """
 
 from ._images import Images

@@ -69,51 +69,67 @@ class Schema:
             raise TypeError(f"schema is of type {type(given).__name__}: expected the path of a TOML file, or a dict")
         return cls(text, tomllib.loads(text))
 
-    def write(self, df: "pd.DataFrame", path: Path, unit: "str | None") -> None:
-        """Writes a data frame as the program reads it."""
+    @property
+    def ignored(self) -> set[str]:
+        """The columns that are in no copy."""
+        return {column["name"] for column in self.columns if column.get("kind") == "ignore"}
+
+    def framed(self, df: Any, unit: "str | None") -> "pd.DataFrame":
+        """A table as a data frame of pandas with the columns of the schema, those that it ignores aside."""
         import pandas as pd
 
+        if isinstance(df, Mapping):
+            df = pd.DataFrame(df)
+        elif not isinstance(df, pd.DataFrame) and callable(getattr(df, "to_pandas", None)):
+            df = df.to_pandas()
         if not isinstance(df, pd.DataFrame):
-            raise TypeError(f"df is of type {type(df).__name__}: expected a pandas DataFrame")
+            raise TypeError(f"df is of type {type(df).__name__}: expected a data frame of pandas or polars, a table of pyarrow, or a dict")
         named = [column["name"] for column in self.columns]
-        ignored = {column["name"] for column in self.columns if column.get("kind") == "ignore"} - {unit}
+        ignored = self.ignored - {unit}
         for name in df.columns:
             if name not in named:
                 raise ValueError(f'df has a column {name!r} that the schema has not: add it, with kind = "ignore" to leave it out')
         for name in named:
             if (found := int((df.columns == name).sum())) != 1 and not (found == 0 and name in ignored):
                 raise ValueError(f"df has {found} columns {name!r}, as the schema names one: expected 1")
-        df = df.reset_index(drop=True)
+        return df.reset_index(drop=True)
+
+    def texts(self, df: "pd.DataFrame", name: str, is_unit: bool = False) -> "pd.Series[Any]":
+        """A column as the library reads it."""
+        column = next(column for column in self.columns if column["name"] == name)
+        return _texts(df[name], column, is_unit)
+
+    def text_of(self, df: "pd.DataFrame") -> bytes:
+        """A framed table as the text of a CSV file, in memory."""
+        import pandas as pd
+
+        ignored = self.ignored
         try:
             parts = {
                 column["name"]: pd.Series("", index=df.index)
                 if column["name"] in ignored
-                else _texts(df[column["name"]], column, column["name"] == unit)
+                else self.texts(df, column["name"])
                 for column in self.columns
             }
             # All fields in quotes: none of them begins a comment, or ends a line.
-            pd.DataFrame(parts, columns=named).to_csv(
-                path,
+            text: str = pd.DataFrame(parts).to_csv(
                 sep=self.delimiter,
                 header=self.header,
                 index=False,
                 na_rep=next((word for word in self.missing if word), ""),
                 quoting=csv.QUOTE_ALL,
-                encoding="utf-8",
                 lineterminator="\n",
             )
+            return text.encode()
         except UnicodeEncodeError:
             raise ValueError("df has a text that is no Unicode: expected one that UTF-8 can hold") from None
 
-    def read(self, path: Path) -> "pd.DataFrame":
-        """Reads a copy: columns have types by the schema alone."""
+    def typed(self, texts: "Mapping[str, list[str]]") -> "pd.DataFrame":
+        """A copy as a data frame: columns have types by the schema alone."""
         import pandas as pd
 
         columns = [column for column in self.columns if column.get("kind") != "ignore"]
-        form: dict[str, Any] = {"header": 0} if self.header else {"header": None, "names": [c["name"] for c in columns]}
-        frame = pd.read_csv(path, sep=self.delimiter, dtype=str, na_filter=False, encoding="utf-8", **form)
-        made: pd.DataFrame = pd.DataFrame({c["name"]: self._typed(frame[c["name"]], c) for c in columns})
-        return made
+        return pd.DataFrame({c["name"]: self._typed(pd.Series(texts[c["name"]], dtype=str), c) for c in columns})
 
     def _typed(self, texts: "pd.Series[Any]", column: Mapping[str, Any]) -> "pd.Series[Any]":
         import pandas as pd
