@@ -1,41 +1,39 @@
-//! How a copy of images is made: the plan, the releases, and samples of what they say.
+//! How a copy of images is made: the plan, and the releases of a method.
 
 use burn::tensor::Device;
 use data::StoredImages;
-use dp_core::delta::default_delta;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
-use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
-use dp_core::sampling::FixedSizeSampler;
-use model::latent::LatentSpace;
+use dp_core::plan::ReleaseNoise;
 use rand::Rng;
 
-use super::{Encoded, Mixed, Mixing, Signal};
-use crate::{Direct, SynthError};
-
-/// Cells of a class of grey images, at most. Of colour images more than one gained nothing on CIFAR-10, at epsilon 1 and at 10.
-const MOST_CELLS: usize = 32;
+use super::{ImageMethod, PrivateImages, Signal};
+use crate::{Direct, SynthError, plan_of_all};
 
 /// How a private copy of labelled images is made.
 ///
-/// Neighbours replace one image and its label; all releases are of all images, and the accountant is that of [`TrainingPlan`].
-#[derive(Debug, Clone, Default)]
-pub struct ImageCopy {
-    epsilon: Option<f64>,
+/// Neighbours replace one image and its label; all releases are of all images, and the accountant is that of
+/// [`dp_core::plan::TrainingPlan`].
+#[derive(Debug, Clone)]
+pub struct ImageCopy<M> {
+    method: M,
+    epsilon: f64,
     delta: Option<f64>,
-    cells: Option<usize>,
 }
 
-impl ImageCopy {
-    /// Epsilon 1, delta `0.1 / n`, as many cells as images and budget bear.
-    pub fn new() -> Self {
-        Self::default()
+impl<M: ImageMethod> ImageCopy<M> {
+    /// By this method, with epsilon 1 and delta `0.1 / n`.
+    pub fn new(method: M) -> Self {
+        Self {
+            method,
+            epsilon: 1.0,
+            delta: None,
+        }
     }
 
     /// The epsilon of all releases together.
     #[must_use]
     pub fn epsilon(self, epsilon: f64) -> Self {
-        let epsilon = Some(epsilon);
         Self { epsilon, ..self }
     }
 
@@ -46,26 +44,6 @@ impl ImageCopy {
         Self { delta, ..self }
     }
 
-    /// Cells of each class, each with moments of its own.
-    #[must_use]
-    pub fn cells(self, cells: usize) -> Self {
-        let cells = Some(cells);
-        Self { cells, ..self }
-    }
-
-    /// How many cells of each class images of so many channels have, if `signal` decides: 1 for colour.
-    pub fn default_cells(signal: Signal, channels: usize) -> usize {
-        signal.cells(if channels == 1 { MOST_CELLS } else { 1 })
-    }
-
-    /// What is released of these images in `dim` dimensions.
-    fn mixing(&self, images: &StoredImages, dim: usize) -> Mixing {
-        let [channels, ..] = images.shape();
-        let signal = Signal::of(images.len(), Some(self.epsilon.unwrap_or(1.0)));
-        let cells = self.cells.unwrap_or(Self::default_cells(signal, channels));
-        Mixing::new(images.classes(), dim, cells).pooled(channels > 1)
-    }
-
     /// Releases what the copy is sampled from, into a ledger, with secret noise.
     ///
     /// # Errors
@@ -74,46 +52,23 @@ impl ImageCopy {
     pub fn fit(
         &self,
         images: &StoredImages,
-        space: &dyn LatentSpace,
         device: &Device,
         ledger: &mut Ledger,
         rng: &mut impl Rng,
-    ) -> Result<FittedImages, SynthError> {
-        let mixing = self.mixing(images, space.latent());
-        let all = FixedSizeSampler::new(images.len(), images.len())?;
-        let delta = self.delta.unwrap_or(default_delta(images.len() as f64));
-        let epsilon = Noise::TargetEpsilon(self.epsilon.unwrap_or(1.0));
-        let plan = TrainingPlan::of(epsilon, delta, 0, all);
-        let releases = mixing.releases().into_iter();
+    ) -> Result<M::Fitted, SynthError> {
+        let private = PrivateImages {
+            images,
+            units: images.len(),
+            most: 1,
+            signal: Signal::of(images.len(), Some(self.epsilon)),
+        };
+        let plan = plan_of_all(self.epsilon, self.delta, images.len())?;
+        let releases = self.method.releases(&private).into_iter();
         let plan = releases.fold(plan, |plan, (name, share)| {
             plan.and(name, ReleaseNoise::Share(share))
         });
         let secret = NoiseSource::secret().map_err(SynthError::Randomness)?;
         let by = &mut Direct::new(plan.check()?.releaser(secret), ledger);
-        let latents = Encoded::of(images, space, device, by)?;
-        let mixed = mixing.release(&latents, rng, by)?;
-        Ok(FittedImages { mixed })
-    }
-}
-
-/// A private copy of images: a function of what was released, of which any number of images may be sampled.
-#[derive(Debug, Clone)]
-pub struct FittedImages {
-    mixed: Mixed,
-}
-
-impl FittedImages {
-    /// `count` images with their classes, `[n, c s s]` in rows, values in `[0, 1]`; one for each cell if there are more cells.
-    ///
-    /// - `space`: that of the fit.
-    pub fn sample(
-        &self,
-        count: usize,
-        space: &dyn LatentSpace,
-        device: &Device,
-        rng: &mut impl Rng,
-    ) -> (Vec<f32>, Vec<usize>) {
-        let (rows, classes) = self.mixed.sample(count, rng);
-        (space.decode_host(&rows, device), classes)
+        self.method.fit(&private, device, rng, by)
     }
 }
