@@ -7,7 +7,7 @@ use burn::tensor::Device;
 use lab::checkpoint::RestoredCheckpoint;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{floats_of_bytes, floats_to_bytes};
-use private_synth::images::{Architecture, Generator, GeneratorState, Size};
+use private_synth::images::{Architecture, Generator, Size};
 use private_training::TrainingError;
 use private_training::adam::ModuleAdam;
 use private_training::weights::{from_host, to_host};
@@ -37,10 +37,10 @@ pub(crate) fn files(
     generator: &Generator,
     state: &impl Serialize,
 ) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-    let kept = generator.state();
-    let mut files = files_of(&kept.weights, kept.optimizer);
+    let (weights, optimizer, average) = generator.state();
+    let mut files = files_of(&weights, optimizer);
     files.insert(STATE.into(), serde_json::to_vec(state).or_failed()?);
-    files.extend(kept.average.map(|average| (AVERAGE.into(), average)));
+    files.extend(average.map(|average| (AVERAGE.into(), average)));
     Ok(files)
 }
 
@@ -49,13 +49,9 @@ pub(crate) fn restore<T: DeserializeOwned>(
     generator: &mut Generator,
     checkpoint: &RestoredCheckpoint,
 ) -> Result<T, Failure> {
+    let weights = floats_of_bytes(checkpoint.file(WEIGHTS)?);
     let average = checkpoint.file(AVERAGE).ok();
-    let state = GeneratorState {
-        weights: floats_of_bytes(checkpoint.file(WEIGHTS)?),
-        optimizer: checkpoint.file(OPTIMIZER)?.to_vec(),
-        average: average.map(<[u8]>::to_vec),
-    };
-    let restored = generator.restore(&state);
+    let restored = generator.restore(&weights, checkpoint.file(OPTIMIZER)?, average);
     restored.map_err(|e| checkpoint.damaged(&e))?;
     checkpoint.json(STATE)
 }

@@ -201,7 +201,8 @@ fn keeps_the_contract<M: ImageMethod>(method: &M, least: f64) {
     let (first, samples) = copied(method, &[dark, dark], Exact::default());
     let (second, same) = copied(method, &[dark, bright], first.again());
     let moved = first.moved(&second);
-    let inside = moved.iter().all(|share| *share <= 1.0);
+    // But for the last bits of sums.
+    let inside = moved.iter().all(|share| *share <= 1.0 + 1e-12);
     assert!(inside && moved[0] > least, "{moved:?}");
     assert_eq!(samples, same);
     // Two images instead of one are too far apart: the test would see it.

@@ -50,8 +50,9 @@ pub struct TrainingState {
 
 /// Trains `network` on `count` public records. **Nothing is private here.**
 ///
-/// - `rng`: gives the order of the records, and `gradient` what it takes of it; the same as before if the training resumes;
-/// - `from`: where an earlier training of the same records stopped;
+/// - `rng`: gives the order of the records, and `gradient` what it takes of it; the same as before if the training resumes, which
+///   comes to the same weights only if `gradient` takes nothing;
+/// - `from`: the state in which an earlier training of the same records stopped;
 /// - `gradient`: that of the loss of some records below `count`, and the loss;
 /// - `each`: called after every step, with what gives the state after it; its error ends the training.
 ///

@@ -18,7 +18,7 @@ use lab::session::{
 use model::latent::ImageShape;
 use private_queries::Query;
 use private_synth::images::{
-    Encoded, ImageMethod, Merf, Mixing, Mixture, PrivateImages, Signal, Space, SpaceForm, SpaceKind,
+    ImageMethod, Merf, Mixing, Mixture, PrivateImages, Signal, Space, SpaceForm, SpaceKind,
 };
 use private_synth::plan_of_all;
 use rand_chacha::ChaCha20Rng;
@@ -34,7 +34,7 @@ use super::same_input;
 use super::settings::{Flags, Settings, names_data_set};
 use crate::apart;
 use crate::export::{self, ExportRequest};
-use crate::in_run::{InRun, Watched};
+use crate::in_run::InRun;
 use crate::latents::Latents;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
@@ -72,8 +72,6 @@ pub(crate) struct Synth {
     releaser: Option<Releaser>,
     /// Public randomness.
     pub(super) rng: ChaCha20Rng,
-    /// Latents of private images by class, once they are encoded.
-    groups: Encoded,
     /// Those of the copy.
     pub(super) made: Latents,
     /// What makes the copy without latents.
@@ -279,7 +277,6 @@ impl Experiment for Synth {
             releaser: releaser(plan, settings.insecure_noise_seed)?,
             score: flags.score.clone(),
             score_share,
-            groups: Encoded::new(0, 0),
             generated: None,
             made: Latents {
                 rows: Vec::new(),
@@ -341,50 +338,45 @@ impl Experiment for Synth {
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
-        if self.settings.method == Method::Merf {
-            self.same_images(session)?;
-            let labelled = !self.input.classes.is_empty();
-            let private = PrivateImages {
-                images: &self.input.images,
-                units: self.input.units,
-                most: self.most,
-                signal: Signal::of(self.input.units, self.settings.epsilon),
+        if self.settings.method == Method::Mixture {
+            let training_images = TrainingImages {
+                records: &self.public.records,
+                name: &self.public.name,
+                epochs: self.public.epochs,
             };
-            let device = session.chosen.device.clone();
-            let by = &mut InRun::new(session, self.releaser.as_mut());
-            let images = Merf { labelled }.fit(&private, &device, &mut self.rng, by)?;
+            let trained = space::trained(&self.form, &training_images, &self.cache, session)?;
+            self.space = Some(trained);
+        }
+        self.same_images(session)?;
+        let (dim, total, device) = (
+            self.form.latent,
+            self.total(),
+            session.chosen.device.clone(),
+        );
+        let labelled = !self.input.classes.is_empty();
+        let private = PrivateImages {
+            images: &self.input.images,
+            units: self.input.units,
+            most: self.most,
+            signal: Signal::of(self.input.units, self.settings.epsilon),
+        };
+        let (rng, by) = (
+            &mut self.rng,
+            &mut InRun::new(session, self.releaser.as_mut()),
+        );
+        let Some(space) = &self.space else {
+            let images = Merf { labelled }.fit(&private, &device, rng, by)?;
             self.generated = Some(Generated {
                 images,
                 labelled,
                 device,
             });
             return Ok(());
-        }
-        let training_images = TrainingImages {
-            records: &self.public.records,
-            name: &self.public.name,
-            epochs: self.public.epochs,
         };
-        self.space = Some(space::trained(
-            &self.form,
-            &training_images,
-            &self.cache,
-            session,
-        )?);
-        self.same_images(session)?;
-        let watch = &mut Watched::new(&session.interrupt);
-        let (images, device) = (&self.input.images, &session.chosen.device);
-        self.groups = Encoded::of(images, self.space()?, device, watch)?;
-        let (dim, total) = (self.form.latent, self.total());
-        // Frequencies of colours are alike in all classes, and nearly uncorrelated.
-        let alike = self.form.shape.channels > 1;
-        let mixing = Mixing::new(self.groups.groups(), dim, self.cells)
-            .of_units(self.most)
-            .pooled(alike);
-        let by = &mut InRun::new(session, self.releaser.as_mut());
-        let mixed = mixing.release(&self.groups, &mut self.rng, by)?;
-        let (rows, labels) = mixed.sample(total, &mut self.rng);
-        let labels = (!self.input.classes.is_empty()).then_some(labels);
+        let mixture = Mixture::new(space).cells(self.cells);
+        let mixed = mixture.fit(&private, &device, rng, by)?;
+        let (rows, labels) = mixed.latents.sample(total, rng);
+        let labels = labelled.then_some(labels);
         self.made = Latents { rows, labels, dim };
         Ok(())
     }

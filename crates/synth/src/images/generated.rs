@@ -14,8 +14,8 @@ pub struct GeneratedImages {
     generator: Generator,
     sizes: Vec<usize>,
     each: usize,
-    /// What was generated of each class and not yet given.
-    left: Vec<Vec<f32>>,
+    /// Images that were generated of each class and not yet given.
+    left: Vec<Vec<Vec<f32>>>,
 }
 
 impl GeneratedImages {
@@ -75,16 +75,17 @@ impl ImageSampler for GeneratedImages {
         for &label in &labels {
             if self.left[label].is_empty() {
                 let (made, _) = self.generator.sample(1, self.each, rng)?;
-                let classes = made.chunks_exact(made.len() / groups);
-                for (left, made) in self.left.iter_mut().zip(classes) {
+                let mut made = made.chunks_exact(made.len() / (groups * self.each));
+                for left in &mut self.left {
+                    let made = made.by_ref().take(self.each);
                     // A rare class keeps no more than it may soon need.
-                    if left.len() < made.len() {
-                        left.extend_from_slice(made);
+                    match left.len() < self.each {
+                        true => left.extend(made.map(<[f32]>::to_vec)),
+                        false => made.for_each(drop),
                     }
                 }
             }
-            let left = &mut self.left[label];
-            pixels.extend(left.drain(left.len() - self.generator.values()..));
+            pixels.extend(self.left[label].pop().unwrap_or_default());
         }
         Ok((pixels, labels))
     }

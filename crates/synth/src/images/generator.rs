@@ -23,14 +23,6 @@ pub enum Architecture {
     Perceptron(ImageShape),
 }
 
-impl Architecture {
-    fn shape(self) -> ImageShape {
-        match self {
-            Self::Upsampled(shape) | Self::Dcgan(shape) | Self::Perceptron(shape) => shape,
-        }
-    }
-}
-
 /// The width of a generator's code, and how it is sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
@@ -106,16 +98,6 @@ impl GeneratorNetwork {
     }
 }
 
-/// A generator between two steps.
-pub struct GeneratorState {
-    /// The weights, in the order of the layers.
-    pub weights: Vec<f32>,
-    /// The optimizer, as [`ModuleAdam::to_bytes`] gives it.
-    pub optimizer: Vec<u8>,
-    /// The average, if there is one, as [`Ema::to_bytes`] gives it.
-    pub average: Option<Vec<u8>>,
-}
-
 /// A generator in training, of a class each or without classes.
 pub struct Generator {
     /// On a device with gradients.
@@ -123,7 +105,6 @@ pub struct Generator {
     optimizer: ModuleAdam,
     ema: Option<Ema>,
     size: Size,
-    shape: ImageShape,
     device: Device,
 }
 
@@ -165,7 +146,6 @@ impl Generator {
             optimizer: ModuleAdam::default(),
             ema: ema.map(Ema::new).transpose()?,
             size,
-            shape: architecture.shape(),
             device: device.clone(),
         })
     }
@@ -173,11 +153,6 @@ impl Generator {
     /// Classes, or one group of all images.
     pub fn groups(&self) -> usize {
         self.size.classes.max(1)
-    }
-
-    /// Values of an image.
-    pub fn values(&self) -> usize {
-        self.shape.values()
     }
 
     /// `each` of each class, for a step.
@@ -268,25 +243,28 @@ impl Generator {
         Tensor::from_data(data, device)
     }
 
-    /// What its training goes on from.
-    pub fn state(&self) -> GeneratorState {
-        GeneratorState {
-            weights: to_host(&self.network.valid()),
-            optimizer: self.optimizer.to_bytes(),
-            average: self.ema.as_ref().map(Ema::to_bytes),
-        }
+    /// What its training goes on from: weights, optimizer, average.
+    pub fn state(&self) -> (Vec<f32>, Vec<u8>, Option<Vec<u8>>) {
+        let weights = to_host(&self.network.valid());
+        let average = self.ema.as_ref().map(Ema::to_bytes);
+        (weights, self.optimizer.to_bytes(), average)
     }
 
     /// Takes what [`Generator::state`] gave.
     ///
     /// # Errors
-    /// [`TrainingError`] for what another generator gave.
-    pub fn restore(&mut self, state: &GeneratorState) -> Result<(), TrainingError> {
-        self.set_weights(&state.weights)?;
-        self.optimizer = ModuleAdam::from_bytes(&state.optimizer, &self.device)?;
-        if let Some(ema) = &mut self.ema {
-            ema.restore(state.average.as_deref().unwrap_or_default())?;
+    /// [`TrainingError::Shape`] for what another generator gave.
+    pub fn restore(
+        &mut self,
+        weights: &[f32],
+        optimizer: &[u8],
+        average: Option<&[u8]>,
+    ) -> Result<(), TrainingError> {
+        self.set_weights(weights)?;
+        self.optimizer = ModuleAdam::from_bytes(optimizer, &self.device)?;
+        match &mut self.ema {
+            Some(ema) => ema.restore(average.unwrap_or_default()),
+            None => Ok(()),
         }
-        Ok(())
     }
 }

@@ -45,7 +45,7 @@ mod space;
 pub use copy::ImageCopy;
 pub use encoded::Encoded;
 pub use generated::GeneratedImages;
-pub use generator::{Architecture, Code, Generator, GeneratorState, Made, Size};
+pub use generator::{Architecture, Code, Generator, Made, Size};
 pub use in_latents::{MixedImages, Mixture};
 pub use merf::Merf;
 pub use method::{ImageMethod, ImageSampler, PrivateImages};
