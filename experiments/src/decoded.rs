@@ -5,11 +5,11 @@ use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
 use lab::session::{floats_of_bytes, floats_to_bytes};
 use model::latent::ImageShape;
+use private_synth::images::{Space, SpaceForm};
 use rand_chacha::ChaCha20Rng;
 
 use crate::export::{self, Source};
 use crate::latents::{Latents, Remaining};
-use crate::space::{Space, SpaceForm};
 use crate::variation::Variation;
 
 /// The weights of the latent space, whose decoder makes images of latents; none of cosines.

@@ -42,7 +42,7 @@ impl Watch for Watched {
         if done == of {
             progress.finish();
         }
-        self.interrupt.check("the mixture was fitted")
+        self.interrupt.check("the copy was fitted")
     }
 
     fn failed(error: SynthError) -> Failure {

@@ -7,7 +7,7 @@ use lab::diagnostic::Failure;
 use lab::progress::Progress;
 use lab::run_folder::write_file;
 use lab::session::{Session, floats_of_bytes, floats_to_bytes};
-use model::latent::{TrainingState, TrainingStep};
+use private_training::{TrainingState, TrainingStep};
 use serde_json::Value;
 
 /// The failure of a file that cannot be used.

@@ -4,16 +4,18 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use burn::module::Module;
 use burn::tensor::Device;
 use data::{DataError, LabelledImages, Schema, Shapes, StoredImages, Units};
 use dp_accountant::ledger::Ledger;
 use dp_accountant::plan::{CheckedPlan, TrainingPlan};
 use dp_core::mechanism::{NameCounts, NoiseSource, SensitiveVector};
-use model::latent::{ImageShape, LatentSpace, LatentTraining};
+use model::latent::{ImageShape, LatentSpace};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray4};
 use private_queries::Query;
-use private_synth::images::{CosineSpace, FittedImages, ImageCopy, RefinedCosines, public_images};
+use private_synth::images::{
+    CosineSpace, ImageCopy, Mixed, Mixture, Signal, Space, SpaceForm, SpaceKind, SpaceTraining,
+    public_images,
+};
 use private_synth::table::{Fitted, Reading, Records, Released, TableCopy};
 use private_synth::{Direct, Releasing, SynthError, Watch, Work};
 use private_training::TrainingError;
@@ -29,12 +31,6 @@ use crate::refusal::{Whole, refused};
 const SAMPLES: usize = 100_000;
 /// One set of shapes for all seeds.
 const SHAPES_SEED: u64 = 0;
-/// How a decoder of cosines learns from them.
-const TEACHING: LatentTraining = LatentTraining {
-    epochs: 1,
-    batch: 25,
-    learning_rate: 2e-3,
-};
 /// Dimensions of cosines at a signal of 1, and at most: of grey images, and of colour.
 const DIMENSIONS: [[f64; 2]; 2] = [[72.0, 120.0], [100.0, 160.0]];
 
@@ -207,8 +203,8 @@ pub(crate) struct TableModel {
 /// What was released of images, and what decodes its samples.
 #[pyclass(frozen, module = "sliver_dp._native")]
 pub(crate) struct ImagesModel {
-    fitted: FittedImages,
-    space: Mutex<Box<dyn LatentSpace + Send>>,
+    latents: Mixed,
+    space: Mutex<Space>,
     promise: Promise,
     images: usize,
 }
@@ -298,7 +294,8 @@ promises! { ImagesModel { images },
         let (pixels, classes) = py.detach(|| {
             let rng = &mut ChaCha20Rng::seed_from_u64(seed.0);
             let space = self.space.lock().unwrap_or_else(PoisonError::into_inner);
-            let (values, classes) = self.fitted.sample(count, &**space, &Device::flex(), rng);
+            let (rows, classes) = self.latents.sample(count, rng);
+            let values = space.decode_host(&rows, &Device::flex());
             let mut order: Vec<usize> = (0..classes.len()).collect();
             rand::seq::SliceRandom::shuffle(&mut order[..], rng);
             // There are more where cells are more.
@@ -414,40 +411,45 @@ pub(crate) fn fit_images(
     py.detach(|| {
         let of = LabelledImages::planes(pixels, labels, [channels, side, side], classes);
         let mut images = StoredImages::from(of.map_err(refused)?);
-        let mut copy = ImageCopy::new().epsilon(epsilon);
-        if let Some(delta) = delta {
-            copy = copy.delta(delta);
-        }
-        if let Some(cells) = cells {
-            copy = copy.cells(cells);
-        }
-        let count = match units {
+        let units = match units {
             Some((units, most)) => {
                 images = units.bounded(&images, most).map_err(refused)?;
-                copy = copy.of_units(units.count(), most);
                 several("units", units.count())?;
-                // How many images the units have together is private.
-                let units = units.count();
-                units * most.min((SAMPLES / units.max(1)).max(1))
+                Some((units.count(), most))
             }
-            None => images.len(),
+            None => None,
         };
         several("images", images.len())?;
-        let by_default = || {
-            copy.signal(&images)
-                .dimensions(DIMENSIONS[usize::from(channels > 1)])
+        // How many images the units have together is private.
+        let count = units.map_or(images.len(), |(units, most)| {
+            units * most.min((SAMPLES / units.max(1)).max(1))
+        });
+        let latent = latent.unwrap_or_else(|| {
+            let records = units.map_or(images.len(), |(units, _)| units);
+            let signal = Signal::of(records, Some(epsilon));
+            signal.dimensions(DIMENSIONS[usize::from(channels > 1)])
+        });
+        let shape = ImageShape { channels, side };
+        let copy_in = |space| {
+            let method = Mixture::new(space);
+            let method = cells.map_or(method, |cells| method.cells(cells));
+            let copy = ImageCopy::new(method).epsilon(epsilon);
+            let copy = delta.map_or(copy.clone(), |delta| copy.delta(delta));
+            units.map_or(copy.clone(), |(units, most)| copy.of_units(units, most))
         };
-        let latent = latent.unwrap_or_else(by_default);
-        let plan = copy.plan(&images, latent).map_err(Signals::failed)?;
         // Refused before a decoder learns, which takes minutes.
+        let untaught = CosineSpace::new(shape, latent).map_err(refused)?;
+        let plan = copy_in(&untaught).plan(&images).map_err(Signals::failed)?;
         plan.clone().check().map_err(refused)?;
-        let space = space(ImageShape { channels, side }, latent, shapes)?;
+        let space = space(shape, latent, shapes)?;
         let rng = &mut ChaCha20Rng::seed_from_u64(seed.0);
-        let (fitted, promise) = promised(plan, &ledger, noise_seed, |_, by| {
-            copy.released(&images, &*space, &Device::flex(), rng, by)
+        let copy = copy_in(&space);
+        let (latents, promise) = promised(plan, &ledger, noise_seed, |_, by| {
+            let fitted = copy.released(&images, &Device::flex(), rng, by)?;
+            Ok(fitted.latents)
         })?;
         Ok(ImagesModel {
-            fitted,
+            latents,
             space: Mutex::new(space),
             promise,
             images: count,
@@ -456,13 +458,17 @@ pub(crate) fn fit_images(
 }
 
 /// Cosines, to which shapes teach how edges look.
-fn space(shape: ImageShape, latent: usize, shapes: bool) -> PyResult<Box<dyn LatentSpace + Send>> {
-    if !shapes {
-        return Ok(Box::new(CosineSpace::new(shape, latent).map_err(refused)?));
-    }
-    let rng = &mut ChaCha20Rng::seed_from_u64(SHAPES_SEED);
-    let device = Device::flex().autodiff();
-    let fresh = RefinedCosines::new(shape, latent, rng, &device).map_err(refused)?;
+fn space(shape: ImageShape, latent: usize, shapes: bool) -> PyResult<Space> {
+    let kind = if shapes {
+        SpaceKind::Refined
+    } else {
+        SpaceKind::Cosines
+    };
+    let form = SpaceForm {
+        kind,
+        latent,
+        shape,
+    };
     let of = match shape.channels {
         1 => Shapes::grey(shape.side, SHAPES_SEED),
         _ => Shapes::colour(shape.side, SHAPES_SEED),
@@ -471,11 +477,17 @@ fn space(shape: ImageShape, latent: usize, shapes: bool) -> PyResult<Box<dyn Lat
         let bytes = places.iter().flat_map(|&place| of.image(place as u64));
         Ok::<_, Untaught>(bytes.map(|byte| f32::from(byte) / 255.0).collect())
     };
+    let images = SpaceTraining {
+        count: public_images(false, shape.side),
+        epochs: 1,
+        shape,
+        gather,
+    };
+    let rng = &mut ChaCha20Rng::seed_from_u64(SHAPES_SEED);
     let each = |_, _: &dyn Fn() -> _| Signals.go_on(Work::Encoding).map_err(Untaught::Python);
-    let count = public_images(false, shape.side);
-    match TEACHING.run(fresh, count, gather, rng, None, each) {
-        Ok(taught) => Ok(Box::new(taught.valid())),
-        Err(Untaught::Training(error)) => Err(refused(error)),
-        Err(Untaught::Python(error)) => Err(error),
-    }
+    form.trained(images, &Device::flex(), rng, None, each)
+        .map_err(|untaught| match untaught {
+            Untaught::Training(error) => refused(error),
+            Untaught::Python(error) => error,
+        })
 }

@@ -1,17 +1,16 @@
 //! Training a small network to tell classes apart, on the host and fast.
 //!
-//! Mini-batches of softmax cross-entropy, Adam, a rate that falls to zero along a cosine. The
+//! Mini-batches of softmax cross-entropy, [`fit_public`], a rate that falls to zero. The
 //! passes are the host kernels of the layers; a batch is cut into chunks of fixed size that run in
 //! parallel and are added in order, so the result does not depend on the number of threads.
 
 use burn::module::Module;
-use burn::optim::{AdamConfig, Optimizer};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::Device;
 use dp_core::DpError;
+use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{HostStack, Needs, Stack};
-use private_training::{TrainingError, cosine, weights};
+use private_training::{PublicTraining, TrainingError, fit_public};
 use rand::Rng;
-use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 use super::EvaluateError;
@@ -23,8 +22,6 @@ use reporting::interrupt::Interrupt;
 const FORWARD: usize = 64;
 
 /// A network from features `[n, d]` to logits `[n, classes]`.
-///
-/// The order of the layers must be the order in which burn visits the weights.
 pub(crate) trait LayeredClassifier: Module {
     /// The layers, first to last.
     fn stack(&self) -> Result<Stack<'_>, DpError>;
@@ -81,50 +78,43 @@ impl Schedule {
 }
 
 /// Trains `network` on `examples`.
-pub(crate) fn train<N: LayeredClassifier>(
-    mut network: N,
+pub(crate) fn train<N: LayeredClassifier, R: Rng>(
+    network: N,
     examples: &Examples<'_>,
     schedule: &Schedule,
-    rng: &mut impl Rng,
+    rng: &mut R,
     interrupt: &Interrupt,
 ) -> Result<N, EvaluateError> {
     schedule.check()?;
-    let device = Device::flex();
-    let upload = |flat: Vec<f32>| {
-        let shape = [flat.len()];
-        Tensor::<1>::from_data(TensorData::new(flat, shape), &device)
+    let how = PublicTraining {
+        epochs: schedule.epochs,
+        batch: schedule.batch,
+        learning_rate: schedule.rate,
+        last: 0.0,
+        adam_epsilon: 1e-8,
     };
-    let mut flat = upload(weights::to_host(&network));
-    // The constants of Kingma and Ba (2015, algorithm 1); burn's own epsilon is 1e-5.
-    let adam = AdamConfig::new().with_epsilon(1e-8).build();
-    let mut moments = None;
-    let mut order: Vec<usize> = (0..examples.labels.len()).collect();
-    let steps = schedule.epochs * order.len().div_ceil(schedule.batch);
-    let mut step = 0;
-    for _ in 0..schedule.epochs {
-        order.shuffle(rng);
-        for batch in order.chunks(schedule.batch) {
-            check_asked(interrupt)?;
-            let mut inputs = Vec::with_capacity(batch.len() * examples.features);
-            for &i in batch {
-                let input = &examples.inputs[i * examples.features..(i + 1) * examples.features];
-                match schedule.shift {
-                    Some(shift) => shift.append(input, rng, &mut inputs),
-                    None => inputs.extend_from_slice(input),
-                }
+    let step = |network: &N, batch: &[usize], rng: &mut R| {
+        check_asked(interrupt)?;
+        let mut inputs = Vec::with_capacity(batch.len() * examples.features);
+        for &i in batch {
+            let input = &examples.inputs[i * examples.features..(i + 1) * examples.features];
+            match schedule.shift {
+                Some(shift) => shift.append(input, rng, &mut inputs),
+                None => inputs.extend_from_slice(input),
             }
-            let labels: Vec<u8> = batch.iter().map(|&i| examples.labels[i]).collect();
-            let stack = host(&network)?;
-            let gradient = gradient(&stack, examples, schedule.chunk, &inputs, &labels);
-            let rate = schedule.rate * cosine(step as u64, steps as u64, 0.0);
-            (flat, moments) = adam.step(rate, flat, upload(gradient), moments);
-            let values = flat.clone().try_into_vec_as::<f32>();
-            let values = values.map_err(|error| EvaluateError::Device(error.to_string()))?;
-            network = weights::from_host(network, &values)?;
-            step += 1;
         }
-    }
-    Ok(network)
+        let labels: Vec<u8> = batch.iter().map(|&i| examples.labels[i]).collect();
+        let stack = host(network)?;
+        let flat = gradient(&stack, examples, schedule.chunk, &inputs, &labels);
+        let slots = network.stack().map(|stack| stack.parameters());
+        let gradient =
+            slots.and_then(|slots| ParameterGradient::from_host(slots, &flat, &Device::flex()));
+        let gradient = gradient.map_err(TrainingError::from)?;
+        // Nobody looks at the loss.
+        Ok((gradient.into_params_without_privacy(), f64::NAN))
+    };
+    let count = examples.labels.len();
+    fit_public(&how, network, count, rng, None, step, |_, _| Ok(()))
 }
 
 /// The layers of a network as host kernels.

@@ -1,6 +1,7 @@
 use data::DataError;
 use dp_core::DpError;
 use private_queries::QueryError;
+use private_training::TrainingError;
 
 /// Why there is no copy.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +15,9 @@ pub enum SynthError {
     /// The plan is refused, or the ledger cannot be written.
     #[error(transparent)]
     Privacy(#[from] DpError),
+    /// A network cannot be had, or does not fit its weights.
+    #[error(transparent)]
+    Training(#[from] TrainingError),
     /// The operating system gives no secret randomness.
     #[error("{0}")]
     Randomness(String),

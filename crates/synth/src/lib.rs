@@ -2,7 +2,7 @@
 //!
 //! A copy of a table is made of noisy counts alone: those of each column, then those of pairs of columns, each released once. A mixture of
 //! products is fitted to them, and the rows of the copy are sampled from it. A copy of images is made of noisy moments in a public
-//! latent space ([`images`]). Every record is private; the schema or the classes, and how many records or units there are, is public.
+//! latent space, or by another method ([`images`]). Every record is private; the schema or the classes, and how many records or units there are, is public.
 //!
 //! ```
 //! use data::Schema;
@@ -50,7 +50,7 @@ mod releasing;
 pub mod table;
 
 pub use error::SynthError;
-pub use releasing::{Direct, Releasing, Unwatched, Watch, Work};
+pub use releasing::{Direct, Releasing, Unwatched, Watch, Work, plan_of_all};
 
 /// A public generator for tests.
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! Who makes the releases, and who may end long work.
 
+use dp_core::delta::default_delta;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NameCounts, Noisy, Releaser, SensitiveVector};
+use dp_core::plan::{Noise, TrainingPlan};
+use dp_core::sampling::FixedSizeSampler;
 use private_queries::Query;
 
 use crate::SynthError;
@@ -75,6 +78,25 @@ impl Watch for Unwatched {
     fn failed(error: SynthError) -> SynthError {
         error
     }
+}
+
+/// A plan within `epsilon` of releases of all neighbours, of which it has none yet; with delta `0.1 / n` if none is given.
+///
+/// # Errors
+/// [`SynthError::Privacy`] without neighbours.
+pub fn plan_of_all(
+    epsilon: f64,
+    delta: Option<f64>,
+    neighbours: usize,
+) -> Result<TrainingPlan, SynthError> {
+    let all = FixedSizeSampler::new(neighbours, neighbours)?;
+    let delta = delta.unwrap_or(default_delta(neighbours as f64));
+    Ok(TrainingPlan::of(
+        Noise::TargetEpsilon(epsilon),
+        delta,
+        0,
+        all,
+    ))
 }
 
 /// Releases by a releaser into a ledger, and keeps nothing.

@@ -73,14 +73,23 @@ impl ModuleMapper for Step<'_> {
 }
 
 impl ModuleAdam {
+    /// With another number beside the root of the second moment.
+    #[must_use]
+    pub fn with_epsilon(self, epsilon: f32) -> Self {
+        let rule = AdamConfig::new().with_epsilon(epsilon).build();
+        Self { rule, ..self }
+    }
+
     /// One step with learning rate `rate`; parameters without a gradient stay as they are.
     pub fn step<M: Module>(&mut self, rate: f64, module: M, gradients: GradientsParams) -> M {
-        module.map(&mut Step {
+        let tracked = module.devices().iter().any(Device::is_autodiff);
+        let moved = module.valid().map(&mut Step {
             optimizer: self,
             rate,
             gradients,
             next: 0,
-        })
+        });
+        if tracked { moved.train() } else { moved }
     }
 
     /// One step down a gradient that is known at the module's output: `cotangent`, as long as `output`, which the
@@ -100,7 +109,7 @@ impl ModuleAdam {
     /// One step down `loss`, of what the module computed on a device with gradients.
     pub fn descend<M: Module>(&mut self, rate: f64, module: M, loss: Tensor<1>) -> M {
         let gradients = GradientsParams::from_grads(loss.backward(), &module);
-        self.step(rate, module.valid(), gradients).train()
+        self.step(rate, module, gradients)
     }
 
     /// Refuses a state whose moments are not as long as the parameters of `module`.

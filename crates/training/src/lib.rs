@@ -9,6 +9,7 @@
 //! - [`Network`], [`Layers`]: what is trained; [`Objective`], [`Loss`], [`Penalty`], [`Prior`]: what for;
 //! - [`TrainingConfig`], [`Training`], [`Step`]: the loop, with its plan, optimizer, average and checkpoint;
 //! - [`Ranks`]: one training over several processes;
+//! - [`fit_public`]: the same on public records, without privacy;
 //! - [`Gradients`], [`Clipped`], [`StepObjective`]: the clipped gradient by itself, for a loop of one's own;
 //! - [`Engine`]: layers by host kernels or on any device, and one record at a time. They give the same answer.
 
@@ -29,6 +30,7 @@ mod network;
 mod objective;
 mod optimizer;
 pub mod penalty;
+mod public;
 mod ranks;
 mod training;
 mod trial;
@@ -46,6 +48,7 @@ pub use network::{Forward, Layers, Network};
 pub use objective::{GroupSizes, Objective, StepObjective};
 pub use optimizer::{Optimizer, Schedule, cosine};
 pub use penalty::{Penalty, Prior, SampledPenalty};
+pub use public::{PublicTraining, TrainingState, TrainingStep, fit_public};
 pub use ranks::{RankError, Ranks, records_of};
 pub use training::{Step, Training, TrainingConfig};
 

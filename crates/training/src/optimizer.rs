@@ -34,7 +34,6 @@ impl Optimizer {
     pub(crate) fn step<M: Module>(&mut self, rate: f64, module: M, by: GradientsParams) -> M {
         let tracked = module.devices().iter().any(Device::is_autodiff);
         match &mut self.0 {
-            Kind::Adam(adam) if tracked => adam.step(rate, module.valid(), by).train(),
             Kind::Adam(adam) => adam.step(rate, module, by),
             // burn's optimizers take modules that autodiff tracks, and no others.
             Kind::Burn(optimizer) if tracked => optimizer.step(rate, module, by),

@@ -12,13 +12,13 @@ use swd::Slices;
 use crate::pictures::{grid, samples};
 use crate::scores::{ScoreFlags, Scored, score_records};
 
-use private_synth::images::normalise;
+use private_synth::images::{Space, normalise};
 
 use super::baseline::{Baseline, baseline};
 use super::mechanisms::{Generated, Snapshot};
 use super::run::Flow;
 use crate::records::Records;
-use crate::space::Space;
+use crate::space::{decode_as, encode_records};
 use crate::variation::Variation;
 
 /// Slices of the reported distance between latents.
@@ -116,12 +116,12 @@ impl Judge<'_> {
     }
 
     fn encode(&self, records: &Records) -> Result<Vec<f32>, Failure> {
-        self.space.encode_records(records, self.session)
+        encode_records(self.space, records, self.session)
     }
 
     fn decode(&self, latents: &[f32]) -> Result<Vec<f32>, Failure> {
         let shape = self.test.shape();
-        self.space.decode_as(latents, shape, self.session)
+        decode_as(self.space, latents, shape, self.session)
     }
 
     fn pictures(&self, images: &[f32], labels: Option<&[usize]>) -> Result<Pictures, Failure> {

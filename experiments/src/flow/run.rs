@@ -19,7 +19,7 @@ use lab::session::{
     Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
     Session, Wording, bounded, flags_of, floats_to_bytes, releaser,
 };
-use private_synth::images::Encoded;
+use private_synth::images::{Encoded, Space};
 use private_training::RngState;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
@@ -29,7 +29,7 @@ use crate::export::ExportFlags;
 use crate::particles::share;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
-use crate::space::{Space, TrainingImages};
+use crate::space::{self, TrainingImages};
 
 use super::budget::{MOMENTS, RELEASE, plan, possible, sampler};
 use super::data_split::DataSplit;
@@ -106,7 +106,7 @@ impl Flow {
         let public = &self.split.public;
         let most = public.len().min(PUBLIC_LATENTS.max(self.total_particles()));
         let first = public.only(&(0..most).collect::<Vec<_>>());
-        let latents = space.encode_records(&first, session)?;
+        let latents = space::encode_records(space, &first, session)?;
         let (labels, classes) = match self.shared.public_shows_classes() {
             true => (first.labels(), self.split.classes),
             false => (vec![0; most], 1),
@@ -249,7 +249,7 @@ impl<M: ReleaseMethod> Experiment for Run<M> {
             epochs: flow.shared.public_epochs,
         };
         let form = flow.shared.space(split.private.shape());
-        let space = form.trained(&training_images, &flow.cache, session)?;
+        let space = space::trained(&form, &training_images, &flow.cache, session)?;
         flow.public_seconds = start.elapsed().as_secs_f64();
         let private = &flow.split.private;
         let classes = flow.shared.conditional.then_some(flow.split.classes);
@@ -260,7 +260,7 @@ impl<M: ReleaseMethod> Experiment for Run<M> {
             usize::MAX
         };
         flow.groups = Groups::new(dim, private, classes, released, most, |add| {
-            space.encode_parts(private, session, add)
+            space::encode_parts(&space, private, session, add)
         })?;
         if !flow.sizes_released {
             flow.particles = share(&flow.groups.sizes(), flow.total_particles());

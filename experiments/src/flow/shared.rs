@@ -5,13 +5,12 @@ use lab::session::{Ends, bounded};
 use model::latent::ImageShape;
 use serde::{Deserialize, Serialize};
 
-use private_synth::images::{Signal, public_images};
+use private_synth::images::{Signal, SpaceForm, SpaceKind, public_images};
 
 use super::budget;
 use crate::export::ExportFlags;
 use crate::records::{COSINES, SHAPES, synthetic};
 use crate::scores::ScoreFlags;
-use crate::space::{SpaceForm, SpaceKind};
 use crate::variation::Variation;
 
 /// How images become latents, and latents images.

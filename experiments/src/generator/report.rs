@@ -1,6 +1,6 @@
 //! Scores and pictures of what the generator makes.
 
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Report, Session, floats_to_bytes};
 use serde_json::json;
 
@@ -16,10 +16,10 @@ pub(super) fn report<R: Release>(run: &Generate<R>, session: &Session) -> Result
     // Of its own, so that the number of samples changes nothing else.
     let mut rng = stream(run.settings.seed, 4);
     let count = run.score.count();
-    let (mut pixels, groups) = run.model.sample(count, run.each(), &mut rng)?;
+    let (mut pixels, groups) = run.model.sample(count, run.each(), &mut rng).or_failed()?;
     let (variation, shape) = (run.settings.variation(), run.data.test.shape());
     variation.apply(&mut pixels, shape, &mut rng);
-    let weights = floats_to_bytes(&run.model.weights()?);
+    let weights = floats_to_bytes(&run.model.weights().or_failed()?);
     session.folder.write(WEIGHTS, &weights)?;
     let source = source(run);
     source.write(&session.folder)?;

@@ -1,9 +1,10 @@
 //! Samples of a generator from its folder, at any time after its run.
 
 use burn::tensor::Device;
-use lab::diagnostic::Failure;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::run_folder::RunFolder;
 use lab::session::floats_of_bytes;
+use private_synth::images::Generator;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -11,7 +12,6 @@ use super::release::Release;
 use super::settings::Shared;
 use super::train::{Generate, untrained};
 use crate::export::{self, Source};
-use crate::generators::Generator;
 use crate::settings::OfAll;
 
 /// The weights that samples are made by.
@@ -41,7 +41,7 @@ struct Stored {
 impl export::Sampler for Stored {
     fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<export::Samples, Failure> {
         let each = self.settings.points / self.model.groups();
-        let (mut pixels, groups) = self.model.sample(count, each, rng)?;
+        let (mut pixels, groups) = self.model.sample(count, each, rng).or_failed()?;
         let variation = self.settings.variation();
         variation.apply(&mut pixels, self.source.shape, rng);
         let labels = None;

@@ -22,6 +22,7 @@ use lab::session::{
     RunState, Session, Used, Wording, bounded, flags_of, releaser,
 };
 use model::latent::ImageShape;
+use private_synth::images::{Architecture, Code, Generator, Size};
 use private_training::{RngState, cosine};
 use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
@@ -35,7 +36,7 @@ use super::settings::{Settings, Shared};
 use crate::apart;
 use crate::export::ExportFlags;
 use crate::flow::load_photographs;
-use crate::generators::{Architecture, Code, Generator, Size};
+use crate::generators;
 use crate::random::stream;
 use crate::records::{Records, Source, kind, load_private};
 use crate::scores::ScoreFlags;
@@ -124,7 +125,7 @@ pub(super) fn untrained(
         1 => Architecture::Upsampled(shape),
         _ => Architecture::Dcgan(shape),
     };
-    Generator::new(architecture, size, ema, rng, device)
+    generators::untrained(architecture, size, ema, rng, device)
 }
 
 impl<R: Release> Generate<R> {
@@ -366,11 +367,12 @@ impl<R: Release> Experiment for Generate<R> {
 impl<R: Release> RunState for Generate<R> {
     fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let random = [&self.public, &self.non_private].map(RngState::of);
-        self.model.files(&random)
+        generators::files(&self.model, &random)
     }
 
     fn restore(&mut self, checkpoint: &RestoredCheckpoint, _: &Ledger) -> Result<(), Failure> {
-        let [public, non_private]: [RngState; 2] = self.model.restore(checkpoint)?;
+        let [public, non_private]: [RngState; 2] =
+            generators::restore(&mut self.model, checkpoint)?;
         self.public = checkpoint.rng(&public)?;
         self.non_private = checkpoint.rng(&non_private)?;
         Ok(())

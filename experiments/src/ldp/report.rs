@@ -24,9 +24,12 @@ const EXACT: usize = 1000;
 pub(super) fn report(run: &Ldp, session: &Session) -> Result<Report, Failure> {
     // Of its own, so that the number of samples changes nothing else.
     let mut rng = stream(run.settings.seed, 5);
-    let (rows, groups) = run.model.sample(run.score.count(), run.each(), &mut rng)?;
+    let (rows, groups) = run
+        .model
+        .sample(run.score.count(), run.each(), &mut rng)
+        .or_failed()?;
     let rows = run.noise_model.without_unseen(rows)?;
-    let weights = floats_to_bytes(&run.model.weights()?);
+    let weights = floats_to_bytes(&run.model.weights().or_failed()?);
     session.folder.write("weights.f32", &weights)?;
 
     let (test, header) = (&run.test, &run.file.header);

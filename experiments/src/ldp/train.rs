@@ -17,6 +17,7 @@ use lab::session::{
     Wording, bounded, flags_of, name_of,
 };
 use model::latent::ImageShape;
+use private_synth::images::{Architecture, Code, Generator, Size};
 use private_training::{RngState, cosine};
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
@@ -26,7 +27,7 @@ use super::noise_model::NoiseModel;
 use super::privatised::{batch, load};
 use super::report;
 use super::settings::{Flags, NetworkKind, Settings};
-use crate::generators::{Architecture, Code, Generator, Size};
+use crate::generators;
 use crate::privatise::{Preprocessing, promise};
 use crate::random::stream;
 use crate::records::{kind, load_private, load_test};
@@ -114,7 +115,7 @@ impl Experiment for Ldp {
             private,
             preprocessing,
             noise_model,
-            model: Generator::new(architecture, size, settings.ema, rng, device)?,
+            model: generators::untrained(architecture, size, settings.ema, rng, device)?,
             score: score.clone(),
             public: stream(settings.seed, 4),
             loss: f64::NAN,
@@ -205,11 +206,12 @@ impl Experiment for Ldp {
 impl RunState for Ldp {
     fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let random = RngState::of(&self.public);
-        self.model.files(&(random, self.unconverged))
+        generators::files(&self.model, &(random, self.unconverged))
     }
 
     fn restore(&mut self, checkpoint: &RestoredCheckpoint, _: &Ledger) -> Result<(), Failure> {
-        let (random, unconverged): (RngState, u64) = self.model.restore(checkpoint)?;
+        let (random, unconverged): (RngState, u64) =
+            generators::restore(&mut self.model, checkpoint)?;
         self.public = checkpoint.rng(&random)?;
         self.unconverged = unconverged;
         Ok(())

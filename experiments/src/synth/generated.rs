@@ -4,77 +4,26 @@ use burn::tensor::Device;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::run_folder::RunFolder;
 use lab::session::{floats_of_bytes, floats_to_bytes};
-use model::latent::ImageShape;
-use rand::distr::Distribution;
-use rand::distr::weighted::WeightedIndex;
-use rand::{Rng, SeedableRng};
+use private_synth::images::{GeneratedImages, ImageSampler, Merf};
+use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use crate::export::{self, Sampler, Samples, Source};
-use crate::generators::{Architecture, Code, Generator, Size};
 
 /// The generator's weights in the run's folder.
 const WEIGHTS: &str = "generator.f32";
-/// Of the generator's code.
-pub(super) const CODE: usize = 10;
-/// The decay of the average of the weights that samples are made by.
-const AVERAGE: f64 = 0.99;
-/// Images of a batch, at a step and in samples: the generator normalises by all of one.
-const BATCH: usize = 100;
 
-/// Images of each class in a batch.
-pub(super) fn each(groups: usize) -> usize {
-    (BATCH / groups).max(2)
-}
-
-/// The generator before its first step.
-pub(super) fn untrained(
-    classes: usize,
-    shape: ImageShape,
-    rng: &mut impl Rng,
-    device: &Device,
-) -> Result<Generator, Failure> {
-    let code = Code::Gaussian(CODE);
-    let size = Size { code, classes };
-    Generator::new(
-        Architecture::Upsampled(shape),
-        size,
-        Some(AVERAGE),
-        rng,
-        device,
-    )
-}
-
-/// A generator that has learned, and how many samples each class has beside the others.
+/// A generator that has learned.
 pub(super) struct Generated {
-    model: Generator,
-    /// Numbers of private images by what was released.
-    pub(super) sizes: Vec<usize>,
-    labelled: bool,
-    shape: ImageShape,
-    /// What was generated of each class and not yet given.
-    left: Vec<Vec<f32>>,
+    pub(super) images: GeneratedImages,
+    pub(super) labelled: bool,
+    pub(super) device: Device,
 }
 
 impl Generated {
-    pub(super) fn new(
-        model: Generator,
-        sizes: Vec<usize>,
-        labelled: bool,
-        shape: ImageShape,
-    ) -> Self {
-        Self {
-            left: vec![Vec::new(); sizes.len()],
-            model,
-            sizes,
-            labelled,
-            shape,
-        }
-    }
-
     /// Keeps what samples are made from beside [`Source`].
     pub(super) fn keep(&self, folder: &RunFolder) -> Result<(), Failure> {
-        let weights = floats_to_bytes(&self.model.weights()?);
+        let weights = floats_to_bytes(&self.images.weights().or_failed()?);
         folder.write(WEIGHTS, &weights).map(drop)
     }
 
@@ -85,47 +34,20 @@ impl Generated {
         device: &Device,
     ) -> Result<Self, Failure> {
         let rng = &mut ChaCha20Rng::seed_from_u64(0);
-        let mut model = untrained(source.classes, source.shape, rng, device)?;
         let weights = floats_of_bytes(&export::bytes(folder, WEIGHTS)?);
-        let damaged = |e: &dyn std::fmt::Display| export::damaged(&folder.file(WEIGHTS), e);
-        model.set_weights(&weights).map_err(|e| damaged(&e))?;
-        let sizes = source.class_sizes.clone();
-        if sizes.len() != model.groups() {
-            return Err(damaged(&"it is of other classes than samples.json has"));
-        }
-        Ok(Self::new(model, sizes, source.labelled, source.shape))
-    }
-
-    /// Images of each class more, in a batch as the training had them.
-    fn more(&mut self, rng: &mut ChaCha20Rng) -> Result<(), Failure> {
-        let (size, each) = (self.shape.values(), each(self.sizes.len()));
-        let (pixels, _) = self.model.sample(1, each, rng)?;
-        for (left, made) in self.left.iter_mut().zip(pixels.chunks_exact(each * size)) {
-            // A rare class keeps no more than it may soon need.
-            if left.len() < made.len() {
-                left.extend_from_slice(made);
-            }
-        }
-        Ok(())
+        let (shape, sizes) = (source.shape, source.class_sizes.clone());
+        let images = Merf::of_weights(source.classes, shape, sizes, &weights, rng, device);
+        Ok(Self {
+            images: images.map_err(|e| export::damaged(&folder.file(WEIGHTS), &e))?,
+            labelled: source.labelled,
+            device: device.clone(),
+        })
     }
 }
 
 impl Sampler for Generated {
     fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<Samples, Failure> {
-        let size = self.shape.values();
-        // Where noise left no class with an image, all are alike.
-        let labels = WeightedIndex::new(&self.sizes)
-            .or_else(|_| WeightedIndex::new(vec![1; self.sizes.len()]))
-            .or_failed()?;
-        let labels: Vec<usize> = (0..count).map(|_| labels.sample(rng)).collect();
-        let mut pixels = Vec::with_capacity(count * size);
-        for &label in &labels {
-            if self.left[label].is_empty() {
-                self.more(rng)?;
-            }
-            let left = &mut self.left[label];
-            pixels.extend(left.drain(left.len() - size..));
-        }
+        let (pixels, labels) = self.images.sample(count, &self.device, rng).or_failed()?;
         let labels = self.labelled.then_some(labels);
         Ok(Samples { pixels, labels })
     }

@@ -4,7 +4,6 @@
 
 mod generated;
 mod input;
-mod merf;
 mod method;
 mod private_score;
 mod public;

@@ -9,12 +9,11 @@ use data::{DatasetKind, LabelledImages, Shapes};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Used, bounded, name_of_path};
 use model::latent::ImageShape;
-use private_synth::images::public_images;
+use private_synth::images::{SpaceKind, public_images};
 
 use super::input::{self, CIFAR10};
 use super::settings::Settings;
 use crate::records::{COSINES, Records, SHAPES, Source};
-use crate::space::SpaceKind;
 
 /// One set of shapes for all seeds.
 const SHAPES_SEED: u64 = 0;

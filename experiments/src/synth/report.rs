@@ -12,6 +12,7 @@ use crate::decoded;
 use crate::export::{CopyOf, Sampler, Samples, Source};
 use crate::pictures::grid;
 use crate::scores::{metrics, score, warnings};
+use crate::space::decode_as;
 
 /// Samples that a classifier learns from whose accuracy on private images is bought.
 const SCORED: usize = 10_000;
@@ -38,7 +39,7 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         class_sizes: run
             .generated
             .as_ref()
-            .map(|generated| generated.sizes.clone())
+            .map(|generated| generated.images.sizes().to_vec())
             .unwrap_or_default(),
         copy: Some(CopyOf {
             latent: run.form.latent,
@@ -123,7 +124,7 @@ impl Synth {
         let rows = self.made.at(&chosen);
         let shape = self.form.shape;
         Ok(Samples {
-            pixels: self.space()?.decode_as(&rows.rows, shape, session)?,
+            pixels: decode_as(self.space()?, &rows.rows, shape, session)?,
             labels: rows.labels,
         })
     }

@@ -3,10 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Id;
-use dp_core::delta::default_delta;
 use dp_core::mechanism::Releaser;
-use dp_core::plan::{CheckedPlan, Noise, ReleaseNoise, TrainingPlan};
-use dp_core::sampling::FixedSizeSampler;
+use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
 use lab::backend::Chosen;
 use lab::checkpoint::hex;
 use lab::diagnostic::{Failure, OrFailed};
@@ -19,13 +17,15 @@ use lab::session::{
 };
 use model::latent::ImageShape;
 use private_queries::Query;
-use private_synth::images::{Encoded, ImageCopy, Mixing, Signal};
+use private_synth::images::{
+    ImageMethod, Merf, Mixing, Mixture, PrivateImages, Signal, Space, SpaceForm, SpaceKind,
+};
+use private_synth::plan_of_all;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
-use super::generated::{CODE, Generated};
+use super::generated::Generated;
 use super::input::Input;
-use super::merf::FREQUENCIES;
 use super::method::Method;
 use super::private_score::{self, SCORE};
 use super::public::PublicImages;
@@ -34,16 +34,14 @@ use super::same_input;
 use super::settings::{Flags, Settings, names_data_set};
 use crate::apart;
 use crate::export::{self, ExportRequest};
-use crate::in_run::{InRun, Watched};
+use crate::in_run::InRun;
 use crate::latents::Latents;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
-use crate::space::{Space, SpaceForm, SpaceKind, TrainingImages};
+use crate::space::{self, TrainingImages};
 
 /// The moments of classes, and those of their cells, by their names in the plan.
 const RELEASES: [&str; 2] = ["moments", "cells"];
-/// What a generator learns from, likewise.
-pub(super) const EMBEDDINGS: &str = "embeddings";
 /// Values of a release, at most: 400 MB.
 const MOST_VALUES: usize = 50_000_000;
 /// Samples that units have together, at most, unless there are more units.
@@ -74,8 +72,6 @@ pub(crate) struct Synth {
     releaser: Option<Releaser>,
     /// Public randomness.
     pub(super) rng: ChaCha20Rng,
-    /// Latents of private images by class, once they are encoded.
-    groups: Encoded,
     /// Those of the copy.
     pub(super) made: Latents,
     /// What makes the copy without latents.
@@ -109,7 +105,7 @@ impl Synth {
             return format!(
                 "A generator learned from what was released alone, {} random Fourier features of each class (DP-MERF): \
                  nothing was learned from any other image.",
-                2 * FREQUENCIES
+                2 * Merf::FREQUENCIES
             );
         }
         const COSINES: &str = "Latents are the lowest cosine frequencies of an image";
@@ -132,12 +128,10 @@ impl Synth {
         let Some(epsilon) = settings.epsilon else {
             return Ok(None);
         };
-        let all = FixedSizeSampler::new(records, records).or_failed()?;
-        let delta = settings.delta.unwrap_or(default_delta(records as f64));
-        let plan = TrainingPlan::of(Noise::TargetEpsilon(epsilon), delta, 0, all);
+        let plan = plan_of_all(epsilon, settings.delta, records).or_failed()?;
         let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score));
         let releases = match settings.method {
-            Method::Merf => vec![(EMBEDDINGS, 1.0)],
+            Method::Merf => vec![(Merf::RELEASE, 1.0)],
             _ => Mixing::new(0, 0, cells).releases(),
         };
         let plan = releases
@@ -215,7 +209,7 @@ impl Experiment for Synth {
                                  only what a flag says.";
     const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] =
         &[flags_of::<ScoreFlags>, flags_of::<ExportRequest>];
-    const STORED: &'static [&'static str] = &[RELEASES[0], RELEASES[1], EMBEDDINGS, SCORE];
+    const STORED: &'static [&'static str] = &[RELEASES[0], RELEASES[1], Merf::RELEASE, SCORE];
     type Settings = Settings;
 
     fn load(
@@ -241,14 +235,14 @@ impl Experiment for Synth {
         let signal = Signal::of(input.units, settings.epsilon);
         let kind = settings.space(shape);
         let latent = match settings.method {
-            Method::Merf => CODE,
+            Method::Merf => Merf::CODE,
             _ => {
                 let by_default = signal.dimensions(dimensions(kind, shape));
                 settings.latent.unwrap_or(by_default)
             }
         };
         let cells = settings.cells.unwrap_or(match settings.method {
-            Method::Mixture => ImageCopy::default_cells(signal, channels),
+            Method::Mixture => Mixture::default_cells(signal, channels),
             Method::Merf => 1,
         });
         let labelled = !input.classes.is_empty();
@@ -283,7 +277,6 @@ impl Experiment for Synth {
             releaser: releaser(plan, settings.insecure_noise_seed)?,
             score: flags.score.clone(),
             score_share,
-            groups: Encoded::new(0, 0),
             generated: None,
             made: Latents {
                 rows: Vec::new(),
@@ -345,31 +338,45 @@ impl Experiment for Synth {
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
-        if self.settings.method == Method::Merf {
-            self.same_images(session)?;
-            self.generated = Some(self.generate(session)?);
-            return Ok(());
+        if self.settings.method == Method::Mixture {
+            let training_images = TrainingImages {
+                records: &self.public.records,
+                name: &self.public.name,
+                epochs: self.public.epochs,
+            };
+            let trained = space::trained(&self.form, &training_images, &self.cache, session)?;
+            self.space = Some(trained);
         }
-        let training_images = TrainingImages {
-            records: &self.public.records,
-            name: &self.public.name,
-            epochs: self.public.epochs,
-        };
-        self.space = Some(self.form.trained(&training_images, &self.cache, session)?);
         self.same_images(session)?;
-        let watch = &mut Watched::new(&session.interrupt);
-        let (images, device) = (&self.input.images, &session.chosen.device);
-        self.groups = Encoded::of(images, self.space()?, device, watch)?;
-        let (dim, total) = (self.form.latent, self.total());
-        // Frequencies of colours are alike in all classes, and nearly uncorrelated.
-        let alike = self.form.shape.channels > 1;
-        let mixing = Mixing::new(self.groups.groups(), dim, self.cells)
-            .of_units(self.most)
-            .pooled(alike);
-        let by = &mut InRun::new(session, self.releaser.as_mut());
-        let mixed = mixing.release(&self.groups, &mut self.rng, by)?;
-        let (rows, labels) = mixed.sample(total, &mut self.rng);
-        let labels = (!self.input.classes.is_empty()).then_some(labels);
+        let (dim, total, device) = (
+            self.form.latent,
+            self.total(),
+            session.chosen.device.clone(),
+        );
+        let labelled = !self.input.classes.is_empty();
+        let private = PrivateImages {
+            images: &self.input.images,
+            units: self.input.units,
+            most: self.most,
+            signal: Signal::of(self.input.units, self.settings.epsilon),
+        };
+        let (rng, by) = (
+            &mut self.rng,
+            &mut InRun::new(session, self.releaser.as_mut()),
+        );
+        let Some(space) = &self.space else {
+            let images = Merf { labelled }.fit(&private, &device, rng, by)?;
+            self.generated = Some(Generated {
+                images,
+                labelled,
+                device,
+            });
+            return Ok(());
+        };
+        let mixture = Mixture::new(space).cells(self.cells);
+        let mixed = mixture.fit(&private, &device, rng, by)?;
+        let (rows, labels) = mixed.latents.sample(total, rng);
+        let labels = labelled.then_some(labels);
         self.made = Latents { rows, labels, dim };
         Ok(())
     }

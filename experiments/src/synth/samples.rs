@@ -4,13 +4,13 @@ use burn::tensor::Device;
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
 use model::latent::ImageShape;
+use private_synth::images::{SpaceForm, SpaceKind};
 
 use super::generated::Generated;
 use super::method::Method;
 use super::settings::Settings;
 use crate::decoded::Decoded;
 use crate::export::{Sampler, Source};
-use crate::space::{SpaceForm, SpaceKind};
 use crate::variation::Variation;
 
 impl Settings {

@@ -7,13 +7,13 @@ use data::pictures::{Classes, MAX_CLASSES, Public};
 use lab::diagnostic::Failure;
 use lab::session::{self, Arguments, Ends, bounded, budget_name, name_of};
 use model::latent::ImageShape;
+use private_synth::images::SpaceKind;
 
 use super::input::CIFAR10;
 use super::method::Method;
 use crate::export::ExportRequest;
 use crate::records::{COSINES, SHAPES};
 use crate::scores::ScoreFlags;
-use crate::space::SpaceKind;
 
 /// The values of a run that no flag gives.
 const DEFAULTS: &str = "

@@ -318,7 +318,7 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
 }
 
 /// Subcommands of one name: the name, the setting that says which, the first, and another one.
-const KINDS: [[&str; 4]; 3] = [
+const KINDS: [[&str; 4]; 2] = [
     ["flow", "mechanism", "mixture", "fixed"],
     ["generator", "release", "marginals", "projections"],
 ];

@@ -5,13 +5,10 @@ use burn::optim::GradientsParams;
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::mechanism::ParameterGradient;
+use private_training::{PublicTraining, TrainingError, TrainingState, TrainingStep, fit_public};
 use rand::Rng;
-use rand::seq::SliceRandom;
 
 use super::host::HostSpace;
-use private_training::adam::ModuleAdam;
-use private_training::weights::{from_host, to_host};
-use private_training::{TrainingError, cosine};
 
 /// Channels and side of square images, `[n, channels, side, side]` with values in `[0, 1]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -103,110 +100,30 @@ fn on_cpu<S: LatentSpace + ?Sized>(space: &S, device: &Device) -> Option<HostSpa
     }
 }
 
-/// How a latent space is trained on public images.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct LatentTraining {
-    /// Passes over the public images.
-    pub epochs: usize,
-    /// Images in a batch.
-    pub batch: usize,
-    /// Adam's learning rate at the start; it falls to a tenth of it along a cosine.
-    pub learning_rate: f64,
-}
-
-/// A step of a training, for progress.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TrainingStep {
-    /// Steps done.
-    pub done: usize,
-    /// Steps in all.
-    pub steps: usize,
-    /// The mean binary cross-entropy of the step, summed over an image's values, in nats.
-    pub loss: f64,
-}
-
-/// A training between two steps, to go on from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TrainingState {
-    /// Steps done.
-    pub done: usize,
-    /// The weights, as [`private_training::weights::to_host`] gives them.
-    pub weights: Vec<f32>,
-    /// The optimizer, as [`ModuleAdam::to_bytes`] gives it.
-    pub optimizer: Vec<u8>,
-}
-
-impl LatentTraining {
-    /// Trains `space` to rebuild `count` public images by the binary cross-entropy of its pixels.
-    ///
-    /// - `space`: on a device with autodiff, which computes;
-    /// - `gather`: the images of some indices below `count`, `[n, c s s]` in rows;
-    /// - `rng`: gives the order of the images and nothing else; the same as before where it resumes;
-    /// - `from`: where an earlier training of the same images stopped;
-    /// - `each`: called after every step, with what gives the state after it; its error ends the training.
-    ///
-    /// # Errors
-    ///
-    /// [`TrainingError::OutOfRange`] without images, epochs or a batch; a state that does not fit `space`;
-    /// whatever `gather` and `each` say.
-    pub fn run<M, E>(
-        &self,
-        mut space: M,
-        count: usize,
-        mut gather: impl FnMut(&[usize]) -> Result<Vec<f32>, E>,
-        rng: &mut impl Rng,
-        from: Option<&TrainingState>,
-        mut each: impl FnMut(TrainingStep, &dyn Fn() -> TrainingState) -> Result<(), E>,
-    ) -> Result<M, E>
-    where
-        M: LatentSpace + Module,
-        E: From<TrainingError>,
-    {
-        for (name, value) in [
-            ("public images", count),
-            ("epochs", self.epochs),
-            ("batch", self.batch),
-        ] {
-            if value == 0 {
-                return Err(E::from(TrainingError::OutOfRange {
-                    name,
-                    value: 0.0,
-                    bound: "at least 1".into(),
-                }));
-            }
-        }
-        let mut order: Vec<usize> = (0..count).collect();
-        let steps = self.epochs * count.div_ceil(self.batch);
-        let device = space.devices().pop().unwrap_or_else(Device::flex).inner();
-        let mut optimizer = ModuleAdam::default();
-        let mut before = 0;
-        if let Some(state) = from {
-            space = from_host(space.valid(), &state.weights)?.train();
-            optimizer = ModuleAdam::from_bytes(&state.optimizer, &device)?;
-            before = state.done;
-        }
-        let mut done = 0;
-        for _ in 0..self.epochs {
-            order.shuffle(rng);
-            for indices in order.chunks(self.batch) {
-                done += 1;
-                if done <= before {
-                    continue;
-                }
-                let images = gather(indices)?;
-                let rate = self.learning_rate * cosine(done as u64 - 1, steps as u64, 0.1);
-                let (gradients, loss) = gradient(&space, images, &device)?;
-                space = optimizer.step(rate, space.valid(), gradients).train();
-                let state = || TrainingState {
-                    done,
-                    weights: to_host(&space.valid()),
-                    optimizer: optimizer.to_bytes(),
-                };
-                each(TrainingStep { done, steps, loss }, &state)?;
-            }
-        }
-        Ok(space)
-    }
+/// Trains `space` to rebuild `count` public images by the binary cross-entropy of its pixels, summed over an image's values, in
+/// nats; as [`fit_public`].
+///
+/// - `space`: on a device with autodiff, which computes;
+/// - `gather`: the images of some indices below `count`, `[n, c s s]` in rows.
+///
+/// # Errors
+///
+/// As [`fit_public`]; whatever `gather` says.
+pub fn rebuild_images<M: LatentSpace + Module, R: Rng, E: From<TrainingError>>(
+    how: &PublicTraining,
+    space: M,
+    count: usize,
+    mut gather: impl FnMut(&[usize]) -> Result<Vec<f32>, E>,
+    rng: &mut R,
+    from: Option<&TrainingState>,
+    each: impl FnMut(TrainingStep, &dyn Fn() -> TrainingState) -> Result<(), E>,
+) -> Result<M, E> {
+    let device = space.devices().pop().unwrap_or_else(Device::flex).inner();
+    let step = |space: &M, places: &[usize], _: &mut R| {
+        let images = gather(places)?;
+        Ok(gradient(space, images, &device)?)
+    };
+    fit_public(how, space, count, rng, from, step, each)
 }
 
 /// The gradient of the loss on `images`, `[n, c s s]` in rows, and the loss: by host kernels where there

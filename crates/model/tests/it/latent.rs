@@ -2,11 +2,9 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use model::latent::{
-    DcganAutoencoder, ImageShape, LatentSpace, LatentTraining, SmallAutoencoder, TrainingState,
-};
-use private_training::TrainingError;
+use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, rebuild_images};
 use private_training::weights::{from_host, to_host};
+use private_training::{PublicTraining, TrainingError, TrainingState};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -14,6 +12,14 @@ use rand_chacha::ChaCha20Rng;
 const SMALL: ImageShape = ImageShape {
     channels: 1,
     side: 32,
+};
+
+const TRAINING: PublicTraining = PublicTraining {
+    epochs: 1,
+    batch: 2,
+    learning_rate: 1e-2,
+    last: 0.1,
+    adam_epsilon: 1e-5,
 };
 
 /// A white square in one of four corners.
@@ -31,26 +37,27 @@ fn four_images_come_back() {
     let device = Device::flex();
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let space = SmallAutoencoder::new(SMALL, 8, &mut rng, &device.clone().autodiff());
-    let training = LatentTraining {
+    let training = PublicTraining {
         epochs: 60,
         batch: 4,
         learning_rate: 2e-3,
+        ..TRAINING
     };
     let mut losses = Vec::new();
-    let trained = training
-        .run::<_, TrainingError>(
-            space,
-            4,
-            |places| Ok(places.iter().flat_map(|&p| corner(p)).collect()),
-            &mut rng,
-            None,
-            |step, _| {
-                losses.push(step.loss);
-                Ok(())
-            },
-        )
-        .unwrap()
-        .valid();
+    let trained = rebuild_images::<_, _, TrainingError>(
+        &training,
+        space,
+        4,
+        |places| Ok(places.iter().flat_map(|&p| corner(p)).collect()),
+        &mut rng,
+        None,
+        |step, _| {
+            losses.push(step.loss);
+            Ok(())
+        },
+    )
+    .unwrap()
+    .valid();
     let images: Vec<f32> = (0..4).flat_map(corner).collect();
     let latents = trained.encode_host(&images, &device);
     for row in latents.chunks_exact(8) {
@@ -82,10 +89,11 @@ fn four_images_come_back() {
 #[test]
 fn a_stopped_training_goes_on_to_the_same_weights() {
     fn check<M: LatentSpace + Module>(fresh: impl Fn(&mut ChaCha20Rng) -> M) {
-        let training = LatentTraining {
+        let training = PublicTraining {
             epochs: 3,
             batch: 2,
             learning_rate: 2e-3,
+            ..TRAINING
         };
         // Six steps.
         let run = |from: Option<&TrainingState>, stop_at: usize| {
@@ -95,7 +103,8 @@ fn a_stopped_training_goes_on_to_the_same_weights() {
             let image = |i: usize| (0..size).map(move |p| ((p * (i + 3)) % 97) as f32 / 97.0);
             let mut steps = Vec::new();
             let mut kept = None;
-            let trained = training.run::<_, TrainingError>(
+            let trained = rebuild_images::<_, _, TrainingError>(
+                &training,
                 space,
                 4,
                 |places| Ok(places.iter().copied().flat_map(image).collect()),
@@ -150,23 +159,24 @@ fn the_larger_one_comes_back_from_its_weights() {
     let device = Device::flex();
     let autodiff = device.clone().autodiff();
     let mut rng = ChaCha20Rng::seed_from_u64(3);
-    let training = LatentTraining {
+    let training = PublicTraining {
         epochs: 1,
         batch: 2,
         learning_rate: 1e-2,
+        ..TRAINING
     };
     let picture = |i: usize| (0..3 * 4096).map(move |p| ((p * (i + 3)) % 97) as f32 / 97.0);
-    let trained = training
-        .run::<_, TrainingError>(
-            DcganAutoencoder::new(3, 8, 2, &mut rng, &autodiff),
-            4,
-            |places| Ok(places.iter().copied().flat_map(picture).collect()),
-            &mut rng,
-            None,
-            |_, _| Ok(()),
-        )
-        .unwrap()
-        .valid();
+    let trained = rebuild_images::<_, _, TrainingError>(
+        &training,
+        DcganAutoencoder::new(3, 8, 2, &mut rng, &autodiff),
+        4,
+        |places| Ok(places.iter().copied().flat_map(picture).collect()),
+        &mut rng,
+        None,
+        |_, _| Ok(()),
+    )
+    .unwrap()
+    .valid();
     let latents = vec![0.25; 2 * 8];
     let fresh = DcganAutoencoder::new(3, 8, 2, &mut rng, &device);
     let before = fresh.decode_host(&latents, &device);

@@ -1,12 +1,13 @@
-//! A private copy of labelled images in a public latent space: the moments of each class are released, then those of the cells that
-//! each class is cut into, and the samples of these Gaussians are decoded.
+//! Private copies of labelled images. A method is a file with an [`ImageMethod`] in it: what is released of the images, and what
+//! samples are made from. [`Mixture`] releases moments in a public latent space, and decodes samples of Gaussians; [`Merf`]
+//! releases random features, and a generator learns from them.
 //!
 //! ```
 //! use burn::tensor::Device;
 //! use data::{LabelledImages, StoredImages};
 //! use dp_core::ledger::Ledger;
 //! use model::latent::ImageShape;
-//! use private_synth::images::{CosineSpace, ImageCopy};
+//! use private_synth::images::{CosineSpace, ImageCopy, ImageSampler, Mixture};
 //! use rand::SeedableRng;
 //! use rand_chacha::ChaCha20Rng;
 //!
@@ -20,9 +21,10 @@
 //! let space = CosineSpace::new(ImageShape { channels: 1, side: 8 }, 8)?;
 //! let (device, mut rng) = (Device::flex(), ChaCha20Rng::seed_from_u64(0));
 //! let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl"))?;
-//! let copy = ImageCopy::new().epsilon(2.0).fit(&images, &space, &device, &mut ledger, &mut rng)?;
+//! let copy = ImageCopy::new(Mixture::new(&space)).epsilon(2.0);
+//! let mut copy = copy.fit(&images, &device, &mut ledger, &mut rng)?;
 //!
-//! let (pixels, classes) = copy.sample(100, &space, &device, &mut rng);
+//! let (pixels, classes) = copy.sample(100, &device, &mut rng)?;
 //! assert_eq!((pixels.len(), classes.len()), (100 * 64, 100));
 //! // Few records and one epsilon bear one cell a class: one release.
 //! assert_eq!(ledger.releases(), 1);
@@ -31,12 +33,22 @@
 
 mod copy;
 mod encoded;
+mod generated;
+mod generator;
+mod in_latents;
+mod merf;
+mod method;
 mod mixture;
 mod sizes;
 mod space;
 
-pub use copy::{FittedImages, ImageCopy};
+pub use copy::ImageCopy;
 pub use encoded::Encoded;
+pub use generated::GeneratedImages;
+pub use generator::{Architecture, Code, Generator, Made, Size};
+pub use in_latents::{MixedImages, Mixture};
+pub use merf::Merf;
+pub use method::{ImageMethod, ImageSampler, PrivateImages};
 pub use mixture::{Mixed, Mixing, apportion, normalise};
 pub use sizes::{Signal, public_images};
-pub use space::{CosineSpace, RefinedCosines};
+pub use space::{CosineSpace, RefinedCosines, Space, SpaceForm, SpaceKind, SpaceTraining};

@@ -1,11 +1,9 @@
 //! How a copy is made: the plan, the releases, and the model that is fitted to them.
 
 use data::Schema;
-use dp_core::delta::default_delta;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
-use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
-use dp_core::sampling::FixedSizeSampler;
+use dp_core::plan::{ReleaseNoise, TrainingPlan};
 use private_queries::NoisyCounts;
 use rand::Rng;
 
@@ -13,7 +11,7 @@ use super::bins::{Bins, CATEGORIES};
 use super::model::{Counts, Model, Signal};
 use super::records::Records;
 use super::{bought, measured};
-use crate::{Direct, Releasing, SynthError, Unwatched, Watch};
+use crate::{Direct, Releasing, SynthError, Unwatched, Watch, plan_of_all};
 
 /// The release of counts of columns, by its name in the plan.
 pub const COLUMNS: &str = "columns";
@@ -86,12 +84,9 @@ impl TableCopy {
     /// # Errors
     /// [`SynthError::Privacy`] without records.
     pub fn plan(&self, records: &Records) -> Result<TrainingPlan, SynthError> {
-        let neighbours = records.neighbours();
-        let all = FixedSizeSampler::new(neighbours, neighbours)?;
-        let delta = self.delta.unwrap_or(default_delta(neighbours as f64));
         let reserved = self.reserved.as_ref().map_or(0.0, |(_, share)| *share);
         let share = |share: f64| ReleaseNoise::Share(share * (1.0 - reserved - self.finding));
-        let plan = TrainingPlan::of(Noise::TargetEpsilon(self.epsilon), delta, 0, all);
+        let plan = plan_of_all(self.epsilon, self.delta, records.neighbours())?;
         let plan = bought::planned(plan, records, self.finding)
             .and(COLUMNS, share(measured::COLUMNS_SHARE))
             .and(PAIRS, share(1.0 - measured::COLUMNS_SHARE));

@@ -1,7 +1,9 @@
-//! Latent spaces of images that need no private record: cosines, and cosines that public images refine.
+//! Latent spaces of images that need no private record: cosines, and what public images teach.
 
 mod cosines;
+mod learned;
 mod refined;
 
 pub use cosines::CosineSpace;
+pub use learned::{Space, SpaceForm, SpaceKind, SpaceTraining};
 pub use refined::RefinedCosines;

@@ -85,7 +85,8 @@ impl LatentSpace for RefinedCosines {
 
 #[cfg(test)]
 mod tests {
-    use model::latent::LatentTraining;
+    use model::latent::rebuild_images;
+    use private_training::PublicTraining;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
 
@@ -124,13 +125,15 @@ mod tests {
         let cosines = CosineSpace::new(shape, 30).unwrap();
         let (plain, before) = (error(&cosines), error(&space.valid()));
         assert!((before / plain - 1.0).abs() < 0.05, "{before} {plain}");
-        let training = LatentTraining {
+        let training = PublicTraining {
             epochs: 1,
             batch: 10,
             learning_rate: 5e-3,
+            last: 0.1,
+            adam_epsilon: 1e-5,
         };
         let gather = |places: &[usize]| Ok::<_, TrainingError>(images(places));
-        let trained = training.run(space, 1500, gather, rng, None, |_, _| Ok(()));
+        let trained = rebuild_images(&training, space, 1500, gather, rng, None, |_, _| Ok(()));
         let trained = trained.unwrap().valid();
         let after = error(&trained);
         assert!(after < 0.67 * before, "{after} {before}");

@@ -1,0 +1,89 @@
+//! A mixture of Gaussians for each class, in a public latent space: images are encoded, the moments of each class are released, then
+//! those of the cells that each class is cut into, and samples of these Gaussians are decoded.
+
+use burn::tensor::Device;
+use model::latent::LatentSpace;
+use rand::Rng;
+
+use super::{Encoded, ImageMethod, ImageSampler, Mixed, Mixing, PrivateImages, Signal};
+use crate::{Releasing, SynthError};
+
+/// Cells of a class of grey images, at most. Of colour images more than one gained nothing on CIFAR-10, at epsilon 1 and at 10.
+const MOST_CELLS: usize = 32;
+
+/// The method of a mixture in a latent space.
+#[derive(Clone, Copy)]
+pub struct Mixture<'a> {
+    space: &'a dyn LatentSpace,
+    cells: Option<usize>,
+}
+
+impl<'a> Mixture<'a> {
+    /// In this space, with as many cells as images and budget bear.
+    pub fn new(space: &'a dyn LatentSpace) -> Self {
+        Self { space, cells: None }
+    }
+
+    /// Cells of each class, each with moments of its own.
+    #[must_use]
+    pub fn cells(self, cells: usize) -> Self {
+        let cells = Some(cells);
+        Self { cells, ..self }
+    }
+
+    /// How many cells of each class images of so many channels have, if `signal` decides: 1 for colour.
+    pub fn default_cells(signal: Signal, channels: usize) -> usize {
+        signal.cells(if channels == 1 { MOST_CELLS } else { 1 })
+    }
+
+    fn mixing(&self, private: &PrivateImages<'_>) -> Mixing {
+        let [channels, ..] = private.images.shape();
+        let by_default = Self::default_cells(private.signal, channels);
+        let cells = self.cells.unwrap_or(by_default);
+        // Frequencies of colours are alike in all classes, and nearly uncorrelated.
+        Mixing::new(private.images.classes(), self.space.latent(), cells)
+            .of_units(private.most)
+            .pooled(channels > 1)
+    }
+}
+
+impl<'a> ImageMethod for Mixture<'a> {
+    type Fitted = MixedImages<'a>;
+
+    fn releases(&self, private: &PrivateImages<'_>) -> Vec<(&'static str, f64)> {
+        self.mixing(private).releases()
+    }
+
+    fn fit<R: Releasing>(
+        &self,
+        private: &PrivateImages<'_>,
+        device: &Device,
+        rng: &mut impl Rng,
+        by: &mut R,
+    ) -> Result<MixedImages<'a>, R::Error> {
+        let latents = Encoded::of(private.images, self.space, device, by)?;
+        let latents = self.mixing(private).release(&latents, rng, by)?;
+        let space = self.space;
+        Ok(MixedImages { latents, space })
+    }
+}
+
+/// A mixture that was released, and the space that decodes its samples.
+#[derive(Clone)]
+pub struct MixedImages<'a> {
+    /// The mixture.
+    pub latents: Mixed,
+    space: &'a dyn LatentSpace,
+}
+
+impl ImageSampler for MixedImages<'_> {
+    fn sample(
+        &mut self,
+        count: usize,
+        device: &Device,
+        rng: &mut impl Rng,
+    ) -> Result<(Vec<f32>, Vec<usize>), SynthError> {
+        let (rows, classes) = self.latents.sample(count, rng);
+        Ok((self.space.decode_host(&rows, device), classes))
+    }
+}

@@ -1,0 +1,231 @@
+//! Latent spaces by what they learn from public images: nothing, how cosines look, or an autoencoder.
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, rebuild_images};
+use private_training::weights::{from_host, to_host};
+use private_training::{PublicTraining, TrainingError, TrainingState, TrainingStep};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+use super::{CosineSpace, RefinedCosines};
+
+/// How images become latents, and latents images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpaceKind {
+    /// Cosines, which learn from nothing.
+    Cosines,
+    /// Cosines, and public images teach how images of them look.
+    Refined,
+    /// An autoencoder of small layers.
+    Small,
+    /// One of photographs of 64x64, whose narrowest layer has so many channels.
+    Dcgan(usize),
+}
+
+/// A latent space before its training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpaceForm {
+    /// How it works.
+    pub kind: SpaceKind,
+    /// Its dimension.
+    pub latent: usize,
+    /// The images that it takes and gives: those of records, or larger ones.
+    pub shape: ImageShape,
+}
+
+/// A latent space.
+pub enum Space {
+    /// Images by cosines that learned from nothing.
+    Cosines(CosineSpace),
+    /// Images by cosines that public ones refine.
+    Refined(Box<RefinedCosines>),
+    /// Images by an autoencoder of small layers.
+    Small(Box<SmallAutoencoder>),
+    /// Photographs of 64x64.
+    Dcgan(Box<DcganAutoencoder>),
+}
+
+impl Space {
+    fn form(&self) -> &dyn LatentSpace {
+        match self {
+            Self::Cosines(space) => space,
+            Self::Refined(space) => &**space,
+            Self::Small(space) => &**space,
+            Self::Dcgan(space) => &**space,
+        }
+    }
+}
+
+impl LatentSpace for Space {
+    fn shape(&self) -> ImageShape {
+        self.form().shape()
+    }
+
+    fn latent(&self) -> usize {
+        self.form().latent()
+    }
+
+    fn features(&self, images: Tensor<4>) -> Tensor<2> {
+        self.form().features(images)
+    }
+
+    fn logits(&self, latents: Tensor<2>) -> Tensor<4> {
+        self.form().logits(latents)
+    }
+
+    fn decode(&self, latents: Tensor<2>) -> Tensor<4> {
+        self.form().decode(latents)
+    }
+}
+
+impl Space {
+    /// Its weights, one after the other; cosines have none.
+    pub fn weights(&self) -> Vec<f32> {
+        match self {
+            Self::Cosines(_) => Vec::new(),
+            Self::Refined(space) => to_host(space.as_ref()),
+            Self::Small(space) => to_host(space.as_ref()),
+            Self::Dcgan(space) => to_host(space.as_ref()),
+        }
+    }
+
+    /// Latents of images of this shape, `[n, c s s]` in rows, with zeros around them if the space takes larger ones.
+    pub fn encode_in(&self, images: &[f32], shape: ImageShape, device: &Device) -> Vec<f32> {
+        self.encode_host(&padded(images, shape, self.shape()), device)
+    }
+
+    /// Images of some latents, `[n, latent]` in rows, in the size of the records that they stand for.
+    pub fn decode_in(&self, latents: &[f32], shape: ImageShape, device: &Device) -> Vec<f32> {
+        cropped(&self.decode_host(latents, device), self.shape(), shape)
+    }
+}
+
+/// Public images that a latent space learns from.
+pub struct SpaceTraining<G> {
+    /// How many there are.
+    pub count: usize,
+    /// Passes over them.
+    pub epochs: usize,
+    /// Their shape.
+    pub shape: ImageShape,
+    /// Those of some places below `count`, `[n, c s s]` in rows.
+    pub gather: G,
+}
+
+impl SpaceForm {
+    /// Public images in a step.
+    pub const BATCH: usize = 25;
+    /// Adam's rate at the start; it falls to a tenth of it.
+    pub const LEARNING_RATE: f64 = 2e-3;
+
+    /// With weights as [`Space::weights`] gives them.
+    ///
+    /// # Errors
+    /// [`TrainingError`] for a dimension or a number of weights that the space does not have.
+    pub fn of_weights(&self, weights: &[f32], device: &Device) -> Result<Space, TrainingError> {
+        let mut rng = ChaCha20Rng::seed_from_u64(0);
+        Ok(match self.fresh(&mut rng, device)? {
+            cosines @ Space::Cosines(_) => cosines,
+            Space::Refined(space) => Space::Refined(Box::new(from_host(*space, weights)?)),
+            Space::Small(space) => Space::Small(Box::new(from_host(*space, weights)?)),
+            Space::Dcgan(space) => Space::Dcgan(Box::new(from_host(*space, weights)?)),
+        })
+    }
+
+    /// With what public images teach; cosines learn nothing.
+    ///
+    /// - `rng`: gives the first weights and the order of the images; the same as before if the training resumes;
+    /// - `from`, `each`: as those of [`private_training::fit_public`].
+    ///
+    /// # Errors
+    /// [`TrainingError`] for a dimension that the space does not have; as [`private_training::fit_public`].
+    pub fn trained<E: From<TrainingError>>(
+        &self,
+        mut images: SpaceTraining<impl FnMut(&[usize]) -> Result<Vec<f32>, E>>,
+        device: &Device,
+        rng: &mut impl Rng,
+        from: Option<&TrainingState>,
+        each: impl FnMut(TrainingStep, &dyn Fn() -> TrainingState) -> Result<(), E>,
+    ) -> Result<Space, E> {
+        let how = PublicTraining {
+            epochs: images.epochs,
+            batch: Self::BATCH,
+            learning_rate: Self::LEARNING_RATE,
+            last: 0.1,
+            adam_epsilon: 1e-5,
+        };
+        let (count, shape, whole) = (images.count, images.shape, self.shape);
+        let gather = |places: &[usize]| Ok(padded(&(images.gather)(places)?, shape, whole));
+        Ok(match self.fresh(rng, &device.clone().autodiff())? {
+            cosines @ Space::Cosines(_) => cosines,
+            Space::Refined(space) => {
+                let learned = rebuild_images(&how, *space, count, gather, rng, from, each)?;
+                Space::Refined(Box::new(learned.valid()))
+            }
+            Space::Small(space) => {
+                let learned = rebuild_images(&how, *space, count, gather, rng, from, each)?;
+                Space::Small(Box::new(learned.valid()))
+            }
+            Space::Dcgan(space) => {
+                let learned = rebuild_images(&how, *space, count, gather, rng, from, each)?;
+                Space::Dcgan(Box::new(learned.valid()))
+            }
+        })
+    }
+
+    fn fresh(&self, rng: &mut impl Rng, device: &Device) -> Result<Space, TrainingError> {
+        let Self {
+            kind,
+            latent,
+            shape,
+        } = *self;
+        Ok(match kind {
+            SpaceKind::Cosines => Space::Cosines(CosineSpace::new(shape, latent)?),
+            SpaceKind::Refined => {
+                Space::Refined(Box::new(RefinedCosines::new(shape, latent, rng, device)?))
+            }
+            SpaceKind::Small => {
+                Space::Small(Box::new(SmallAutoencoder::new(shape, latent, rng, device)))
+            }
+            SpaceKind::Dcgan(width) => Space::Dcgan(Box::new(DcganAutoencoder::new(
+                3, latent, width, rng, device,
+            ))),
+        })
+    }
+}
+
+/// Images in the middle of larger ones, zeros around.
+fn padded(images: &[f32], from: ImageShape, to: ImageShape) -> Vec<f32> {
+    if from.side == to.side {
+        return images.to_vec();
+    }
+    let (side, whole, margin) = (from.side, to.side, (to.side - from.side) / 2);
+    let mut padded = vec![0.0; images.len() / (side * side) * whole * whole];
+    for (image, target) in images
+        .chunks_exact(side * side)
+        .zip(padded.chunks_exact_mut(whole * whole))
+    {
+        for (y, row) in image.chunks_exact(side).enumerate() {
+            let start = (y + margin) * whole + margin;
+            target[start..start + side].copy_from_slice(row);
+        }
+    }
+    padded
+}
+
+/// The middle of images.
+fn cropped(images: &[f32], from: ImageShape, to: ImageShape) -> Vec<f32> {
+    if from.side == to.side {
+        return images.to_vec();
+    }
+    let (side, whole, margin) = (to.side, from.side, (from.side - to.side) / 2);
+    let mut cropped = Vec::with_capacity(images.len() / (whole * whole) * side * side);
+    for image in images.chunks_exact(whole * whole) {
+        for y in margin..margin + side {
+            let start = y * whole + margin;
+            cropped.extend_from_slice(&image[start..start + side]);
+        }
+    }
+    cropped
+}
