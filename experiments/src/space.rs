@@ -116,28 +116,19 @@ impl Space {
         records: &Records,
         session: &Session,
     ) -> Result<Vec<f32>, Failure> {
+        let places: Vec<usize> = (0..records.len()).collect();
         let mut latents = Vec::with_capacity(records.len() * self.latent());
-        self.encode_parts(records, session, &mut |part| {
-            latents.extend_from_slice(part);
-            Ok(())
-        })?;
+        for part in places.chunks(PART) {
+            session.interrupt.check("records were encoded")?;
+            let (images, device) = (records.gather(part)?, &session.chosen.device);
+            latents.extend(self.encode_in(&images, records.shape(), device));
+        }
         Ok(latents)
     }
 
-    /// The same, given to `each` part by part.
-    pub(crate) fn encode_parts(
-        &self,
-        records: &Records,
-        session: &Session,
-        each: &mut dyn FnMut(&[f32]) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let places: Vec<usize> = (0..records.len()).collect();
-        for part in places.chunks(PART) {
-            session.interrupt.check("records were encoded")?;
-            let images = padded(&records.gather(part)?, records.shape(), self.shape());
-            each(&self.encode_host(&images, &session.chosen.device))?;
-        }
-        Ok(())
+    /// Latents of images of `shape`.
+    pub(crate) fn encode_in(&self, images: &[f32], shape: ImageShape, device: &Device) -> Vec<f32> {
+        self.encode_host(&padded(images, shape, self.shape()), device)
     }
 
     /// Its weights, one after the other; cosines have none.

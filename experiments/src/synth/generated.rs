@@ -10,39 +10,33 @@ use rand::distr::weighted::WeightedIndex;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
+use super::run::Synth;
 use crate::export::{self, Sampler, Samples, Source};
 use crate::generators::{Architecture, Code, Generator, Size};
 
 /// The generator's weights in the run's folder.
-const WEIGHTS: &str = "generator.f32";
+const WEIGHTS: &str = "weights.f32";
 /// Of the generator's code.
 pub(super) const CODE: usize = 10;
-/// The decay of the average of the weights that samples are made by.
-const AVERAGE: f64 = 0.99;
-/// Images of a batch, at a step and in samples: the generator normalises by all of one.
-const BATCH: usize = 100;
-
-/// Images of each class in a batch.
-pub(super) fn each(groups: usize) -> usize {
-    (BATCH / groups).max(2)
-}
 
 /// The generator before its first step.
+///
+/// - `average`: the decay of an average of its weights, by which it then generates.
 pub(super) fn untrained(
     classes: usize,
     shape: ImageShape,
+    average: Option<f64>,
     rng: &mut impl Rng,
     device: &Device,
 ) -> Result<Generator, Failure> {
     let code = Code::Gaussian(CODE);
     let size = Size { code, classes };
-    Generator::new(
-        Architecture::Upsampled(shape),
-        size,
-        Some(AVERAGE),
-        rng,
-        device,
-    )
+    Generator::new(Architecture::Upsampled(shape), size, average, rng, device)
+}
+
+/// Images of each of some groups, of `points` in all.
+pub(super) fn each(points: usize, groups: usize) -> usize {
+    (points / groups).max(2)
 }
 
 /// A generator that has learned, and how many samples each class has beside the others.
@@ -52,23 +46,21 @@ pub(super) struct Generated {
     pub(super) sizes: Vec<usize>,
     labelled: bool,
     shape: ImageShape,
+    /// Images of each class in a batch, as at a step: the generator normalises by all of one.
+    each: usize,
     /// What was generated of each class and not yet given.
     left: Vec<Vec<f32>>,
 }
 
 impl Generated {
-    pub(super) fn new(
-        model: Generator,
-        sizes: Vec<usize>,
-        labelled: bool,
-        shape: ImageShape,
-    ) -> Self {
+    pub(super) fn new(model: Generator, sizes: Vec<usize>, run: &Synth) -> Self {
         Self {
             left: vec![Vec::new(); sizes.len()],
             model,
             sizes,
-            labelled,
-            shape,
+            labelled: !run.input.classes.is_empty(),
+            shape: run.shape(),
+            each: run.each(),
         }
     }
 
@@ -82,10 +74,11 @@ impl Generated {
     pub(super) fn of(
         folder: &RunFolder,
         source: &Source,
+        points: usize,
         device: &Device,
     ) -> Result<Self, Failure> {
         let rng = &mut ChaCha20Rng::seed_from_u64(0);
-        let mut model = untrained(source.classes, source.shape, rng, device)?;
+        let mut model = untrained(source.classes, source.shape, None, rng, device)?;
         let weights = floats_of_bytes(&export::bytes(folder, WEIGHTS)?);
         let damaged = |e: &dyn std::fmt::Display| export::damaged(&folder.file(WEIGHTS), e);
         model.set_weights(&weights).map_err(|e| damaged(&e))?;
@@ -93,12 +86,19 @@ impl Generated {
         if sizes.len() != model.groups() {
             return Err(damaged(&"it is of other classes than samples.json has"));
         }
-        Ok(Self::new(model, sizes, source.labelled, source.shape))
+        Ok(Self {
+            left: vec![Vec::new(); sizes.len()],
+            each: each(points, sizes.len()),
+            model,
+            sizes,
+            labelled: source.labelled,
+            shape: source.shape,
+        })
     }
 
     /// Images of each class more, in a batch as the training had them.
     fn more(&mut self, rng: &mut ChaCha20Rng) -> Result<(), Failure> {
-        let (size, each) = (self.shape.values(), each(self.sizes.len()));
+        let (size, each) = (self.shape.values(), self.each);
         let (pixels, _) = self.model.sample(1, each, rng)?;
         for (left, made) in self.left.iter_mut().zip(pixels.chunks_exact(each * size)) {
             // A rare class keeps no more than it may soon need.

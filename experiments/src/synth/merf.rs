@@ -9,25 +9,61 @@ use lab::session::Session;
 use private_queries::{Embedded, Embeddings};
 use private_training::cosine;
 
-use super::generated::{Generated, each, untrained};
-use super::run::{EMBEDDINGS, Synth};
+use super::generated::{Generated, untrained};
+use super::method::{CopyMethod, Made, Making};
+use super::run::Synth;
 use crate::generators::Generator;
 
 /// Of the features: as many cosines, and as many sines.
-pub(super) const FREQUENCIES: usize = 1000;
+const FREQUENCIES: usize = 1000;
 /// The width of the kernel, over the root of the values of an image: as far as values of two images are apart on average, and
 /// near to what the paper has for digits, of which the square is 105.
 const LENGTH: f64 = 0.36;
 /// Steps, a tenth of the private images as far as these bounds let them: of few images there is less to learn.
 const STEPS: [u64; 2] = [100, 2000];
 const LEARNING_RATE: f64 = 0.01;
+/// The decay of the average of the weights that samples are made by.
+const AVERAGE: f64 = 0.99;
+/// What the generator learns from, by its name in the plan.
+pub(super) const EMBEDDINGS: &str = "embeddings";
 /// Private images whose features are added at once.
 const PART: usize = 2000;
 
+pub(super) struct Merf;
+
+impl CopyMethod for Merf {
+    fn has_latents(&self) -> bool {
+        false
+    }
+
+    fn flags(&self) -> &'static [&'static str] {
+        &["most-per-unit"]
+    }
+
+    fn says(&self, _: usize) -> String {
+        format!(
+            "{} random Fourier features of each class (DP-MERF)",
+            2 * FREQUENCIES
+        )
+    }
+
+    fn releases(&self, _: usize) -> Vec<(&'static str, f64)> {
+        vec![(EMBEDDINGS, 1.0)]
+    }
+
+    fn points(&self) -> usize {
+        100
+    }
+
+    fn start(&self, run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
+        Ok(Box::new(Made::Generated(run.generate(session)?)))
+    }
+}
+
 impl Synth {
     /// What is released, and the generator that learned from it alone.
-    pub(super) fn generate(&mut self, session: &mut Session) -> Result<Generated, Failure> {
-        let (shape, groups) = (self.form.shape, self.input.images.classes());
+    fn generate(&mut self, session: &mut Session) -> Result<Generated, Failure> {
+        let (shape, groups) = (self.shape(), self.input.images.classes());
         let length = LENGTH * (shape.values() as f64).sqrt();
         let query = Embeddings::new(groups, shape.values(), FREQUENCIES, length, &mut self.rng)
             .or_failed()?
@@ -36,11 +72,17 @@ impl Synth {
             run.embed(&query, session)
         })?;
         let classes = self.input.classes.len();
-        let mut model = untrained(classes, shape, &mut self.rng, &session.chosen.device)?;
+        let mut model = untrained(
+            classes,
+            shape,
+            Some(AVERAGE),
+            &mut self.rng,
+            &session.chosen.device,
+        )?;
         self.train(&mut model, &query, &embedded, session)?;
         // What has less than one image by its noisy number has none.
         let sizes = embedded.sizes.iter().map(|&size| size.max(0.0) as usize);
-        Ok(Generated::new(model, sizes.collect(), classes > 0, shape))
+        Ok(Generated::new(model, sizes.collect(), self))
     }
 
     /// Features of the private images, part by part.
@@ -87,7 +129,7 @@ impl Synth {
         let weights = tensor(weights.collect(), [groups, 1]);
         let frequencies = tensor(query.frequencies().to_vec(), [FREQUENCIES, width_of(query)]);
         let frequencies = frequencies.transpose();
-        let each = each(groups);
+        let each = self.each();
         let pairs = each as f64 / (each - 1) as f64;
         let [least, most] = STEPS;
         let steps = (self.input.units as u64 / 10).clamp(least, most);

@@ -99,7 +99,7 @@ fn run(command: &mut Command, out: &Path) -> Output {
 }
 
 #[test]
-fn every_method_leaves_everything_behind() {
+fn each_way_of_copying_leaves_everything_behind() {
     for (more, releases) in [
         (vec!["--epsilon", "2"], 3),
         (vec!["--no-privacy"], 0),

@@ -9,8 +9,6 @@ mod fair;
 #[cfg(unix)]
 mod faults;
 mod figures;
-mod flow;
-mod generator;
 mod golden;
 #[cfg(unix)]
 mod hyper_queue;
@@ -40,6 +38,7 @@ mod swae;
 mod sweep;
 mod synth;
 mod synth_baselines;
+mod synth_methods;
 mod synth_table;
 mod synth_table_open;
 #[cfg(unix)]
