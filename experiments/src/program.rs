@@ -200,11 +200,11 @@ fn meant(key: &str, kinds: &[Subcommand], words: &[OsString]) -> Result<usize, S
     let of_run = ["resume", "run"].into_iter().find_map(|flag| {
         let settings = Path::new(&value(flag)?).join("config.toml");
         let settings = std::fs::read_to_string(settings).ok()?;
-        Some(session::text_in(&settings, key).unwrap_or_else(|| format!("no {key}")))
+        Some(session::text_in(&settings, key).unwrap_or_else(|| "another subcommand".into()))
     });
     if let Some(gone) = of_run.as_deref().filter(|kind| named(kind).is_none()) {
         return Err(format!(
-            "the run is one of `{gone}`, which is not among these: resume it with the program that started it"
+            "the run is of {gone}, which is not among these: resume it with the program that started it"
         ));
     }
     let input = value(flag).or(bare).unwrap_or_default();

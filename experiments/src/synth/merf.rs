@@ -56,7 +56,8 @@ impl CopyMethod for Merf {
     }
 
     fn start(&self, run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
-        Ok(Box::new(Made::Generated(run.generate(session)?)))
+        let generated = Box::new(run.generate(session)?);
+        Ok(Box::new(Made::Generated(generated)))
     }
 }
 

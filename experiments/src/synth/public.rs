@@ -70,11 +70,11 @@ impl PublicImages {
         // No path: the words are on the card of what is published.
         let mut words = "those that --public names".to_string();
         let known = |known: input::Input| -> Result<_, Failure> {
-            let used = known.used.into_iter().map(|used| Used {
+            let mut used = known.used.into_iter().map(|used| Used {
                 used: Use::AllPublic,
                 ..used
             });
-            Ok((known.images.whole().or_failed()?, used.last()))
+            Ok((known.images.whole().or_failed()?, used.next_back()))
         };
         let (images, used) = match (half, name, name.parse()) {
             (Some(half), ..) => {

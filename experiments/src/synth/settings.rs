@@ -265,7 +265,8 @@ impl Settings {
             .into_iter()
             .filter(|flag| !way.flags().contains(flag));
         for flag in latents.chain(others) {
-            let value = given.get(flag).map(ToString::to_string).unwrap_or_default();
+            let value = given.get(flag).map(ToString::to_string);
+            let value = value.unwrap_or_default().replace('"', "");
             let bound = format!("left out with --method {name}, which does not have it");
             bounded(flag, value, !given.contains_key(flag), &bound)?;
         }

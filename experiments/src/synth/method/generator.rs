@@ -197,6 +197,7 @@ impl Making for Learning {
     /// Classes in equal parts.
     fn made(self: Box<Self>, run: &Synth) -> Result<Made, Failure> {
         let sizes = vec![1; self.model.groups()];
-        Ok(Made::Generated(Generated::new(self.model, sizes, run)))
+        let generated = Generated::new(self.model, sizes, run);
+        Ok(Made::Generated(Box::new(generated)))
     }
 }

@@ -180,7 +180,7 @@ pub(super) trait Making {
 /// What samples are made of.
 pub(super) enum Made {
     Latents(Latents),
-    Generated(Generated),
+    Generated(Box<Generated>),
 }
 
 impl Making for Made {
