@@ -21,17 +21,19 @@ synth *flags="":
 schema *flags="":
     cargo run --release --locked --bin sliver -- schema {{flags}}
 
-# Generate by a private flow: `just run-flow`, `just run-flow mnist`, `just run-flow resampled mnist --epsilon 10`.
-run-flow *flags="":
-    cargo run --release --locked --bin sliver -- flow {{flags}}
+# A copy by a method of Sebag et al. 2023, or by `--method mixture`, the default: `just run-flow`, which makes a half of 20000 glyphs
+# public, `just run-flow mnist --public glyphs`, `just run-flow mnist --method resampled --public half --epsilon 10`.
+run-flow input="glyphs" *flags="--public half --records 10000 --public-records 10000 --public-epochs 3 --latent 8":
+    cargo run --release --locked --bin sliver -- synth {{input}} {{flags}}
 
 # A flow towards five Gaussians in the plane (Sebag et al. 2023, figure 1).
 run-toy out="runs/figures/toy" seed="0":
     cargo run --release --locked -p swd --example toy -- {{out}} {{seed}}
 
-# Train a private generator of images on a release: `just run-generator mnist`, `just run-generator projections mnist`.
-run-generator *flags="":
-    cargo run --release --locked --bin sliver -- generator {{flags}}
+# A copy by a generator of images, `--method generator`: `just run-generator`, `just run-generator mnist`. `just run-flow mnist --method
+# projections` is the published form.
+run-generator input="glyphs" *flags="--epsilon 10":
+    cargo run --release --locked --bin sliver -- synth {{input}} --method generator {{flags}}
 
 # Take samples of a finished run away: `just export RUN --out DIR --count 60000` (docs/images.md).
 export run *flags:

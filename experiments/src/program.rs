@@ -10,7 +10,7 @@ use lab::diagnostic::{self, Failure, OrFailed};
 use lab::private;
 use lab::session::{self, Experiment};
 
-use crate::{distance, export, fair, flow, generator, ldp, privatise, schema, swae, synth};
+use crate::{distance, export, fair, ldp, privatise, schema, swae, synth};
 
 /// A flag whose value may stand without it, and the argument that this value is.
 type Bare = (&'static str, &'static str);
@@ -160,7 +160,7 @@ impl Subcommand {
 }
 
 /// Which of some kinds is meant where none is named: that of the run which is resumed, by what its settings have for `key`, the
-/// one that takes the first value, or the first. A run of a kind that is gone is refused.
+/// one that takes the first value, or the first. A run of a kind that is gone, or of none, is refused.
 fn meant(key: &str, kinds: &[Subcommand], words: &[OsString]) -> Result<usize, String> {
     let named = |name: &str| {
         kinds
@@ -199,11 +199,12 @@ fn meant(key: &str, kinds: &[Subcommand], words: &[OsString]) -> Result<usize, S
     }
     let of_run = ["resume", "run"].into_iter().find_map(|flag| {
         let settings = Path::new(&value(flag)?).join("config.toml");
-        session::text_in(&std::fs::read_to_string(settings).ok()?, key)
+        let settings = std::fs::read_to_string(settings).ok()?;
+        Some(session::text_in(&settings, key).unwrap_or_else(|| "another subcommand".into()))
     });
     if let Some(gone) = of_run.as_deref().filter(|kind| named(kind).is_none()) {
         return Err(format!(
-            "the run is one of `{gone}`, which is not among these: resume it with the program that started it"
+            "the run is of {gone}, which is not among these: resume it with the program that started it"
         ));
     }
     let input = value(flag).or(bare).unwrap_or_default();
@@ -225,27 +226,6 @@ fn experiments() -> Vec<Subcommand> {
             ],
         ),
         experiment::<swae::SwaeRun>(&[DATASET]),
-        group(
-            "flow",
-            "Generate images by a private release in a latent space, `mixture` where no mechanism is named",
-            "mechanism",
-            vec![
-                experiment::<flow::Run<flow::Mixture>>(&[DATASET]),
-                experiment::<flow::Run<flow::Marginals>>(&[DATASET]),
-                experiment::<flow::Run<flow::Fixed>>(&[DATASET]),
-                experiment::<flow::Run<flow::Resampled>>(&[DATASET]),
-                experiment::<flow::Run<flow::Generator>>(&[DATASET]),
-            ],
-        ),
-        group(
-            "generator",
-            "Train a generator of images by a private release, `marginals` where none is named",
-            "release",
-            vec![
-                experiment::<generator::Generate<generator::Marginals>>(&[DATASET]),
-                experiment::<generator::Generate<generator::Projections>>(&[DATASET]),
-            ],
-        ),
         experiment::<fair::Fair>(&[TASK]),
         experiment::<ldp::Ldp>(&[INPUT]).needed(),
         experiment::<distance::Distance>(&[SOURCE, TARGET]).needed(),

@@ -1,11 +1,11 @@
-//! Records of a data set: images with labels, or photographs that stay on disk.
+//! Records of a data set: images with labels, or shapes that are drawn.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use data::split::{Records as _, Use};
-use data::{Dataset, DatasetKind, ImageFolder, LabelledImages, LoadOptions, Shapes};
-use lab::diagnostic::{Failure, OrFailed};
+use data::{Dataset, DatasetKind, LabelledImages, LoadOptions, Shapes};
+use lab::diagnostic::Failure;
 use lab::private;
 use lab::session::Used;
 use model::latent::ImageShape;
@@ -100,8 +100,6 @@ fn refused(e: data::DataError) -> Failure {
 pub(crate) enum Source {
     /// Images with labels, in memory.
     Labelled(Arc<LabelledImages>),
-    /// Photographs, decoded when they are asked for.
-    Folder(Arc<ImageFolder>),
     /// Shapes, sampled when they are asked for.
     Shapes(Shapes),
 }
@@ -138,10 +136,6 @@ impl Records {
                 channels: images.channels(),
                 side: images.width(),
             },
-            Source::Folder(folder) => ImageShape {
-                channels: ImageFolder::CHANNELS,
-                side: folder.side(),
-            },
             Source::Shapes(shapes) => ImageShape {
                 channels: shapes.channels(),
                 side: shapes.side(),
@@ -149,14 +143,14 @@ impl Records {
         }
     }
 
-    /// The labels; empty for photographs and shapes.
+    /// The labels; empty for shapes.
     pub(crate) fn labels(&self) -> Vec<usize> {
         match &self.source {
             Source::Labelled(images) => {
                 let label = |&i| images.label(i).unwrap_or(0);
                 self.indices.iter().map(label).collect()
             }
-            Source::Folder(_) | Source::Shapes(_) => Vec::new(),
+            Source::Shapes(_) => Vec::new(),
         }
     }
 
@@ -166,7 +160,6 @@ impl Records {
         let indices: Vec<usize> = places.iter().map(|&p| self.indices[p]).collect();
         match &self.source {
             Source::Labelled(images) => Ok(images.gather(&indices).unwrap_or_default()),
-            Source::Folder(folder) => folder.gather(&indices).map_err(private::failed),
             Source::Shapes(shapes) => {
                 let images = indices.par_iter().map(|&index| shapes.image(index as u64));
                 let bytes: Vec<Vec<u8>> = images.collect();
@@ -176,21 +169,12 @@ impl Records {
         }
     }
 
-    /// These records as a labelled data set of their own; none for photographs and shapes.
-    pub(crate) fn labelled(&self) -> Result<Option<LabelledImages>, Failure> {
-        match &self.source {
-            Source::Labelled(images) => images.select(&self.indices).map(Some).or_failed(),
-            Source::Folder(_) | Source::Shapes(_) => Ok(None),
-        }
-    }
-
     /// Whether there are as many as are asked for: then each pass over them may have its own.
     pub(crate) fn endless(&self) -> bool {
         matches!(self.source, Source::Shapes(_))
     }
 
-    /// A checksum of these records and of no others: of bytes and labels, of the names and contents
-    /// of files, or of what drawings follow from. That of private records is as secret as they are.
+    /// A checksum of these records and of no others: of bytes and labels, or of what drawings follow from.
     pub(crate) fn fingerprint(&self) -> Result<String, Failure> {
         let mut bytes = Vec::new();
         match &self.source {
@@ -200,49 +184,11 @@ impl Records {
                     bytes.push(images.labels()[index]);
                 }
             }
-            Source::Folder(folder) => {
-                let sum = folder.sha256_of(&self.indices).map_err(private::failed)?;
-                bytes.extend(sum.bytes());
-                let shape = self.shape().side as u64;
-                bytes.extend(shape.to_le_bytes());
-            }
             Source::Shapes(shapes) => {
                 let which = (Shapes::VERSION, shapes, &self.indices);
                 bytes.extend(format!("{which:?}").into_bytes());
             }
         }
         Ok(lab::checkpoint::hex(&bytes))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The autoencoder's file is named after it, and the name is printed.
-    #[test]
-    fn the_checksum_of_public_photographs_tells_nothing_of_private_ones() {
-        let folder = tempfile::tempdir().unwrap();
-        let save = |name: &str, red| {
-            let picture = image::RgbImage::from_pixel(4, 4, image::Rgb([red, 0, 0]));
-            picture.save(folder.path().join(name)).unwrap();
-        };
-        let sums = || {
-            let all = Arc::new(ImageFolder::scan(folder.path(), 64).unwrap());
-            [vec![0, 2], vec![1]].map(|indices| {
-                let side = Records::new(Source::Folder(all.clone()), indices, None);
-                side.fingerprint().unwrap()
-            })
-        };
-        for name in ["0.png", "1.png", "2.png"] {
-            save(name, 1);
-        }
-        let [public, private] = sums();
-        save("1.png", 9);
-        let [same, other] = sums();
-        assert_eq!(same, public);
-        assert_ne!(other, private);
-        save("2.png", 9);
-        assert_ne!(sums()[0], public);
     }
 }

@@ -9,16 +9,10 @@ use lab::evaluate::downstream::Accuracy;
 use lab::evaluate::field::{self, Accuracies};
 use lab::evaluate::frechet::frechet_distance;
 use lab::evaluate::inception::Inception;
-use lab::evaluate::transport::sliced_w2_squared;
 use lab::evaluate::{GeneratedImages, ImageOptions, ImageScores, RealImages, evaluate_images};
 use lab::progress::Progress;
 use lab::report::{Better, Metric};
 use lab::session::Session;
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
-use swd::Slices;
-
-use crate::records::Records;
 
 /// How the names of scores begin that are outside of the guarantee.
 pub(crate) const READS_PRIVATE: &str = "Reads private records";
@@ -164,12 +158,22 @@ pub(crate) fn score(
         images.frechet = Some(frechet);
         return Ok(with("Inception", images));
     }
-    let settings = Settings::default();
-    let folder = session.running.cache()?.join("classifiers");
-    let mut say = |line: &str| println!("features  {line}");
-    let classifier =
-        Classifier::load_or_train(&folder, test, &settings, &mut say, &session.interrupt)?;
-    real.classifier = Some(&classifier);
+    // Images without classes teach no classifier.
+    let trained = match labels {
+        Some(_) => {
+            let (folder, settings) = (
+                session.running.cache()?.join("classifiers"),
+                Settings::default(),
+            );
+            let mut say = |line: &str| println!("features  {line}");
+            let interrupt = &session.interrupt;
+            Some(Classifier::load_or_train(
+                &folder, test, &settings, &mut say, interrupt,
+            )?)
+        }
+        None => None,
+    };
+    real.classifier = trained.as_ref();
     let images = evaluate_images(&real, &generated, &options, &session.interrupt)?;
     Ok(with("LeNet", images))
 }
@@ -239,56 +243,6 @@ fn inception(
     }
     progress.finish();
     frechet_distance(&both[0], &both[1], Inception::FEATURES).or_failed()
-}
-
-/// Scores `images` of a run against its public test records. `private` records are read as [`score`] says. Photographs have no
-/// classes: no classifier learns from them, and features are Inception's or none.
-pub(crate) fn score_records(
-    [test, private]: [&Records; 2],
-    images: &[f32],
-    labels: Option<&[usize]>,
-    flags: &ScoreFlags,
-    session: &Session,
-) -> Result<Scored, Failure> {
-    if let Some(test) = test.labelled()? {
-        let private = match flags.reads_private() {
-            Some(_) => private.labelled()?,
-            None => None,
-        };
-        return score(&test, images, labels, private.as_ref(), flags, session);
-    }
-    let (shape, first) = (test.shape(), 0..test.len().min(flags.count()));
-    let real = test.gather(&first.collect::<Vec<_>>())?;
-    let (size, options) = (shape.values(), ImageOptions::default());
-    let mut rng = ChaCha20Rng::seed_from_u64(options.seed);
-    let slices = Slices::iid(size, options.slices, &mut rng).or_failed()?;
-    let frechet = (flags.features == Features::Inception)
-        .then(|| {
-            inception(
-                [&real, images],
-                (shape.channels, shape.side),
-                flags,
-                session,
-            )
-        })
-        .transpose()?;
-    Ok(Scored {
-        features: "Inception",
-        images: ImageScores {
-            generated_records: images.len() / size,
-            test_records: real.len() / size,
-            frechet,
-            downstream_mlp: None,
-            downstream_logistic: None,
-            downstream_convolutional: None,
-            sliced_w2_squared: sliced_w2_squared(images, &real, &slices).or_failed()?,
-            exact_w2_squared: None,
-            exact_points: 0,
-            memorisation: None,
-        },
-        field: None,
-        ceilings: None,
-    })
 }
 
 /// The scores as lines of a report.

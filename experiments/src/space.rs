@@ -111,28 +111,14 @@ pub(crate) fn encode_records(
     records: &Records,
     session: &Session,
 ) -> Result<Vec<f32>, Failure> {
-    let mut latents = Vec::with_capacity(records.len() * space.latent());
-    encode_parts(space, records, session, &mut |part| {
-        latents.extend_from_slice(part);
-        Ok(())
-    })?;
-    Ok(latents)
-}
-
-/// The same, given to `each` part by part.
-pub(crate) fn encode_parts(
-    space: &Space,
-    records: &Records,
-    session: &Session,
-    each: &mut dyn FnMut(&[f32]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
     let places: Vec<usize> = (0..records.len()).collect();
+    let mut latents = Vec::with_capacity(records.len() * space.latent());
     for part in places.chunks(PART) {
         session.interrupt.check("records were encoded")?;
         let images = records.gather(part)?;
-        each(&space.encode_in(&images, records.shape(), &session.chosen.device))?;
+        latents.extend(space.encode_in(&images, records.shape(), &session.chosen.device));
     }
-    Ok(())
+    Ok(latents)
 }
 
 /// As [`Space::decode_in`], a part at a time.

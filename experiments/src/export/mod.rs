@@ -106,13 +106,14 @@ pub fn export(
     let device = Backend::Flex.choose()?.device;
     let mut sampler: Box<dyn Sampler> = match run.experiment.as_str() {
         "swae" => Box::new(crate::swae::sampler(folder, &source, &device)?),
-        "flow" => Box::new(crate::flow::sampler(folder, &source, &device)?),
         "synth" => crate::synth::sampler(folder, &source, &device)?,
-        "generator" => Box::new(crate::generator::sampler(folder, &source, &device)?),
         other => {
             return Err(Failure::input(
-                format!("{}: {other} makes no images", folder.path().display()),
-                "name a run of synth, swae, flow or generator",
+                format!(
+                    "{}: a run of {other} has no samples",
+                    folder.path().display()
+                ),
+                "name a run of synth or swae; those of subcommands that are gone are exported by the program that made them",
             ));
         }
     };

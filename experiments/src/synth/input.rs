@@ -5,16 +5,21 @@ use std::path::Path;
 use data::export::Format;
 use data::pictures::{Form, Pictures};
 use data::split::{Records as _, Use};
-use data::{DataError, DatasetKind, LabelledImages, LoadOptions, Shapes, StoredImages, Units};
+use data::stream::SyntheticGlyphs;
+use data::{
+    DataError, DatasetKind, Glyphs, LabelledImages, LoadOptions, Shapes, Split, SplitPlan,
+    StoredImages, Units,
+};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::private;
 use lab::progress::Progress;
-use lab::session::{Used, bounded, name_of_path, noise_source};
+use lab::session::{Used, bounded, name_of_path, noise_source, splits_folder};
 use model::latent::ImageShape;
 use rand::Rng;
 use regex::Regex;
 
-use super::settings::{Settings, names_data_set};
+use super::plan::possible;
+use super::settings::{HALF, Settings, names_data_set};
 use crate::apart;
 use crate::records::{self, SHAPES};
 
@@ -37,6 +42,8 @@ pub(super) struct Input {
     form: Form,
     /// Public images that the copy is judged by.
     pub test: Option<LabelledImages>,
+    /// The half of a data set that `--public half` makes public.
+    pub half: Option<LabelledImages>,
     /// The data sets among the notes of what is public where.
     pub used: Vec<Used>,
     /// What is public, in words.
@@ -44,16 +51,28 @@ pub(super) struct Input {
 }
 
 impl Input {
-    pub(super) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Self, Failure> {
+    /// What `--input` names.
+    ///
+    /// - `cache`: the folder that keeps which half of a data set is public.
+    pub(super) fn load(
+        settings: &Settings,
+        data_dir: Option<&Path>,
+        cache: &Path,
+    ) -> Result<Self, Failure> {
         let name = settings.input.as_str();
         let kind = name.parse::<DatasetKind>();
         if names_data_set(name) {
             settings.check_named()?;
         }
+        let half = settings.public == HALF;
+        let bound =
+            "given with --input mnist, fashion-mnist, usps or glyphs alone: nothing else is split";
+        bounded("public", HALF, !half || kind.is_ok(), bound)?;
         let mut input = match (name, kind) {
             (SHAPES, _) => shapes()?,
             (CIFAR10, _) => cifar10(data_dir)?,
-            (_, Ok(kind)) => named(kind, data_dir)?,
+            (_, Ok(kind)) if half => named(kind, None, data_dir)?.split(kind, settings, cache)?,
+            (_, Ok(kind)) => named(kind, settings.records, data_dir)?,
             (path, Err(_)) => own(settings, Path::new(path))?,
         };
         if let Some(test) = &settings.test {
@@ -81,6 +100,40 @@ impl Input {
             input.units = input.images.len();
         }
         Ok(input)
+    }
+
+    /// The same with one half of it public.
+    fn split(
+        mut self,
+        kind: DatasetKind,
+        settings: &Settings,
+        cache: &Path,
+    ) -> Result<Self, Failure> {
+        // Before the split is written: a run that is refused leaves none.
+        let records = settings.records.unwrap_or(self.images.len() / 2);
+        possible(settings, records)?;
+        let (plan, folder, used) = (
+            SplitPlan::default(),
+            splits_folder(cache),
+            &mut self.used[0],
+        );
+        let split = match kind {
+            DatasetKind::Glyphs => {
+                let glyphs = SyntheticGlyphs::train(0, self.images.len() as u64);
+                Split::load_or_create(&folder, &used.name, &glyphs, &plan)
+            }
+            _ => {
+                let whole = self.images.whole().or_failed()?;
+                Split::load_or_create(&folder, &used.name, &whole, &plan)
+            }
+        };
+        let split = split.map_err(|e| private::refused(&e, "see --cache-dir"))?;
+        (used.sha256, used.used) = (split.sha256().to_string(), Use::Split);
+        let half = |places| self.images.select(places).or_failed();
+        self.half = Some(half(split.public())?.whole().or_failed()?);
+        self.images = half(split.private())?;
+        self.public += ", and the other half of its training images";
+        Ok(self)
     }
 
     /// Channels and side of an image.
@@ -136,8 +189,17 @@ impl Input {
 /// What the names of data sets make public.
 const KNOWN: &str = "the size and the classes of the data set, and its test images";
 
-pub(super) fn named(kind: DatasetKind, data_dir: Option<&Path>) -> Result<Input, Failure> {
-    let (data, used) = records::load_private(kind, 0, None, data_dir)?;
+/// A data set by its name.
+///
+/// - `records`: how many of glyphs are used, if fewer than all: others are not drawn.
+pub(super) fn named(
+    kind: DatasetKind,
+    records: Option<usize>,
+    data_dir: Option<&Path>,
+) -> Result<Input, Failure> {
+    let records =
+        records.filter(|records| kind == DatasetKind::Glyphs && *records <= Glyphs::DEFAULT_TRAIN);
+    let (data, used) = records::load_private(kind, 0, records, data_dir)?;
     Ok(Input {
         classes: (0..data.train.classes())
             .map(|class| class.to_string())
@@ -146,6 +208,7 @@ pub(super) fn named(kind: DatasetKind, data_dir: Option<&Path>) -> Result<Input,
         images: data.train.into(),
         form: Form::Idx,
         test: Some(data.test),
+        half: None,
         used: vec![used],
         public: KNOWN.into(),
     })
@@ -165,6 +228,7 @@ pub(super) fn cifar10(data_dir: Option<&Path>) -> Result<Input, Failure> {
         classes: train.classes,
         form: Form::Folders,
         test: Some(test.images.whole().or_failed()?),
+        half: None,
         used: vec![Used::new(CIFAR10, CIFAR10, &sha256, Use::AllPrivate)],
         public: KNOWN.into(),
     })
@@ -188,6 +252,7 @@ fn shapes() -> Result<Input, Failure> {
         classes: PROCESSES.map(String::from).to_vec(),
         form: Form::Folders,
         test: Some(draw(2, SHAPE_TESTS)?),
+        half: None,
         used: vec![Used::new(SHAPES, SHAPES, &sha256, Use::AllPrivate)],
         public: KNOWN.into(),
     })
@@ -219,6 +284,7 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
         classes: pictures.classes,
         form: pictures.form,
         test: None,
+        half: None,
         used: vec![Used::new(
             path.display().to_string(),
             name_of_path("pictures", path),

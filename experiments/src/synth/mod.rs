@@ -1,10 +1,12 @@
-//! A private copy of a table, or of labelled images: their moments are released once, class by class and then cell by cell, in a public
-//! latent space; samples of the mixture are decoded. Or, as a baseline, a generator learns from what is released. Every record is
-//! private.
+//! A private copy of a table, or of labelled images. By default the moments of images are released once, class by class and then cell by
+//! cell, in a public latent space, and samples of the mixture are decoded; other methods release other things. Every record is private,
+//! unless `--public half` is said.
 
+mod baseline;
 mod generated;
 mod input;
 mod method;
+mod plan;
 mod private_score;
 mod public;
 mod report;

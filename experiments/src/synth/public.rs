@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use data::pictures::{Classes, MAX_CLASSES};
 use data::split::Use;
-use data::{DatasetKind, LabelledImages, Shapes};
+use data::{DatasetKind, Glyphs, LabelledImages, Shapes};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::session::{Used, bounded, name_of_path};
 use model::latent::ImageShape;
@@ -19,6 +19,8 @@ use crate::records::{COSINES, Records, SHAPES, Source};
 const SHAPES_SEED: u64 = 0;
 /// Passes over few images, at most.
 const MOST_PASSES: usize = 40;
+/// Shapes of all passes.
+const MOST_SHAPES: usize = 10_000_000;
 
 pub(super) struct PublicImages {
     pub records: Records,
@@ -30,17 +32,27 @@ pub(super) struct PublicImages {
 
 impl PublicImages {
     /// Those that `--public` names, in the shape of the private ones; with a note of what they are, unless they are synthetic.
+    ///
+    /// - `half`: the public half of the input, if there is one.
     pub(super) fn load(
         settings: &Settings,
         shape: ImageShape,
+        half: Option<LabelledImages>,
         data_dir: Option<&Path>,
     ) -> Result<(Self, Option<Used>), Failure> {
         let name = &*settings.public;
+        let learned = !matches!(
+            settings.space(shape),
+            SpaceKind::Cosines | SpaceKind::Refined
+        );
+        let shown = public_images(learned, shape.side);
         if [SHAPES, COSINES].contains(&name) {
-            let count = match name {
-                SHAPES => public_images(false, shape.side),
-                _ => 0,
-            };
+            // Fresh ones at each pass.
+            let pass = settings.public_records.unwrap_or(shown);
+            let all = pass.saturating_mul(settings.public_epochs.unwrap_or(1));
+            let bound = format!("at most {MOST_SHAPES} over all passes");
+            bounded("public-records", pass, all <= MOST_SHAPES, &bound)?;
+            let count = if name == SHAPES { all } else { 0 };
             let shapes = match shape.channels {
                 1 => Shapes::grey(shape.side, SHAPES_SEED),
                 _ => Shapes::colour(shape.side, SHAPES_SEED),
@@ -52,29 +64,36 @@ impl PublicImages {
             };
             return Ok((public, None));
         }
-        bounded("public", name, name != settings.input, "other than --input")?;
+        let bound = "other than --input, or half for its public half";
+        bounded("public", name, name != settings.input, bound)?;
         // No path: the words are on the card of what is published.
         let mut words = "those that --public names".to_string();
-        let known = match (name, name.parse::<DatasetKind>()) {
-            (CIFAR10, _) => Some(input::cifar10(data_dir)?),
-            (_, Ok(kind)) => Some(input::named(kind, data_dir)?),
-            (_, Err(_)) => None,
+        let known = |known: input::Input| -> Result<_, Failure> {
+            let mut used = known.used.into_iter().map(|used| Used {
+                used: Use::AllPublic,
+                ..used
+            });
+            Ok((known.images.whole().or_failed()?, used.next_back()))
         };
-        let (images, used) = match known {
-            Some(known) => {
-                words = name.into();
-                // Synthetic digits hide no record.
-                let used = known
-                    .used
-                    .into_iter()
-                    .filter(|_| name != DatasetKind::Glyphs.name());
-                let mut used = used.map(|used| Used {
-                    used: Use::AllPublic,
-                    ..used
-                });
-                (known.images.whole().or_failed()?, used.next_back())
+        let (images, used) = match (half, name, name.parse()) {
+            (Some(half), ..) => {
+                words = format!("the public half of {}", settings.input);
+                (half, None)
             }
-            None => {
+            // There is no end of synthetic digits, which hide no record: each is seen once.
+            (_, _, Ok(DatasetKind::Glyphs)) => {
+                words = name.into();
+                let count = settings.public_records.unwrap_or(shown);
+                (Glyphs::train(0).draw(count, &|_| ()).or_failed()?, None)
+            }
+            (_, CIFAR10, _) | (.., Ok(_)) => {
+                words = name.into();
+                known(match name.parse() {
+                    Ok(kind) => input::named(kind, None, data_dir)?,
+                    Err(_) => input::cifar10(data_dir)?,
+                })?
+            }
+            _ => {
                 let (images, used) = in_folder(Path::new(name), shape)?;
                 (images, Some(used))
             }
@@ -84,10 +103,13 @@ impl PublicImages {
         let bound =
             format!("images of {wanted:?} channels and pixels, as --input has them, not {found:?}");
         bounded("public", name, found == wanted, &bound)?;
-        let count = images.len();
-        let shown = public_images(settings.space(shape) == SpaceKind::Small, shape.side);
+        let all = images.len();
+        let count = settings.public_records.unwrap_or(all);
+        let bound = format!("between 1 and {all}, the images that there are");
+        bounded("public-records", count, (1..=all).contains(&count), &bound)?;
+        let passes = shown.div_ceil(count).clamp(1, MOST_PASSES);
         let public = Self {
-            epochs: shown.div_ceil(count).clamp(1, MOST_PASSES),
+            epochs: settings.public_epochs.unwrap_or(passes),
             records: Records::new(
                 Source::Labelled(Arc::new(images)),
                 (0..count).collect(),

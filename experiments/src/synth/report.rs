@@ -1,29 +1,49 @@
 //! What is shown of a copy.
 
+use std::sync::Arc;
+
+use data::LabelledImages;
 use lab::diagnostic::{Failure, OrFailed};
+use lab::evaluate::transport::sliced_w2_squared;
+use lab::report::{Better, Metric};
 use lab::session::{Picture, Report, Session};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
+use swd::Slices;
 
+use super::baseline::{Baseline, baseline};
+use super::method::Made;
 use super::private_score;
 use super::run::Synth;
 use crate::decoded;
-use crate::export::{CopyOf, Sampler, Samples, Source};
+use crate::export::{self, CopyOf, Sampler, Samples};
+use crate::latents::Latents;
 use crate::pictures::grid;
-use crate::scores::{metrics, score, warnings};
-use crate::space::decode_as;
+use crate::records::{Records, Source};
+use crate::scores::{score, warnings};
+use crate::space::{decode_as, encode_records};
+
+/// Slices of the reported distance between latents.
+const SLICES: usize = 200;
 
 /// Samples that a classifier learns from whose accuracy on private images is bought.
 const SCORED: usize = 10_000;
 
 /// Keeps the latents, and gives scores and pictures of them.
 pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, Failure> {
-    match &run.generated {
-        Some(generated) => generated.keep(&session.folder)?,
-        None => decoded::keep(&run.made, run.space()?, &session.folder)?,
-    }
-    let shape = run.form.shape;
+    let mut made = run.made()?;
+    let class_sizes = match &made {
+        Made::Generated(generated) => {
+            generated.keep(&session.folder)?;
+            generated.images.sizes().to_vec()
+        }
+        Made::Latents(latents) => {
+            decoded::keep(latents, run.space()?, &session.folder)?;
+            Vec::new()
+        }
+    };
+    let shape = run.shape();
     let variation = run.settings.variation(shape);
     let labelled = !run.input.classes.is_empty();
     let knowledge = format!(
@@ -32,15 +52,11 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         run.input.public,
         variation.words()
     );
-    let source = Source {
+    let source = export::Source {
         shape,
         labelled,
         classes: run.input.classes.len(),
-        class_sizes: run
-            .generated
-            .as_ref()
-            .map(|generated| generated.images.sizes().to_vec())
-            .unwrap_or_default(),
+        class_sizes,
         copy: Some(CopyOf {
             latent: run.form.latent,
             classes: run.input.classes.clone(),
@@ -61,7 +77,7 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         Some(_) => run.score.count(),
         None => SCORED,
     };
-    let Samples { mut pixels, labels } = run.scored(count, &mut rng, session)?;
+    let Samples { mut pixels, labels } = run.scored(&mut made, count, &mut rng, session)?;
     let of = labels.as_deref();
     let mut pictures = vec![run.picture(&pixels, of, "samples.png", "Samples")?];
     if variation.any() {
@@ -84,7 +100,26 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         )?),
         _ => None,
     };
-    let mut metrics = scored.as_ref().map(metrics).unwrap_or_default();
+    let mut metrics = Vec::new();
+    let mut sliced = None;
+    if let (Made::Latents(latents), Some(test)) = (&made, &run.input.test) {
+        let (distance, rebuilt) = run.beside_test(latents, test, session)?;
+        let name = "Squared sliced distance between generated and test latents";
+        metrics.push(Metric::new(name, distance).better(Better::Lower));
+        sliced = Some(distance);
+        pictures.push(rebuilt);
+    }
+    let alone = match (&scored, &run.input.test) {
+        (Some(_), Some(test)) => baseline(run, test, session)?,
+        _ => None,
+    };
+    metrics.extend(
+        scored
+            .as_ref()
+            .map(crate::scores::metrics)
+            .unwrap_or_default(),
+    );
+    metrics.extend(alone.as_ref().map(Baseline::metrics).unwrap_or_default());
     let labels = labels.as_deref().unwrap_or_default();
     if let Some(counts) = run.score_privately(&pixels, labels, session)? {
         let made = labels.len();
@@ -100,7 +135,9 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
             .map(|_| warnings(&run.score))
             .unwrap_or_default(),
         more: vec![
+            ("latent_sliced_w2_squared", json!(sliced)),
             ("images", json!(scored)),
+            ("baseline", json!(alone)),
             ("public_knowledge", json!(knowledge)),
         ],
         ..Report::default()
@@ -110,23 +147,57 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
 impl Synth {
     /// Samples to score, before they vary: `count`, or as many as the copy has.
     fn scored(
-        &mut self,
+        &self,
+        made: &mut Made,
         count: usize,
         rng: &mut ChaCha20Rng,
         session: &Session,
     ) -> Result<Samples, Failure> {
-        let total = self.total();
-        if let Some(generated) = &mut self.generated {
-            return generated.sample(count.min(total), rng);
-        }
-        let mut chosen = self.made.shuffled(rng);
+        let latents = match made {
+            Made::Generated(generated) => return generated.sample(count.min(self.total()), rng),
+            Made::Latents(latents) => latents,
+        };
+        let mut chosen = latents.shuffled(rng);
         chosen.truncate(count);
-        let rows = self.made.at(&chosen);
-        let shape = self.form.shape;
+        let rows = latents.at(&chosen);
         Ok(Samples {
-            pixels: decode_as(self.space()?, &rows.rows, shape, session)?,
+            pixels: decode_as(self.space()?, &rows.rows, self.shape(), session)?,
             labels: rows.labels,
         })
+    }
+
+    /// How far latents are from those of test images, and the first test images of each class, or the first ten, above what the
+    /// latent space makes of them.
+    fn beside_test(
+        &self,
+        latents: &Latents,
+        test: &LabelledImages,
+        session: &Session,
+    ) -> Result<(f64, Picture), Failure> {
+        let (shape, d) = (self.shape(), latents.dim);
+        let source = Source::Labelled(Arc::new(test.clone()));
+        let test = Records::new(source, (0..test.len()).collect(), None);
+        let encoded = encode_records(self.space()?, &test, session)?;
+        let rng = &mut ChaCha20Rng::seed_from_u64(0);
+        let slices = Slices::tight(d, SLICES.max(d), rng).or_failed()?;
+        let distance = sliced_w2_squared(&latents.rows, &encoded, &slices).or_failed()?;
+        let labels = test.labels();
+        let firsts: Vec<usize> = match &latents.labels {
+            Some(_) => (0..self.input.classes.len())
+                .filter_map(|class| labels.iter().position(|&label| label == class))
+                .collect(),
+            None => (0..test.len().min(10)).collect(),
+        };
+        let originals = test.gather(&firsts)?;
+        let rows: Vec<f32> = firsts
+            .iter()
+            .flat_map(|&i| &encoded[i * d..(i + 1) * d])
+            .copied()
+            .collect();
+        let rebuilt = decode_as(self.space()?, &rows, shape, session)?;
+        let picture = grid(&[originals, rebuilt].concat(), shape, firsts.len())?;
+        let caption = "Test images, and what is left of them in their latents";
+        Ok((distance, ("reconstructions.png", caption.into(), picture)))
     }
 
     /// Ten samples of each class, a row a class.
@@ -137,7 +208,7 @@ impl Synth {
         name: &'static str,
         caption: &str,
     ) -> Result<Picture, Failure> {
-        let size = self.form.shape.values();
+        let size = self.shape().values();
         let all = 0..pixels.len() / size;
         let class = |class| {
             let labels = labels.unwrap_or_default();
@@ -167,6 +238,6 @@ impl Synth {
             ),
             None => caption.to_string(),
         };
-        Ok((name, caption, grid(&images, self.form.shape, 10)?))
+        Ok((name, caption, grid(&images, self.shape(), 10)?))
     }
 }

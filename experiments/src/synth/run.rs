@@ -1,47 +1,53 @@
 //! The run: one release or two of all private images, and samples of what they say.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use burn::tensor::Device;
 use clap::Id;
+use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
-use dp_core::plan::{CheckedPlan, ReleaseNoise, TrainingPlan};
+use dp_core::plan::CheckedPlan;
+use dp_core::sampling::BatchSampler;
 use lab::backend::Chosen;
-use lab::checkpoint::hex;
+use lab::checkpoint::{RestoredCheckpoint, hex};
 use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::downstream::{self, Learner};
 use lab::interrupt::Interrupt;
 use lab::run_folder::RunFolder;
 use lab::session::{
-    Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, bounded,
-    flags_of, floats_to_bytes, releaser,
+    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
+    Session, Wording, bounded, flags_of, floats_to_bytes, name_of, releaser,
 };
 use model::latent::ImageShape;
 use private_queries::Query;
-use private_synth::images::{
-    ImageMethod, Merf, Mixing, Mixture, PrivateImages, Signal, Space, SpaceForm, SpaceKind,
-};
-use private_synth::plan_of_all;
+use private_synth::images::{Encoded, Merf, Mixture, Space, SpaceForm, SpaceKind};
+use private_training::RngState;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
+use swd::Slices;
 
-use super::generated::Generated;
+use super::generated::each;
 use super::input::Input;
-use super::method::Method;
+use super::method::{Made, Making, Method, RELEASE, Start};
+use super::plan::{plan, sampler, within_classes};
 use super::private_score::{self, SCORE};
 use super::public::PublicImages;
 use super::report;
 use super::same_input;
-use super::settings::{Flags, Settings, names_data_set};
+use super::settings::{Flags, HALF, Settings, names_data_set};
 use crate::apart;
 use crate::export::{self, ExportRequest};
-use crate::in_run::InRun;
+use crate::in_run;
 use crate::latents::Latents;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
 use crate::space::{self, TrainingImages};
 
-/// The moments of classes, and those of their cells, by their names in the plan.
-const RELEASES: [&str; 2] = ["moments", "cells"];
+/// Images that are encoded at once.
+const PART: usize = 250;
+/// What a checkpoint keeps beside the copy in the making.
+const STATE: &str = "state.json";
 /// Values of a release, at most: 400 MB.
 const MOST_VALUES: usize = 50_000_000;
 /// Samples that units have together, at most, unless there are more units.
@@ -56,6 +62,7 @@ pub(crate) struct Synth {
     pub(super) input: Input,
     pub(super) settings: Settings,
     pub(super) form: SpaceForm,
+    pub(super) device: Device,
     /// What public images taught; none before the run is prepared.
     space: Option<Space>,
     pub(super) public: PublicImages,
@@ -64,18 +71,27 @@ pub(crate) struct Synth {
     /// The share of the budget that the accuracy on private images gets; 0 where there is none.
     score_share: f64,
     /// Cells of each class.
-    cells: usize,
+    pub(super) cells: usize,
     /// Images of a unit that count, at most.
     pub(super) most: usize,
     /// Whether neighbours replace units.
     by_unit: bool,
-    releaser: Option<Releaser>,
+    /// What draws the private images of a step.
+    pub(super) sampler: BatchSampler,
+    pub(super) releaser: Option<Releaser>,
     /// Public randomness.
     pub(super) rng: ChaCha20Rng,
-    /// Those of the copy.
-    pub(super) made: Latents,
-    /// What makes the copy without latents.
-    pub(super) generated: Option<Generated>,
+    /// Batches of a run without privacy.
+    pub(super) batches: ChaCha20Rng,
+    pub(super) steps: u64,
+    /// Private images of each class: public where neighbours are of one class.
+    pub(super) sizes: Vec<usize>,
+    /// Latents of private images by class, once they are encoded.
+    pub(super) latents: Encoded,
+    /// The copy in the making; none before its first release.
+    making: Option<Box<dyn Making>>,
+    /// The mean squared distance to what was released at the last step.
+    distance: f64,
 }
 
 /// Dimensions at a signal of 1, and at most. An autoencoder says more in each.
@@ -101,47 +117,105 @@ impl Synth {
     /// What was learned from public images, in a sentence.
     pub(super) fn knowledge(&self) -> String {
         let (count, name) = (self.public.records.len(), &self.public.name);
-        if self.settings.method == Method::Merf {
+        let way = self.settings.method.way();
+        if !way.has_latents() {
+            let says = way.says(self.cells);
             return format!(
-                "A generator learned from what was released alone, {} random Fourier features of each class (DP-MERF): \
-                 nothing was learned from any other image.",
-                2 * Merf::FREQUENCIES
+                "A generator learned from what was released alone, {says}: nothing was learned from any other image."
             );
         }
         const COSINES: &str = "Latents are the lowest cosine frequencies of an image";
-        match self.form.kind {
+        let mut knowledge = match self.form.kind {
             SpaceKind::Cosines => format!("{COSINES}: nothing was learned from any image."),
             SpaceKind::Refined => {
                 format!("{COSINES}; {count} images taught how edges look: {name}.")
             }
             _ => format!("An autoencoder learned from {count} public images: {name}."),
+        };
+        if self.settings.method == Method::Marginals && self.settings.starts() == Start::Public {
+            knowledge += match self.public_shows_classes() {
+                true => {
+                    " Particles start at latents of such images, class by class, by their labels."
+                }
+                false => " Particles start at latents of such images.",
+            };
+        }
+        if self.within_classes() {
+            knowledge += " The sizes of the classes are public.";
+        }
+        knowledge
+    }
+
+    /// Whether neighbours replace an image by one of its class.
+    pub(super) fn within_classes(&self) -> bool {
+        within_classes(&self.settings, !self.input.classes.is_empty())
+    }
+
+    /// Whether public images show the classes of the private ones.
+    pub(super) fn public_shows_classes(&self) -> bool {
+        self.settings.public == HALF || self.settings.synthetic_classes()
+    }
+
+    /// Channels and side of an image.
+    pub(super) fn shape(&self) -> ImageShape {
+        self.input.shape()
+    }
+
+    /// Images of each class that a generator makes at a step.
+    pub(super) fn each(&self) -> usize {
+        each(self.settings.method.way().points(), self.sizes.len())
+    }
+
+    /// Slices that are a tight frame of the latent space.
+    pub(super) fn frame(&mut self) -> Result<Slices, Failure> {
+        let count = self.settings.slices.unwrap_or(1);
+        Slices::tight(self.form.latent, count, &mut self.rng).or_failed()
+    }
+
+    /// Latents of the copy, with their classes if images have some.
+    pub(super) fn labelled(&self, rows: Vec<f32>, labels: impl FnOnce() -> Vec<usize>) -> Latents {
+        Latents {
+            rows,
+            labels: (!self.input.classes.is_empty()).then(labels),
+            dim: self.form.latent,
         }
     }
 
-    /// The plan; none without privacy.
-    fn planned(
-        settings: &Settings,
-        records: usize,
-        cells: usize,
-        score: f64,
-    ) -> Result<Option<TrainingPlan>, Failure> {
-        let Some(epsilon) = settings.epsilon else {
-            return Ok(None);
-        };
-        let plan = plan_of_all(epsilon, settings.delta, records).or_failed()?;
-        let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score));
-        let releases = match settings.method {
-            Method::Merf => vec![(Merf::RELEASE, 1.0)],
-            _ => Mixing::new(0, 0, cells).releases(),
-        };
-        let plan = releases
-            .into_iter()
-            .fold(plan, |plan, (name, of)| plan.and(name, share(of)));
-        let plan = match score {
-            0.0 => plan,
-            share => plan.and(SCORE, ReleaseNoise::Share(share)),
-        };
-        Ok(Some(plan))
+    /// Makes a release of the latents of all images, or reads it if the run made it before it was killed.
+    pub(super) fn release_latents<Q: Query<Records = [Vec<f32>]>>(
+        &mut self,
+        name: &str,
+        query: &Q,
+        session: &mut Session,
+    ) -> Result<Q::Answer, Failure> {
+        session.release(self, name, query, |run, _| {
+            run.latents.measured(query).map_err(in_run::refused)
+        })
+    }
+
+    /// The latents of all private images, by class.
+    fn encode(&mut self, session: &Session) -> Result<(), Failure> {
+        let (space, shape) = (self.space()?, self.shape());
+        let mut latents = Encoded::new(
+            self.sizes.len(),
+            match self.settings.method.has_batches() {
+                // A batch is taken out of all of them.
+                true => usize::MAX,
+                false => Encoded::BLOCK,
+            },
+        );
+        for part in self.input.images.blocks(PART) {
+            session.interrupt.check("images were encoded")?;
+            let part = part.or_failed()?;
+            let places: Vec<usize> = (0..part.len()).collect();
+            let pixels = part.gather(&places).unwrap_or_default();
+            let rows = space.encode_in(&pixels, shape, &self.device);
+            for (row, &label) in rows.chunks_exact(self.form.latent).zip(part.labels()) {
+                latents.add(label.into(), row).map_err(in_run::refused)?;
+            }
+        }
+        self.latents = latents;
+        Ok(())
     }
 
     /// How many private images of each class a classifier knows that learned from samples, with noise, and how many it does
@@ -172,7 +246,14 @@ impl Synth {
 
     /// Samples that are made.
     pub(super) fn total(&self) -> usize {
-        total(self.input.units, self.most)
+        let all = total(self.input.units, self.most);
+        self.settings.particles.unwrap_or(all)
+    }
+
+    /// What the steps have made.
+    pub(super) fn made(&mut self) -> Result<Made, Failure> {
+        let none = || Failure::failed("nothing was released yet");
+        self.making.take().ok_or_else(none)?.made(self)
     }
 
     /// What the noise alone makes of the accuracy that [`Synth::score_privately`] finds: a bound on its standard deviation.
@@ -209,61 +290,74 @@ impl Experiment for Synth {
                                  only what a flag says.";
     const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] =
         &[flags_of::<ScoreFlags>, flags_of::<ExportRequest>];
-    const STORED: &'static [&'static str] = &[RELEASES[0], RELEASES[1], Merf::RELEASE, SCORE];
+    const STORED: &'static [&'static str] = &["moments", "cells", RELEASE, Merf::RELEASE, SCORE];
     type Settings = Settings;
 
     fn load(
         settings: &Settings,
         arguments: &Arguments<Flags>,
-        _: &Chosen,
+        chosen: &Chosen,
     ) -> Result<Self, Failure> {
         let data_dir = arguments.running.data_dir.as_deref();
         if !names_data_set(&settings.input) {
             apart::check_output(&arguments.running, Path::new(&settings.input))?;
         }
-        let mut input = Input::load(settings, data_dir)?;
+        let cache = arguments.running.cache()?;
+        let mut input = Input::load(settings, data_dir, &cache)?;
         let shape = input.shape();
         let ImageShape { channels, side } = shape;
         let holds = (28..=64).contains(&side) && side.is_multiple_of(4);
         bounded("side", side, holds, "a multiple of 4 from 28 to 64")?;
-        let (public, used) = PublicImages::load(settings, shape, data_dir)?;
+        let (public, used) = PublicImages::load(settings, shape, input.half.take(), data_dir)?;
         if settings.names_public() {
             input.public += ", and the images that --public names";
         }
         used.map_or(Ok(()), |used| input.note("public", used))?;
-        let (images, flags) = (&input.images, &arguments.own);
-        let signal = Signal::of(input.units, settings.epsilon);
-        let kind = settings.space(shape);
-        let latent = match settings.method {
-            Method::Merf => Merf::CODE,
-            _ => {
-                let by_default = signal.dimensions(dimensions(kind, shape));
-                settings.latent.unwrap_or(by_default)
-            }
-        };
+        let (way, flags) = (settings.method.way(), &arguments.own);
+        let signal = settings.signal(input.units);
+        let latent = settings.latent.unwrap_or(match way.has_latents() {
+            true => signal.dimensions(dimensions(settings.space(shape), shape)),
+            false => Merf::CODE,
+        });
         let cells = settings.cells.unwrap_or(match settings.method {
             Method::Mixture => Mixture::default_cells(signal, channels),
-            Method::Merf => 1,
+            _ => 1,
         });
         let labelled = !input.classes.is_empty();
-        let scored = input.test.is_none() && labelled && settings.epsilon.is_some();
+        let mut sizes = vec![0; input.images.classes()];
+        for &label in input.images.labels() {
+            sizes[usize::from(label)] += 1;
+        }
+        // Where there are units, they are what is sampled: all of them.
+        let sampler = match settings.most_per_unit {
+            Some(_) => sampler(settings, &[input.units], false),
+            None => sampler(settings, &sizes, labelled),
+        }?;
+        let scored = input.test.is_none() && labelled && settings.noise().is_some();
+        let scored = scored && !settings.method.has_batches();
         let score_share = if scored { settings.score_share } else { 0.0 };
-        let plan = Self::planned(settings, input.units, cells, score_share)?;
-        let form = SpaceForm {
-            kind,
-            latent,
-            shape,
-        };
+        let plan = plan(settings, sampler.clone(), cells, score_share);
+        let form = settings.form(shape, latent);
+        way.check(settings, &form, input.classes.len())?;
         let least = if channels == 1 { 2 } else { 6 };
         let bound = format!("at least {least} for images of {channels} channels");
         bounded("latent", latent, latent >= least, &bound)?;
-        let values = images.classes() * cells * latent * (latent + 3) / 2;
+        let values = sizes.len() * cells * latent * (latent + 3) / 2;
         let bound =
             format!("such that classes, cells and dimensions make at most {MOST_VALUES} values");
         bounded("latent", latent, values <= MOST_VALUES, &bound)?;
-        let most = total(input.units, settings.most_per_unit.unwrap_or(1));
-        let endless = settings.variation(shape).any() || settings.method == Method::Merf;
-        let most = (!endless).then_some(most);
+        let all = total(input.units, settings.most_per_unit.unwrap_or(1));
+        let (particles, groups) = (settings.particles.unwrap_or(all), cells * sizes.len());
+        let bound = format!("at least {groups}: one a class and cell");
+        let given = settings.particles.is_some();
+        bounded(
+            "particles",
+            particles,
+            !given || particles >= groups,
+            &bound,
+        )?;
+        let endless = settings.variation(shape).any() || !way.has_latents();
+        let most = (!endless).then_some(particles);
         flags
             .export
             .or(most.unwrap_or(1), &input.formats())
@@ -273,21 +367,23 @@ impl Experiment for Synth {
             form,
             public,
             settings: settings.clone(),
-            cache: arguments.running.cache()?,
+            device: chosen.device.clone(),
+            cache,
             releaser: releaser(plan, settings.insecure_noise_seed)?,
             score: flags.score.clone(),
             score_share,
-            generated: None,
-            made: Latents {
-                rows: Vec::new(),
-                labels: None,
-                dim: latent,
-            },
+            latents: Encoded::new(0, 0),
+            making: None,
+            distance: 0.0,
+            steps: settings.steps(input.images.len()),
+            sizes,
+            sampler,
             cells,
             by_unit: settings.most_per_unit.is_some(),
             most: settings.most_per_unit.unwrap_or(1),
             input,
             rng: stream(settings.seed, 6),
+            batches: stream(settings.seed, 4),
         })
     }
 
@@ -315,7 +411,11 @@ impl Experiment for Synth {
             .then(|| format!("all images of one unit, {most} of which count at most"));
         Wording {
             unit,
-            releases: "all that is read of the private images, of their labels and of how many each class has".into(),
+            releases: match self.within_classes() {
+                true => "all that is read of the private images",
+                false => "all that is read of the private images, of their labels and of how many each class has",
+            }
+            .into(),
             public: self.input.public.clone(),
             without_noise: "Not private: --no-privacy adds no noise.".into(),
             ..Wording::default()
@@ -323,22 +423,19 @@ impl Experiment for Synth {
     }
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
-        let (d, cells) = (self.form.latent, self.cells);
-        let classes = self.input.images.classes();
-        let knowledge = self.knowledge();
-        let copy = match self.settings.method {
-            Method::Merf => format!("a generator of {classes} classes"),
-            _ => format!("{cells} cells of {classes} classes in {d} dimensions"),
-        };
+        let (name, classes) = (name_of(self.settings.method), self.sizes.len());
+        let says = self.settings.method.way().says(self.cells);
+        let d = self.form.latent;
         Ok(vec![
             format!("public    {}", self.input.public),
-            format!("          {knowledge}"),
-            format!("copy      {copy}"),
+            format!("          {}", self.knowledge()),
+            format!("copy      {name} of {classes} classes in {d} dimensions: {says}"),
         ])
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
-        if self.settings.method == Method::Mixture {
+        let way = self.settings.method.way();
+        if way.has_latents() {
             let training_images = TrainingImages {
                 records: &self.public.records,
                 name: &self.public.name,
@@ -348,44 +445,61 @@ impl Experiment for Synth {
             self.space = Some(trained);
         }
         self.same_images(session)?;
-        let (dim, total, device) = (
-            self.form.latent,
-            self.total(),
-            session.chosen.device.clone(),
-        );
-        let labelled = !self.input.classes.is_empty();
-        let private = PrivateImages {
-            images: &self.input.images,
-            units: self.input.units,
-            most: self.most,
-            signal: Signal::of(self.input.units, self.settings.epsilon),
-        };
-        let (rng, by) = (
-            &mut self.rng,
-            &mut InRun::new(session, self.releaser.as_mut()),
-        );
-        let Some(space) = &self.space else {
-            let images = Merf { labelled }.fit(&private, &device, rng, by)?;
-            self.generated = Some(Generated {
-                images,
-                labelled,
-                device,
-            });
-            return Ok(());
-        };
-        let mixture = Mixture::new(space).cells(self.cells);
-        let mixed = mixture.fit(&private, &device, rng, by)?;
-        let (rows, labels) = mixed.latents.sample(total, rng);
-        let labels = labelled.then_some(labels);
-        self.made = Latents { rows, labels, dim };
+        if way.has_latents() {
+            self.encode(session)?;
+        }
+        self.making = Some(way.start(self, session)?);
         Ok(())
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        // There are no steps, and so no checkpoint that tells of latents.
+        if !self.settings.method.way().keeps_steps() {
+            // There is no checkpoint: what was released is kept.
+            return Ok(Fingerprint {
+                records: self.input.used[0].sha256.clone(),
+                encoded: None,
+            });
+        }
+        let encoded = match &self.space {
+            Some(space) => {
+                let sums = self.latents.whole().unwrap_or_default().iter();
+                let sums = sums.map(|rows| hex(&floats_to_bytes(rows)));
+                Some((space.weights(), sums.collect()))
+            }
+            None => None,
+        };
         Ok(Fingerprint {
-            records: self.input.used[0].sha256.clone(),
-            encoded: None,
+            records: self.input.images.sha256().or_failed()?,
+            encoded,
+        })
+    }
+
+    fn state(&mut self) -> Option<&mut dyn RunState> {
+        match self.settings.method.way().keeps_steps() {
+            true => Some(self),
+            false => None,
+        }
+    }
+
+    fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let none = || Failure::failed("nothing was released yet");
+        // Out of the way of the rest of the run for this step.
+        let mut making = self.making.take().ok_or_else(none)?;
+        let distance = making.step(self, session);
+        self.making = Some(making);
+        self.distance = distance?;
+        Ok(())
+    }
+
+    fn evaluate(&mut self, _: &Session) -> Result<Evaluation, Failure> {
+        Ok(Evaluation {
+            scores: json!({"sliced_w2_squared_to_release": self.distance}),
+            message: format!("distance {:.5}", self.distance),
+            accounted: self.settings.method.has_batches(),
         })
     }
 
@@ -411,5 +525,32 @@ impl Experiment for Synth {
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
         report::report(self, session)
+    }
+}
+
+impl RunState for Synth {
+    fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+        let making = self.making.as_ref();
+        let mut files = making.map_or(Ok(BTreeMap::new()), |making| making.files())?;
+        let random = [&self.rng, &self.batches].map(RngState::of);
+        let state = serde_json::to_vec(&random).or_failed()?;
+        files.insert(STATE.into(), state);
+        Ok(files)
+    }
+
+    fn restore(&mut self, checkpoint: &RestoredCheckpoint, _: &Ledger) -> Result<(), Failure> {
+        if let Some(making) = &mut self.making {
+            making.restore(checkpoint, &self.device)?;
+        }
+        let [rng, batches]: [RngState; 2] = checkpoint.json(STATE)?;
+        self.rng = checkpoint.rng(&rng)?;
+        self.batches = checkpoint.rng(&batches)?;
+        Ok(())
+    }
+
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        // Steps towards what was released once release nothing.
+        let releases = self.settings.method.has_batches();
+        self.releaser.as_mut().filter(|_| releases)
     }
 }

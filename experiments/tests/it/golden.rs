@@ -20,31 +20,39 @@ const RUNS: &[(&str, &str, &str)] = &[
     ),
     (
         "flow-marginals",
-        "flow",
-        "marginals --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --steps 5",
+        "synth",
+        "--method marginals --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --steps 5",
     ),
     (
         "flow-fixed",
-        "flow",
-        "fixed --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --slices-per-step 8 --steps 5",
+        "synth",
+        "--method fixed --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --slices-per-step 8 --steps 5",
     ),
     (
         "flow-resampled",
-        "flow",
-        "resampled --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --batch 50 --steps 5",
+        "synth",
+        "--method resampled --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --batch 50 --steps 5",
     ),
     (
         "flow-generator",
-        "flow",
-        "generator --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --batch 50 --steps 5",
+        "synth",
+        "--method latent-generator --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --batch 50 --steps 5",
     ),
     (
         "flow-mixture",
-        "flow",
-        "mixture --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --cells 3",
+        "synth",
+        "--method mixture --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --cells 3",
     ),
-    ("generator-marginals", "generator", "marginals"),
-    ("generator-projections", "generator", "projections"),
+    (
+        "generator-marginals",
+        "generator",
+        "--method generator --slices-per-step 100",
+    ),
+    (
+        "generator-projections",
+        "generator",
+        "--method projections --slices-per-step 256",
+    ),
     ("fair-classification", "fair", "classification"),
     ("fair-regression1d", "fair", "regression1d"),
     ("fair-regression2d", "fair", "regression2d"),
@@ -60,12 +68,13 @@ fn common(program: &str) -> &'static str {
             "--dataset glyphs --records 200 --batch 50 --steps 3 --delta 1e-3 --quick-scores --scored 100 \
              --insecure-noise-seed 7"
         }
-        "flow" => {
-            "--dataset glyphs --records 300 --public-records 180 --public-epochs 2 --quick-scores"
+        "synth" => {
+            "--input glyphs --public half --records 300 --public-records 180 --public-epochs 2 --latent 8 --quick-scores \
+             --count 9"
         }
         "generator" => {
-            "--dataset glyphs --records 200 --steps 3 --quick-scores --scored 100 --epsilon 5 --delta 1e-3 \
-             --insecure-noise-seed 3"
+            "--input glyphs --records 200 --steps 3 --quick-scores --scored 100 --epsilon 5 --delta 1e-3 \
+             --insecure-noise-seed 3 --count 9"
         }
         "fair" => "--records 300 --steps 8 --insecure-noise-seed 3",
         "ldp" => "--steps 3",
@@ -176,7 +185,9 @@ fn small_runs_write_what_they_wrote() {
     let mut found = BTreeMap::new();
     for (name, program, flags) in RUNS {
         let out = place.join(name);
-        let mut command = sliver(program);
+        // The generators have no public side.
+        let subcommand = program.replace("generator", "synth");
+        let mut command = sliver(&subcommand);
         command.current_dir(place);
         // A subcommand comes first, where there is one.
         command

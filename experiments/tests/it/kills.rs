@@ -102,20 +102,20 @@ fn with_cache(flags: &str, test: impl FnOnce(&[&str])) {
 }
 
 #[test]
-fn ten_kills_of_a_flow() {
-    let flags = "generator --records 400 --public-records 200 --public-epochs 1 --delta 1e-4 --quick-scores --slices 8 \
-                 --batch 50";
+fn ten_kills_of_a_generator_of_latents() {
+    let flags = "glyphs --method latent-generator --public half --records 400 --public-records 200 --public-epochs 1 --delta 1e-4 \
+                 --quick-scores --slices 8 --batch 50 --count 9";
     with_cache(flags, |flags| {
-        survives("flow", Steps::Release, flags);
+        survives("synth", Steps::Release, flags);
     });
 }
 
 #[test]
 fn ten_kills_of_a_generator() {
-    let flags = "projections --records 300 --points 40 --slices-per-step 8 --batch 20 --delta 1e-4 \
-                 --quick-scores --scored 100";
+    let flags = "glyphs --method projections --records 300 --slices-per-step 8 --batch 20 --delta 1e-4 --quick-scores --scored 100 \
+                 --count 9";
     with_cache(flags, |flags| {
-        survives("generator", Steps::Release, flags);
+        survives("synth", Steps::Release, flags);
     });
 }
 

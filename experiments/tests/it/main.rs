@@ -8,8 +8,6 @@ mod fair;
 #[cfg(unix)]
 mod faults;
 mod figures;
-mod flow;
-mod generator;
 mod golden;
 #[cfg(unix)]
 #[cfg(unix)]
@@ -37,6 +35,7 @@ mod swae;
 mod sweep;
 mod synth;
 mod synth_baselines;
+mod synth_methods;
 mod synth_table;
 mod synth_table_open;
 #[cfg(unix)]

@@ -40,7 +40,7 @@ fn each_subcommand_has_its_help_and_version() {
         assert_eq!(printed, format!("sliver {name}{version}"));
         count += 1;
     }
-    assert_eq!(count, 14);
+    assert_eq!(count, 12);
 }
 
 /// The help of a subcommand, and of those that it has.
@@ -58,17 +58,17 @@ fn help_fits_a_screen_and_names_where_all_flags_are() {
     command.build();
     let mut found = Vec::new();
     helps(&mut command, &mut found);
-    assert!(found.len() > 50);
+    assert!(found.len() > 30, "{}", found.len());
     for (name, help) in found {
         assert!(help.lines().count() <= 45, "{name}: {help}");
     }
     let [(_, all, _), (_, short, _)] = [
-        &["help", "flow", "mixture"][..],
-        &["flow", "mixture", "--help"],
+        &["help", "synth", "images"][..],
+        &["synth", "images", "--help"],
     ]
     .map(sliver);
     assert!(
-        short.contains("`sliver help flow mixture` prints all flags"),
+        short.contains("`sliver help synth images` prints all flags"),
         "{short}"
     );
     assert!(all.contains("--vary-pose") && !short.contains("--vary-pose"));
@@ -77,15 +77,15 @@ fn help_fits_a_screen_and_names_where_all_flags_are() {
 #[test]
 fn mistakes_are_answered_with_what_there_is() {
     for (words, says) in [
-        (&["genrator"][..], "similar subcommand exists: 'generator'"),
+        (&["swea"][..], "similar subcommand exists: 'swae'"),
         (&[], "Usage: sliver <COMMAND>"),
         (
             &["swae", "--record", "3"],
             "similar argument exists: '--records'",
         ),
         (
-            &["flow", "--resume", "x", "--steps", "3"],
-            "Usage: sliver flow",
+            &["synth", "--resume", "x", "--steps", "3"],
+            "Usage: sliver synth",
         ),
         (&["report"], "Usage: sliver report"),
     ] {
@@ -104,7 +104,7 @@ fn a_backend_called_list_lists_the_devices() {
         listed.starts_with("flex:0    flex on ") && listed.contains("\nndarray:0  "),
         "{listed}"
     );
-    for line in ["distance", "synth", "flow fixed mnist"] {
+    for line in ["distance", "synth", "synth mnist --method fixed"] {
         let mut words: Vec<&str> = line.split(' ').collect();
         words.extend(["--backend", "list"]);
         assert_eq!(sliver(&words), (Some(0), listed.clone(), String::new()));
@@ -116,10 +116,8 @@ fn what_a_run_is_on_may_come_first() {
     for (short, long) in [
         ("swae mnist --epsilon 1", "swae --dataset mnist --epsilon 1"),
         ("swae --epsilon 1", "swae --epsilon 1"),
-        ("flow", "flow mixture"),
-        ("flow fashion-mnist", "flow mixture --dataset fashion-mnist"),
-        ("flow fixed mnist", "flow fixed --dataset mnist"),
-        ("generator mnist", "generator marginals --dataset mnist"),
+        ("synth", "synth images"),
+        ("synth mnist", "synth images --input mnist"),
         ("ldp a.npy", "ldp --input a.npy"),
         ("fair adult --alpha 1", "fair --task adult --alpha 1"),
         (
@@ -196,19 +194,14 @@ fn the_order_of_words_says_nothing() {
             "swae --dataset mnist --conditional --epsilon 2 --export out --count 9",
         ),
         (
-            "flow",
-            &["mnist", "--public glyphs", "--epsilon 2"],
-            "flow mixture --dataset mnist --public glyphs --epsilon 2",
+            "synth",
+            &["mnist", "--method resampled", "--batch 50", "--epsilon 2"],
+            "synth images --input mnist --method resampled --batch 50 --epsilon 2",
         ),
         (
-            "flow resampled",
-            &["mnist", "--batch 50", "--epsilon 2"],
-            "flow resampled --dataset mnist --batch 50 --epsilon 2",
-        ),
-        (
-            "generator projections",
-            &["mnist", "--steps 3", "--epsilon 2"],
-            "generator projections --dataset mnist --steps 3 --epsilon 2",
+            "fair representation",
+            &["--steps 3", "--alpha 1", "--epsilon 2"],
+            "fair representation --steps 3 --alpha 1 --epsilon 2",
         ),
         (
             "ldp",
@@ -261,8 +254,8 @@ fn the_order_of_words_says_nothing() {
     assert!(lines > 500, "{lines}");
     for (line, says) in [
         (
-            "flow --epsilon 1 resampled mnist",
-            "'resampled' must stand before all flags",
+            "fair --epsilon 1 adult",
+            "'adult' must stand before all flags",
         ),
         ("swae mnist usps", "unexpected argument 'usps'"),
         ("swae mnist --dataset usps", "cannot be used with"),
@@ -289,19 +282,18 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
     let mut runs = vec![
         "swae".to_string(),
         "synth shapes".into(),
+        "synth shapes --method marginals".into(),
+        "synth shapes --method fixed".into(),
+        "synth shapes --method resampled".into(),
+        "synth shapes --method latent-generator".into(),
+        "synth shapes --method generator".into(),
+        "synth shapes --method projections --slices 4096".into(),
+        "synth shapes --method merf".into(),
         "synth biased".into(),
         format!("distance {files} --radius 3"),
     ];
-    for (name, kinds) in [
-        ("flow", "mixture marginals fixed resampled generator"),
-        ("generator", "marginals projections"),
-        (
-            "fair",
-            "classification regression1d regression2d representation",
-        ),
-    ] {
-        runs.extend(kinds.split(' ').map(|kind| format!("{name} {kind}")));
-    }
+    let tasks = "classification regression1d regression2d representation";
+    runs.extend(tasks.split(' ').map(|task| format!("fair {task}")));
     for line in runs {
         let cache = path("cache");
         let mut words: Vec<&str> = line.split(' ').collect();
@@ -318,10 +310,7 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
 }
 
 /// Subcommands of one name: the name, the setting that says which, the first, and another one.
-const KINDS: [[&str; 4]; 2] = [
-    ["flow", "mechanism", "mixture", "fixed"],
-    ["generator", "release", "marginals", "projections"],
-];
+const KINDS: [[&str; 4]; 1] = [["synth", "kind", "images", "table"]];
 
 #[test]
 fn a_run_of_another_subcommand_is_refused_by_its_name() {
@@ -379,18 +368,11 @@ fn a_resumed_run_has_the_kind_that_it_is_of() {
 fn a_run_of_a_kind_that_is_gone_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = folder.path().to_string_lossy();
-    std::fs::write(
-        folder.path().join("config.toml"),
-        "mechanism = \"gaussian\"\n",
-    )
-    .expect("written");
-    for line in [vec!["flow"], vec!["flow", "gaussian"]] {
+    std::fs::write(folder.path().join("config.toml"), "kind = \"gaussian\"\n").expect("written");
+    for line in [vec!["synth"], vec!["synth", "gaussian"]] {
         let (code, _, message) = sliver(&[&line[..], &["--resume", &run]].concat());
         assert_eq!(code, Some(2), "{message}");
-        assert!(
-            message.contains("the run is one of `gaussian`"),
-            "{message}"
-        );
+        assert!(message.contains("the run is of gaussian"), "{message}");
     }
 }
 

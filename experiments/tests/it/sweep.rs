@@ -91,7 +91,7 @@ fn mistakes_end_with_code_2() {
     let folder = tempfile::tempdir().expect("a folder");
     for (change, to, says) in [
         ("\"swae\"", "\"swea\"", "there is none of that name"),
-        ("\"swae\"", "\"report\"", "name one of synth, swae, flow"),
+        ("\"swae\"", "\"report\"", "name one of synth, swae, fair"),
         ("[2, 5]", "2", "grid.epsilon must be a list"),
     ] {
         let message = refusal(sweep(folder.path(), &SWEEP.replace(change, to), &[]));

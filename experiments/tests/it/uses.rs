@@ -54,17 +54,18 @@ fn swae(home: &Path, name: &str, records: &str) -> Vec<String> {
     warnings(home, name, "swae", &arguments)
 }
 
-/// `flow` splits 60000 glyphs of seed 0; `swae` may take all of them for private.
+/// `--public half` splits 60000 glyphs of seed 0; `swae` may take all of them for private.
 #[test]
-fn swae_and_flow_learn_of_each_other() {
+fn swae_and_a_public_half_learn_of_each_other() {
     let home = tempfile::tempdir().expect("a temporary folder");
-    let flow = |name| {
-        let arguments =
-            words("mixture --records 400 --public-records 200 --public-epochs 1 --quick-scores");
-        warnings(home.path(), name, "flow", &arguments)
+    let half = |name| {
+        let arguments = words(
+            "glyphs --public half --records 400 --public-records 200 --public-epochs 1 --quick-scores",
+        );
+        warnings(home.path(), name, "synth", &arguments)
     };
     assert!(swae(home.path(), "first", "60000").is_empty());
-    let notes = flow("second");
+    let notes = half("second");
     assert_eq!(notes.len(), 1);
     assert!(
         notes[0].contains("glyphs are split into a public and a private half in this run")
@@ -89,14 +90,20 @@ fn a_refused_run_leaves_no_note() {
     std::fs::create_dir(&taken).expect("a folder");
     std::fs::write(taken.join("mine.txt"), "mine").expect("written");
     let free = home.path().join("free");
-    let few: &[&str] = &["--records", "400", "--delta", "0.01"];
+    let half = |more| [words("glyphs --public half"), words(more)].concat();
+    let [some, few, all] = ["--records 400", "--records 400 --delta 0.01", "--delta 1"].map(half);
     let cases: [(&str, &[&str], &Path, &str); 6] = [
-        ("flow", &["--records", "400"], &taken, "exists already"),
+        ("synth", &some, &taken, "exists already"),
         ("swae", &["--records", "300"], &taken, "exists already"),
         ("fair", &["--records", "300"], &taken, "exists already"),
-        ("flow", few, &free, "delta = 0.01"),
-        ("flow", &["--delta", "1"], &free, "--delta 1"),
-        ("flow", &["--public", "glyphs"], &free, "--public glyphs"),
+        ("synth", &few, &free, "delta = 0.01"),
+        ("synth", &all, &free, "--delta 1"),
+        (
+            "synth",
+            &["glyphs", "--public", "glyphs"],
+            &free,
+            "--public glyphs",
+        ),
     ];
     for (experiment, arguments, out, says) in cases {
         let message = refusal(

@@ -15,7 +15,7 @@ pub(super) const PARSERS: &[Parser] = &[
         name: "preset",
         read: |bytes, _| {
             preset::<experiments::swae::Settings>(bytes);
-            preset::<experiments::flow::Settings<experiments::flow::Marginals>>(bytes);
+            preset::<experiments::synth::Settings>(bytes);
             preset::<experiments::fair::Settings>(bytes);
             preset::<experiments::ldp::Settings>(bytes);
         },
@@ -23,8 +23,8 @@ pub(super) const PARSERS: &[Parser] = &[
             vec![
                 include_bytes!("../../../assets/swae/quick.toml").to_vec(),
                 include_bytes!("../../../assets/fair/classification.toml").to_vec(),
-                include_bytes!("../../../assets/flow/marginals.toml").to_vec(),
                 include_bytes!("../../../assets/ldp/images.toml").to_vec(),
+                b"kind = \"images\"\ninput = \"glyphs\"\npublic = \"half\"\nmethod = \"fixed\"\nscore-share = 0.0\nseed = 0\nslices = 32".to_vec(),
             ]
         },
     },

@@ -370,18 +370,14 @@ fn figures_of_the_readme_are_those_of_its_pages_and_sweeps() {
     };
     let samples = taught("Accuracy", "samples");
     let of = |dataset, public, epsilon| {
-        let run = [
-            ("dataset", dataset),
-            ("public", public),
-            ("epsilon", epsilon),
-        ];
+        let run = [("input", dataset), ("public", public), ("epsilon", epsilon)];
         value(&field, &run, &samples)
     };
     let shapes = |epsilon| of("mnist", "shapes", epsilon);
     let alone = "public records alone, varied as the samples are";
     let alone = taught("Baseline: accuracy", alone);
     let real = taught("Reads private records: accuracy", "private records");
-    let real_of = |dataset| value(&baselines, &[("dataset", dataset)], &real);
+    let real_of = |dataset| value(&baselines, &[("input", dataset)], &real);
     let (_, note) = readme
         .split_once("The same network reaches")
         .expect("the ceilings");

@@ -45,8 +45,8 @@ fn a_table_that_is_not_there_or_has_another_form_is_named() {
     };
     assert!(refused().contains("flow-field.csv"), "{}", refused());
     for (name, text) in [
-        ("flow-field.csv", "dataset,public\nmnist,shapes\n"),
-        ("flow-baselines.csv", "dataset\n"),
+        ("flow-field.csv", "input,public\nmnist,shapes\n"),
+        ("flow-baselines.csv", "input\n"),
         ("fair-adult.csv", "epsilon\n"),
         ("fair-repair.csv", "epsilon\n"),
         ("fair-published.csv", "method\n"),

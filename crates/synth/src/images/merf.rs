@@ -20,8 +20,6 @@ const STEPS: [usize; 2] = [100, 2000];
 const LEARNING_RATE: f64 = 0.01;
 /// The decay of the average of the weights that samples are made by.
 const AVERAGE: f64 = 0.99;
-/// Images of a batch, at a step and in samples.
-const BATCH: usize = 100;
 /// Private images whose features are added at once.
 const PART: usize = 2000;
 
@@ -39,29 +37,13 @@ impl Merf {
     pub const FREQUENCIES: usize = 1000;
     /// The width of the generator's code.
     pub const CODE: usize = 10;
-
-    /// The copy of a fit again, from what it gave: its sizes and its weights.
-    ///
-    /// # Errors
-    /// [`TrainingError`] for weights or sizes of another generator.
-    pub fn of_weights(
-        classes: usize,
-        shape: ImageShape,
-        sizes: Vec<usize>,
-        weights: &[f32],
-        rng: &mut impl Rng,
-        device: &Device,
-    ) -> Result<GeneratedImages, TrainingError> {
-        let mut model = untrained(classes, shape, rng, device)?;
-        model.set_weights(weights)?;
-        let each = each(model.groups());
-        GeneratedImages::new(model, sizes, each)
-    }
+    /// Images of a batch, at a step and in samples.
+    pub const BATCH: usize = 100;
 }
 
 /// Images of each class in a batch.
 fn each(groups: usize) -> usize {
-    (BATCH / groups).max(2)
+    (Merf::BATCH / groups).max(2)
 }
 
 /// The generator before its first step.

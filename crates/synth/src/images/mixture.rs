@@ -10,16 +10,18 @@ use crate::Releasing;
 /// The share of the budget (of `1/z^2`) for the moments of the groups, if their cells have moments too.
 const MOMENTS_SHARE: f64 = 0.4;
 
+/// The releases by their names in the plan: the moments of the groups, and those of their cells.
+const MOMENTS: &str = "moments";
+const CELLS: &str = "cells";
+
 /// How a mixture is made of private latents in groups, one for each class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mixing {
     groups: usize,
     dim: usize,
     cells: usize,
-    sizes: Option<Vec<usize>>,
     most: usize,
     pooled: bool,
-    names: [&'static str; 2],
 }
 
 impl Mixing {
@@ -31,18 +33,9 @@ impl Mixing {
             groups,
             dim,
             cells,
-            sizes: None,
             most: 1,
             pooled: false,
-            names: ["moments", "cells"],
         }
-    }
-
-    /// Neighbours stay in their groups, whose sizes are public; with one cell alone.
-    #[must_use]
-    pub fn of_sizes(self, sizes: Vec<usize>) -> Self {
-        let sizes = Some(sizes);
-        Self { sizes, ..self }
     }
 
     /// Neighbours replace a unit, of which at most `most` records are used.
@@ -57,18 +50,11 @@ impl Mixing {
         Self { pooled, ..self }
     }
 
-    /// Other names of the two releases than `moments` and `cells`.
-    #[must_use]
-    pub fn named(self, names: [&'static str; 2]) -> Self {
-        Self { names, ..self }
-    }
-
     /// The releases by their names in the plan, with their shares of the budget: those of the cells only if there are several.
     pub fn releases(&self) -> Vec<(&'static str, f64)> {
-        let [moments, cells] = self.names;
         match self.cells {
-            1 => vec![(moments, 1.0)],
-            _ => vec![(moments, MOMENTS_SHARE), (cells, 1.0 - MOMENTS_SHARE)],
+            1 => vec![(MOMENTS, 1.0)],
+            _ => vec![(MOMENTS, MOMENTS_SHARE), (CELLS, 1.0 - MOMENTS_SHARE)],
         }
     }
 
@@ -80,10 +66,7 @@ impl Mixing {
         } else {
             Mixture::RADIUS
         };
-        let moments = match &self.sizes {
-            Some(sizes) => Moments::of_groups(sizes.clone(), self.dim, radius),
-            None => Moments::labelled(self.groups, self.dim, radius),
-        };
+        let moments = Moments::labelled(self.groups, self.dim, radius);
         let moments = moments.of_units(self.most).on_the_sphere();
         if self.pooled {
             moments.pooled()
@@ -102,9 +85,8 @@ impl Mixing {
         rng: &mut impl Rng,
         by: &mut R,
     ) -> Result<Mixed, R::Error> {
-        let [moments, cells] = self.names;
         let query = self.moments();
-        let (gaussians, sizes) = by.release(moments, &query, || latents.measured(&query))?;
+        let (gaussians, sizes) = by.release(MOMENTS, &query, || latents.measured(&query))?;
         let of_groups = Mixed {
             gaussians,
             sizes,
@@ -116,7 +98,7 @@ impl Mixing {
         }
         let query = Mixture::on_the_sphere(&of_groups.gaussians, self.groups, self.cells, rng)
             .of_units(self.most);
-        let (gaussians, sizes) = by.release(cells, &query, || latents.measured(&query))?;
+        let (gaussians, sizes) = by.release(CELLS, &query, || latents.measured(&query))?;
         // If all cells are drowned in noise, the Gaussians of the groups are left.
         if gaussians.present().is_empty() {
             return Ok(of_groups);
@@ -134,7 +116,7 @@ impl Mixing {
 #[derive(Debug, Clone)]
 pub struct Mixed {
     gaussians: Gaussians,
-    /// Records of each cell: the public number, or the noisy one.
+    /// Noisy numbers of records of each cell.
     sizes: Vec<f64>,
     /// Cells of each group.
     each: usize,

@@ -1,4 +1,4 @@
-//! What copies teach, and what fairness costs: from sweeps of flows and of fair learning.
+//! What copies teach, and what fairness costs: from sweeps of copies and of fair learning.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ fn error(
     title: &str,
     theirs: fn(&published::Figure) -> f64,
 ) -> Result<Chart, Failure> {
-    let [of, public, epsilon] = ["dataset", "public", "epsilon"].map(|name| field.column(&[name]));
+    let [of, public, epsilon] = ["input", "public", "epsilon"].map(|name| field.column(&[name]));
     let (of, public, epsilon) = (of?, public?, epsilon?);
     let score = field.column(&["Accuracy", ACCURACY, ": mean (mean)"])?;
     let spread = field.column(&["Accuracy", ACCURACY, ": mean (deviation)"])?;

@@ -1,10 +1,12 @@
-//! The baseline of a flow's scores: what the public records teach by themselves.
+//! The baseline of the scores of a copy: what the public images teach by themselves.
 
 use data::LabelledImages;
+use data::split::Records as _;
 use lab::checkpoint::hex;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::ImageScores;
 use lab::evaluate::field::{Accuracies, Protocol};
+use lab::report::Metric;
 use lab::run_folder::write_file;
 use lab::session::Session;
 use rand::SeedableRng;
@@ -12,8 +14,8 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::run::Flow;
-use crate::scores::{ScoreFlags, score};
+use super::run::Synth;
+use crate::scores::{ScoreFlags, baseline_metrics, score};
 
 /// Scores of public records that show the classes of the private ones, varied as the samples are.
 ///
@@ -27,18 +29,24 @@ pub(crate) struct Baseline {
     pub field: Option<Accuracies>,
 }
 
-/// The baseline of a run, from the cache where it is there; none where public records show no class of the private ones,
-/// or are of another size.
+impl Baseline {
+    /// Its accuracies as lines of a report.
+    pub(crate) fn metrics(&self) -> Vec<Metric> {
+        baseline_metrics(&self.images, self.field.as_ref())
+    }
+}
+
+/// The baseline of a run, from the cache if it is there; none unless public records show the classes of the private ones.
 ///
 /// It reads public records alone, so that its name in the cache may be their checksum.
 pub(crate) fn baseline(
-    run: &Flow,
+    run: &Synth,
     test: &LabelledImages,
     session: &Session,
 ) -> Result<Option<Baseline>, Failure> {
-    let (settings, public) = (&run.shared, &run.split.public);
+    let public = &run.public.records;
     let shape = public.shape();
-    if !settings.public_shows_classes() || shape != run.split.test.shape() {
+    if !run.public_shows_classes() {
         return Ok(None);
     }
     let flags = ScoreFlags {
@@ -48,11 +56,11 @@ pub(crate) fn baseline(
     };
     let count = public.len().min(flags.count());
     let chosen: Vec<usize> = (0..count).collect();
-    let variation = settings.variation();
+    let variation = run.settings.variation(shape);
     let key = json!({
         "format": 1,
         "public": public.only(&chosen).fingerprint()?,
-        "test": run.split.test.fingerprint()?,
+        "test": test.sha256().or_failed()?,
         "variation": [variation.pose, variation.texture, variation.tone],
         "protocol": format!("{:?} {:?}", flags.protocol, Protocol::default()),
         "convolutional": flags.convolutional,

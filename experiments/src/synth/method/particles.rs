@@ -1,0 +1,105 @@
+//! Particles on their way to targets that were released once: post-processing.
+
+use lab::diagnostic::{Failure, OrFailed};
+use lab::session::Session;
+use rand::seq::index::sample;
+use swd::flow::StepSize;
+use swd::{FlowTarget, Particles, Region};
+
+use super::super::run::Synth;
+use super::{Made, Making};
+use crate::latents::Latents;
+
+/// What each group goes towards.
+pub(super) fn boxed<T: FlowTarget + 'static>(targets: Vec<T>) -> Vec<Box<dyn FlowTarget>> {
+    let boxed = |target| Box::new(target) as _;
+    targets.into_iter().map(boxed).collect()
+}
+
+/// Steps of particles towards targets in random slices of theirs.
+pub(super) struct Stored {
+    pub particles: Vec<Particles>,
+    pub targets: Vec<Box<dyn FlowTarget>>,
+    /// The last step as a share of the first.
+    pub last: f64,
+}
+
+impl Making for Stored {
+    fn step(&mut self, run: &mut Synth, session: &mut Session) -> Result<f64, Failure> {
+        // From h along a line to a share of it, so that particles that heard different slices settle.
+        let done = session.step as f64 / (run.steps.saturating_sub(1)).max(1) as f64;
+        let share = 1.0 + done * (self.last - 1.0);
+        let size = step_size(share * run.settings.learning_rate.unwrap_or(1.0));
+        let total: usize = self.particles.iter().map(Particles::count).sum();
+        let mut squares = 0.0;
+        for (particles, target) in self.particles.iter_mut().zip(&self.targets) {
+            let all = target.slices().count();
+            let chosen = match run.settings.slices_per_step {
+                Some(some) if some < all => sample(&mut run.rng, all, some).into_vec(),
+                _ => (0..all).collect(),
+            };
+            let squared = particles.step(target, &chosen, size, &mut run.rng);
+            squares += squared.or_failed()? * particles.count() as f64 / total as f64;
+        }
+        Ok(squares)
+    }
+
+    fn made(self: Box<Self>, run: &Synth) -> Result<Made, Failure> {
+        latents(self.particles, run).map(Made::Latents)
+    }
+}
+
+/// A step of this size, without diffusion.
+pub(super) fn step_size(step: f64) -> StepSize {
+    StepSize {
+        step,
+        diffusion: 0.0,
+    }
+}
+
+/// Particles of each group on the sphere, where a decoder knows its way.
+pub(super) fn latents(mut groups: Vec<Particles>, run: &Synth) -> Result<Latents, Failure> {
+    let sphere = Region::sphere(1.0).or_failed()?;
+    let mut rows = Vec::new();
+    for particles in &mut groups {
+        particles.project_onto(sphere);
+        rows.extend(particles.rows());
+    }
+    let counts: Vec<usize> = groups.iter().map(Particles::count).collect();
+    Ok(run.labelled(rows, || labels(&counts)))
+}
+
+/// The group of each row, of rows that stand group after group.
+pub(super) fn labels(counts: &[usize]) -> Vec<usize> {
+    let groups = counts.iter().enumerate();
+    groups
+        .flat_map(|(group, &n)| std::iter::repeat_n(group, n))
+        .collect()
+}
+
+/// `total` particles shared out as groups of these sizes are; at least one a group.
+pub(super) fn share(sizes: &[usize], total: usize) -> Vec<usize> {
+    let all: usize = sizes.iter().sum();
+    let share = |&size: &usize| (total * size).div_ceil(all.max(1)).max(1);
+    sizes.iter().map(share).collect()
+}
+
+/// Particles anywhere on the sphere, so many of each group.
+pub(super) fn anywhere(counts: &[usize], run: &mut Synth) -> Result<Vec<Particles>, Failure> {
+    let sphere = Region::sphere(1.0).or_failed()?;
+    let start = |&n: &usize| {
+        let mut particles =
+            Particles::gaussian(n, run.form.latent, 1.0, &mut run.rng).or_failed()?;
+        particles.project_onto(sphere);
+        Ok(particles)
+    };
+    counts.iter().map(start).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn particles_are_shared_out_by_size() {
+        assert_eq!(super::share(&[3, 1], 6), [5, 2]);
+    }
+}

@@ -1,0 +1,118 @@
+//! At each step, as published: noisy projections, on fresh slices, of a fresh batch of rows, an image and its weighted one-hot class
+//! each.
+
+use lab::diagnostic::{Failure, OrFailed};
+use lab::session::{SampledBatch, Session, bounded};
+use private_queries::{Projections, Query};
+use swd::{FlowTarget, Region, Slices};
+
+use super::super::run::Synth;
+use super::super::settings::Settings;
+use super::generator::{Learning, before_steps, radius, slices_of};
+use super::particles::boxed;
+use super::{CopyMethod, Making};
+use private_synth::images::SpaceForm;
+
+/// The radius of the ball that rows are projected onto, of images of 28 pixels a side.
+const RADIUS: f64 = 10.0;
+
+pub(super) struct Rows;
+
+impl CopyMethod for Rows {
+    fn has_latents(&self) -> bool {
+        false
+    }
+
+    fn flags(&self) -> &'static [&'static str] {
+        &[
+            "slices",
+            "slices-per-step",
+            "steps",
+            "learning-rate",
+            "batch",
+            "label-weight",
+        ]
+    }
+
+    /// Table 4 of the paper has k = 1000, batches of 100 and 100 epochs of 60000 records.
+    fn defaults(&self) -> &'static str {
+        "slices = 1024\nslices-per-step = 256\nsteps = 6000\nlearning-rate = 1e-3\nbatch = 100\nlabel-weight = 1.0"
+    }
+
+    fn says(&self, _: usize) -> String {
+        "projections of a batch, at each step".into()
+    }
+
+    fn releases(&self, _: usize) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    fn points(&self) -> usize {
+        100
+    }
+
+    /// Signs have the proved sensitivity of a tight frame.
+    fn check(&self, settings: &Settings, form: &SpaceForm, classes: usize) -> Result<(), Failure> {
+        let slices = settings.slices.unwrap_or_default();
+        let width = form.shape.values() + classes;
+        let holds = slices >= width && slices.is_power_of_two();
+        let bound = format!("a power of two of at least {width} for projections");
+        bounded("slices", slices, holds, &bound)
+    }
+
+    fn start(&self, run: &mut Synth, _: &mut Session) -> Result<Box<dyn Making>, Failure> {
+        Ok(Box::new(Learning {
+            model: before_steps(run)?,
+            stored: None,
+        }))
+    }
+}
+
+/// The width of a row: the values of an image, and a one-hot class if it has a weight.
+pub(super) fn width(run: &Synth) -> usize {
+    let classes = run
+        .settings
+        .label_weight
+        .map_or(0, |_| run.input.classes.len());
+    run.shape().values() + classes
+}
+
+/// Images as targets see them: `(image, weight * one-hot class)`, or alone.
+pub(super) fn rows(pixels: &[f32], labels: impl Iterator<Item = usize>, run: &Synth) -> Vec<f32> {
+    let (size, width) = (run.shape().values(), width(run));
+    let weight = run.settings.label_weight.unwrap_or(0.0) as f32;
+    let mut rows = Vec::with_capacity(pixels.len() / size * width);
+    for (image, label) in pixels.chunks_exact(size).zip(labels) {
+        rows.extend_from_slice(image);
+        rows.extend((0..width - size).map(|class| if class == label { weight } else { 0.0 }));
+    }
+    rows
+}
+
+/// The release of a step: one target, of all rows.
+pub(super) fn targets(
+    run: &mut Synth,
+    session: &mut Session,
+) -> Result<Vec<Box<dyn FlowTarget>>, Failure> {
+    let count = run.settings.slices.unwrap_or(1);
+    let slices =
+        Slices::signs(width(run), count, &mut slices_of(run, 1 + session.step)).or_failed()?;
+    let (sampler, rng) = (&run.sampler, &mut run.batches);
+    let batch = SampledBatch::next(run.releaser.as_mut(), || {
+        Ok(sampler.sample(session.step + 1, rng))
+    })?;
+    let sampled = run
+        .input
+        .images
+        .select(&batch.groups.concat())
+        .or_failed()?;
+    let images = sampled.whole().or_failed()?;
+    let all: Vec<usize> = (0..images.len()).collect();
+    let labels = images.labels().iter().map(|&label| usize::from(label));
+    let rows = rows(&images.gather(&all).unwrap_or_default(), labels, run);
+    let region = Region::ball(radius(RADIUS, run.shape())).or_failed()?;
+    let query = Projections::new(slices, region, batch.sizes());
+    let measured = query.measure(&[rows]).or_failed()?;
+    let noisy = batch.release(run.releaser.as_mut(), measured, &mut session.ledger)?;
+    Ok(boxed(query.read(&noisy).or_failed()?))
+}
