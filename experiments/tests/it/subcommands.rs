@@ -40,7 +40,7 @@ fn each_subcommand_has_its_help_and_version() {
         assert_eq!(printed, format!("sliver {name}{version}"));
         count += 1;
     }
-    assert_eq!(count, 12);
+    assert_eq!(count, 11);
 }
 
 /// The help of a subcommand, and of those that it has.

@@ -36,7 +36,7 @@ const READS_PRIVATE: [&str; 3] = ["--memorisation", "--ceilings", "--paper-label
 /// How the names of scores begin that read private records.
 const COUNTS_PRIVATE: &str = "Reads private";
 /// Files of a run that may leave as they are: what samples are made from, and pictures without a number of the run's privacy.
-const LEAVES: [&str; 29] = [
+const LEAVES: [&str; 26] = [
     "model.bpk",
     "weights.f32",
     "generator.f32",
@@ -56,13 +56,10 @@ const LEAVES: [&str; 29] = [
     "reconstructions.png",
     "interpolations.png",
     "privatised.png",
-    "confusion.png",
     "latents.svg",
     "points.svg",
     "columns.svg",
     "pairs.svg",
-    "features-before.svg",
-    "features-after.svg",
     "group.svg",
     "group-class-1.svg",
     "curve.svg",

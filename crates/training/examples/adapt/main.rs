@@ -94,11 +94,21 @@ fn made(settings: &Settings, out: &Path) -> Result<Run, Failed> {
         }
         return Ok(run);
     }
+    let ledger = folder.join("ledger.jsonl");
+    if ledger.exists() {
+        if Ledger::read(&ledger)?.releases() > 0 {
+            let at = ledger.display();
+            return Err(format!(
+                "{at}: a run that was cut off has spent this, give another --out and count both"
+            )
+            .into());
+        }
+        std::fs::remove_file(&ledger)?;
+    }
     eprintln!("run       {}", folder.display());
     let domains = Domains::load(settings)?;
     std::fs::create_dir_all(&folder)?;
-    // A ledger that is there already is that of a run that was cut off, and is refused: what it lists is spent.
-    let mut ledger = Ledger::create(&folder.join("ledger.jsonl"))?;
+    let mut ledger = Ledger::create(&ledger)?;
     let run = settings.run(&domains, settings.noise()?, &mut ledger)?;
     files::atomic::create_new(&file, &serde_json::to_vec(&run)?)?;
     Ok(run)

@@ -28,23 +28,13 @@ fn settings(words: &str) -> Settings {
 /// Glyphs of two seeds, those of the target half as large again.
 fn domains(source: usize, target: usize) -> Domains {
     let draw = |seed, count| Glyphs::train(seed).draw(count, &|_| {}).unwrap();
-    let larger = |images: &LabelledImages| {
-        let mut larger = Warp::default();
-        larger.0[..2].fill(-0.4);
-        let images = images.pixels().chunks(28 * 28).flat_map(|image| {
-            let grey: Vec<f32> = image.iter().map(|&v| f32::from(v) / 255.0).collect();
-            let new = larger.of(&grey, 28).into_iter();
-            new.map(|v| (255.0 * v) as u8)
-        });
-        LabelledImages::new(
-            images.collect(),
-            draw(1, target).labels().to_vec(),
-            28,
-            28,
-            10,
-        )
-    };
-    let images = larger(&draw(1, target)).unwrap();
+    let (plain, mut larger) = (draw(1, target), Warp::default());
+    larger.0[..2].fill(-0.4);
+    let all: Vec<usize> = (0..target).collect();
+    let grey = plain.gather(&all).unwrap();
+    let images = grey.chunks(28 * 28).flat_map(|image| larger.of(image, 28));
+    let pixels = images.map(|value| (255.0 * value) as u8).collect();
+    let images = LabelledImages::new(pixels, plain.labels().to_vec(), 28, 28, 10).unwrap();
     let target = Dataset {
         kind: DatasetKind::Glyphs,
         name: "larger glyphs".into(),
@@ -78,7 +68,7 @@ fn neighbours(rows: &[f32], width: usize, rng: &mut ChaCha20Rng) -> [Vec<f32>; 2
 }
 
 /// Replacing a target record moves the clipped gradient of the distance, which runs through both domains, by at most `8 M L / n`.
-/// Records that are not made for it reach a fiftieth of that; those that attain it are in `tests/tests/it/fairness_contract.rs`.
+/// Records that are not made for it reach a hundredth of that; those that attain it are in `tests/tests/it/fairness_contract.rs`.
 #[test]
 fn gradients_of_a_distance_of_neighbours_are_within_the_sensitivity() {
     let (domains, device) = (domains(4, 4), Device::flex());
@@ -107,7 +97,7 @@ fn gradients_of_a_distance_of_neighbours_are_within_the_sensitivity() {
         assert!(moved <= bound, "{moved} of {bound}");
         largest = largest.max(moved / bound);
     }
-    assert!(largest > 0.02, "{largest}");
+    assert!(largest > 0.01, "{largest}");
 }
 
 /// With the same release, other target records leave the weights as they are, to the last bit.
@@ -238,14 +228,18 @@ fn what_cannot_be_is_refused() {
         assert!(settings(words).plan(&few).is_err(), "{words}");
     }
     // A run that was cut off has spent what its ledger says: another does not begin in its place.
-    let of = settings("glyphs usps");
+    let of = settings("glyphs usps --method sliced");
     let folder = place.path().join(of.name());
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("ledger.jsonl"), "").unwrap();
-    if test_support::data_folder().is_some() {
-        let said = made(&of, place.path()).unwrap_err().to_string();
-        assert!(said.contains("ledger.jsonl"), "{said}");
-    }
+    let (_, ledger) = run(
+        &settings("--method sliced --public-steps 1 --steps 1 --batch 9"),
+        &few,
+        place.path(),
+        0,
+    );
+    std::fs::copy(ledger.path(), folder.join("ledger.jsonl")).unwrap();
+    let said = made(&of, place.path()).unwrap_err().to_string();
+    assert!(said.contains("was cut off"), "{said}");
     assert!(!folder.join("run.json").exists());
 }
 
