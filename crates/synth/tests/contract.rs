@@ -14,12 +14,14 @@ use private_synth::{Releasing, SynthError, Watch, Work};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
+/// The exact values of a release, and its declared sensitivity.
+type Measured = (Vec<f64>, f64);
+
 /// Answers with what was released before, of other records; then with the exact values, as noisy ones.
 #[derive(Default)]
 struct Exact {
     before: Vec<Vec<f64>>,
-    /// The exact values and the declared sensitivity of each release.
-    measured: Vec<(Vec<f64>, f64)>,
+    measured: Vec<Measured>,
 }
 
 impl Exact {
@@ -36,7 +38,7 @@ impl Exact {
     fn moved(&self, other: &Self) -> Vec<f64> {
         assert_eq!(self.measured.len(), other.measured.len());
         let pairs = self.measured.iter().zip(&other.measured);
-        let share = |((one, upper), (other, same)): (&(Vec<f64>, f64), &(Vec<f64>, f64))| {
+        let share = |((one, upper), (other, same)): (&Measured, &Measured)| {
             assert_eq!((one.len(), upper), (other.len(), same));
             let squares = one.iter().zip(other).map(|(a, b)| (a - b).powi(2));
             squares.sum::<f64>().sqrt() / upper
