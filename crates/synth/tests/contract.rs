@@ -14,14 +14,13 @@ use private_synth::{Releasing, SynthError, Watch, Work};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-/// Exact values, and the declared sensitivity.
+/// The exact values of a release, and its declared sensitivity.
 type Measured = (Vec<f64>, f64);
 
 /// Answers with what was released before, of other records; then with the exact values, as noisy ones.
 #[derive(Default)]
 struct Exact {
     before: Vec<Vec<f64>>,
-    /// Those of each release.
     measured: Vec<Measured>,
 }
 
