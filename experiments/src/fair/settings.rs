@@ -225,7 +225,7 @@ impl Settings {
         let of = of.collect::<Vec<_>>().join(" or ");
         Err(Failure::input(
             format!("--{flag}: the task {own} has none"),
-            format!("leave it out, or say `sliver fair` {of}"),
+            format!("leave it out, or name the task {of}"),
         ))
     }
 

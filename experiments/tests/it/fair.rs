@@ -221,7 +221,6 @@ fn bad_input_is_refused_by_name() {
             classification --post-process 0.1 => --post-process: the task classification has none
             regression1d --post-process 2 => --post-process 2
             regression1d --post-process 0 --post-share 1 => --post-share 1
-            regression1d --input mine.csv --schema mine.toml => --input: the task regression1d has none
             classification --repair 0.5 => --repair: the task classification has none
             regression1d --sensitive sex => --sensitive: the task regression1d has none
             adult --post-share 0.2 => --post-share: the task adult has none
