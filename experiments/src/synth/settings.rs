@@ -415,7 +415,7 @@ mod tests {
             ("--bins 8", "--bins 8"),
             ("--method fixed --cells 2", "--cells 2"),
             ("--method merf --latent 8", "--latent 8"),
-            ("--method generator --vary-tone 1", "--vary-tone 1"),
+            ("--method generator --vary-tone 1.5", "--vary-tone 1.5"),
         ] {
             let refused = settings(line).check().unwrap_err().to_string();
             assert!(
