@@ -77,7 +77,7 @@ fn help_fits_a_screen_and_names_where_all_flags_are() {
 #[test]
 fn mistakes_are_answered_with_what_there_is() {
     for (words, says) in [
-        (&["swea"][..], "similar subcommand exists: 'swae'"),
+        (&["distanc"][..], "similar subcommand exists: 'distance'"),
         (&[], "Usage: sliver <COMMAND>"),
         (
             &["swae", "--record", "3"],
@@ -199,11 +199,6 @@ fn the_order_of_words_says_nothing() {
             "synth images --input mnist --method resampled --batch 50 --epsilon 2",
         ),
         (
-            "fair representation",
-            &["--steps 3", "--alpha 1", "--epsilon 2"],
-            "fair representation --steps 3 --alpha 1 --epsilon 2",
-        ),
-        (
             "ldp",
             &["a.npy", "--dataset mnist", "--loss w2"],
             "ldp --input a.npy --dataset mnist --loss w2",
@@ -254,8 +249,8 @@ fn the_order_of_words_says_nothing() {
     assert!(lines > 500, "{lines}");
     for (line, says) in [
         (
-            "fair --epsilon 1 adult",
-            "'adult' must stand before all flags",
+            "synth --epsilon 1 table people.csv",
+            "'table' must stand before all flags",
         ),
         ("swae mnist usps", "unexpected argument 'usps'"),
         ("swae mnist --dataset usps", "cannot be used with"),
