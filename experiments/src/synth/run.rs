@@ -198,8 +198,8 @@ impl Synth {
         let (space, shape) = (self.space()?, self.shape());
         let mut latents = Encoded::new(
             self.sizes.len(),
-            match self.settings.method.has_batches() {
-                // A batch is taken out of all of them.
+            match self.settings.method.has_batches() || self.settings.method == Method::Fixed {
+                // A batch is taken out of all of them, and projections of rows do not add up over blocks.
                 true => usize::MAX,
                 false => Encoded::BLOCK,
             },
