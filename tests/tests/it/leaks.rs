@@ -599,7 +599,6 @@ const PUBLIC: [(&str, &[&str]); 10] = [
             "Bins",
             "Model",
             "Released",
-            "Mixing",
             "Mixed",
             "CosineSpace",
             "RefinedCosines",

@@ -80,7 +80,7 @@ fn error(
         methods.push(joined(name, points));
     }
     let level = |name: &str, first: &str| -> Result<_, Failure> {
-        let of = baselines.column(&["dataset"])?;
+        let of = baselines.column(&["input"])?;
         let column = baselines.column(&[first, ACCURACY, ": mean (mean)"])?;
         let mut points = Vec::new();
         for row in baselines
