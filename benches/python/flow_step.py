@@ -1,4 +1,4 @@
-"""One flow step in PyTorch on two threads, to compare with the bench `flow_step`.
+"""One flow step in PyTorch on two threads, to compare with `just bench-table --only flow`.
 
 Once as in the public code of paper 000 (torch.quantile, then interpolation of the CDF and of the
 quantiles), once with a sort, for which the target's quantiles are given. Needs torch.

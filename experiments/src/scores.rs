@@ -319,7 +319,7 @@ pub(crate) fn metrics(scored: &Scored) -> Vec<Metric> {
     metrics
 }
 
-/// The accuracies of the baseline of a flow as lines of a report: of what public records teach by themselves.
+/// The accuracies of the baseline of a copy as lines of a report: of what public records teach by themselves.
 pub(crate) fn baseline_metrics(images: &ImageScores, field: Option<&Accuracies>) -> Vec<Metric> {
     let of = "public records alone, varied as the samples are";
     let begin = "Baseline: accuracy";

@@ -25,7 +25,7 @@ pub struct ExportFlags {
     pub request: ExportRequest,
 }
 
-/// Write samples of a finished run of synth, swae, flow or generator to a new folder
+/// Write samples of a finished run of synth or swae to a new folder
 ///
 /// A card says what is promised of them. No data is read but what the run's folder keeps, and nothing is spent.
 #[derive(Debug, clap::Parser)]

@@ -18,7 +18,7 @@ use reporting::diagnostic::{Failure, OrFailed};
 use runner::{Executor, Runner};
 
 /// Prints or runs the cells of a sweep, by the subcommands of `program` for `experiments`. The value of the flag beside the
-/// name of an experiment is a subcommand of its own: `task = "adult"` is `fair adult`.
+/// name of an experiment is a subcommand of its own: `kind = "table"` is `synth table`.
 ///
 /// # Errors
 ///
