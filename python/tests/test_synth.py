@@ -303,6 +303,14 @@ def with_(name, value, row=3):
         (people, {"unit": "ward", "most_per_unit": 1}, ValueError, "a column that the schema ignores"),
         (lambda: people().iloc[:1], {}, ValueError, "1 records, expected at least 2"),
         (lambda: people().assign(patient="p"), {"unit": "patient", "most_per_unit": 1}, ValueError, "1 units, expected at least 2"),
+        # Blanks around a unit are none of it, as for the program.
+        (
+            lambda: people().assign(patient=["p" + " " * (i % 2) for i in range(len(people()))]),
+            {"unit": "patient", "most_per_unit": 1},
+            ValueError,
+            "1 units, expected at least 2",
+        ),
+        (lambda: with_("patient", "SECRET\ud800"), {"unit": "patient", "most_per_unit": 1}, ValueError, "units: .*no Unicode"),
         (lambda: people().to_dict("list").items(), {}, TypeError, "df is of type dict_items"),
         (lambda: people().iloc[:0], {}, ValueError, "at least 2 records|no records|empty"),
         (lambda: without("age"), {}, ValueError, "0 columns 'age'"),
@@ -327,6 +335,8 @@ def test_what_is_no_such_table_is_refused_and_not_quoted(schema, tmp_path, df, m
     with pytest.raises(error, match=words) as caught:
         Table(**more).fit(df(), schema, ledger=ledger)
     assert not ledger.exists() and "SECRET" not in str(caught.value) and "777" not in str(caught.value)
+    # An error within the handler of another one would carry the other's values.
+    assert not isinstance(caught.value.__context__, UnicodeError)
 
 
 def test_what_a_record_holds_is_said_on_standard_error_alone_and_where_it_is_asked_for(schema, capsys):

@@ -13,12 +13,13 @@ use data::{
 use lab::diagnostic::{Failure, OrFailed};
 use lab::private;
 use lab::progress::Progress;
-use lab::session::{Used, bounded, name_of_path, noise_source, splits_folder};
+use lab::session::{Used, bounded, name_of, name_of_path, noise_source, splits_folder};
 use model::latent::ImageShape;
 use rand::Rng;
 use regex::Regex;
 
 use super::plan::possible;
+use super::plan::within_classes;
 use super::settings::{HALF, Settings, names_data_set};
 use crate::apart;
 use crate::records::{self, SHAPES};
@@ -86,9 +87,18 @@ impl Input {
             let bound = format!("at most {all}, the images that there are");
             bounded("records", records, records <= all, &bound)?;
             if matches!(input.form, Form::Folders | Form::Flat) {
-                // Files are a set: none is chosen by its place in the order of paths, which others can move.
+                // Files are a set: none is chosen by its place in the order of paths, which others can move. A secret sample
+                // has class sizes of its own, and is another one when the run resumes.
+                let way = settings.method.way();
+                let holds =
+                    !within_classes(settings, !input.classes.is_empty()) && !way.keeps_steps();
+                let method = name_of(settings.method);
+                let bound = format!(
+                    "left out with --method {method}, which takes all files of a folder or an archive"
+                );
+                bounded("records", records, holds, &bound)?;
                 let known = settings.insecure_noise_seed;
-                let public = settings.epsilon.is_none().then_some(settings.seed);
+                let public = settings.noise().is_none().then_some(settings.seed);
                 let mut key = [0; 32];
                 noise_source(known.or(public))?.rng().fill_bytes(&mut key);
                 input.images = input.images.sampled(records, &key).or_failed()?;

@@ -493,6 +493,8 @@ fn bad_input_is_refused_by_name() {
             --method projections --slices 512 => at least 794
             --method projections --batch 500 => --batch 500
             --method mean => invalid value 'mean'
+            --input shapes --records 50 --method fixed => --records 50: it must be left out with --method fixed
+            --input shapes --records 50 --method generator => --records 50: it must be left out with --method generator
         ";
     refuses(cases, |out, more| {
         let records = if more.contains(&"--records") {

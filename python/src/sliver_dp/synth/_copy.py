@@ -44,10 +44,18 @@ def units_of(units: Collection[Any], records: int, record: str) -> list[str]:
         raise ValueError(f"units are of type {type(units).__name__}: expected {records} of them, one {record} each")
     if len(units) != records:
         raise ValueError(f"units are {len(units)} of them: expected {records}, one for each {record}")
-    for unit in units:
-        if unit is None or unit != unit or not str(unit).strip():
-            raise ValueError(f"units: {record} without a unit: expected one for each")
-    return [str(unit) for unit in units]
+    # Texts as the program has them: without blanks around them, so that "p1" and "p1 " are one unit.
+    texts = ["" if unit is None or unit != unit else str(unit).strip() for unit in units]
+    if not all(texts):
+        raise ValueError(f"units: {record} without a unit: expected one for each")
+    # The words of the error that a lone surrogate gives would show the unit.
+    if not all(map(_is_unicode, texts)):
+        raise ValueError("units: a text that is no Unicode: replace its surrogates")
+    return texts
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 @contextlib.contextmanager

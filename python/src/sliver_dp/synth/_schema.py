@@ -122,7 +122,9 @@ class Schema:
             )
             return text.encode()
         except UnicodeEncodeError:
-            raise ValueError("df has a text that is no Unicode: expected one that UTF-8 can hold") from None
+            pass
+        # Not within the handler: that error holds the table, and would come along.
+        raise ValueError("df has a text that is no Unicode: expected one that UTF-8 can hold")
 
     def typed(self, texts: "Mapping[str, list[str]]") -> "pd.DataFrame":
         """A copy as a data frame: columns have types by the schema alone."""
