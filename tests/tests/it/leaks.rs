@@ -651,8 +651,6 @@ const PUBLIC: [(&str, &[&str]); 10] = [
     (
         "experiments",
         &[
-            "Warps",
-            "Warp",
             "ExportRequest",
             "Source",
             "CopyOf",
