@@ -650,12 +650,7 @@ const PUBLIC: [(&str, &[&str]); 10] = [
     ("crates/lab", &["Listed", "Report", "Running", "Scores"]),
     (
         "experiments",
-        &[
-            "ExportRequest",
-            "Source",
-            "CopyOf",
-            "Shape",
-        ],
+        &["ExportRequest", "Source", "CopyOf", "Shape"],
     ),
 ];
 
