@@ -97,33 +97,36 @@ class Schema:
     def texts(self, df: "pd.DataFrame", name: str, is_unit: bool = False) -> "pd.Series[Any]":
         """A column as the library reads it."""
         column = next(column for column in self.columns if column["name"] == name)
-        return _texts(df[name], column, is_unit)
+        try:
+            return _texts(df[name], column, is_unit)
+        except UnicodeEncodeError:
+            pass
+        # Not within the handler: that error holds the column, and would come along.
+        raise ValueError(f"column {name!r} has a text that is no Unicode: expected one that UTF-8 can hold")
 
     def text_of(self, df: "pd.DataFrame") -> bytes:
         """A framed table as the text of a CSV file, in memory."""
         import pandas as pd
 
         ignored = self.ignored
+        parts = {
+            column["name"]: pd.Series("", index=df.index) if column["name"] in ignored else self.texts(df, column["name"])
+            for column in self.columns
+        }
+        # All fields in quotes: none of them begins a comment, or ends a line.
+        text: str = pd.DataFrame(parts).to_csv(
+            sep=self.delimiter,
+            header=self.header,
+            index=False,
+            na_rep=next((word for word in self.missing if word), ""),
+            quoting=csv.QUOTE_ALL,
+            lineterminator="\n",
+        )
         try:
-            parts = {
-                column["name"]: pd.Series("", index=df.index)
-                if column["name"] in ignored
-                else self.texts(df, column["name"])
-                for column in self.columns
-            }
-            # All fields in quotes: none of them begins a comment, or ends a line.
-            text: str = pd.DataFrame(parts).to_csv(
-                sep=self.delimiter,
-                header=self.header,
-                index=False,
-                na_rep=next((word for word in self.missing if word), ""),
-                quoting=csv.QUOTE_ALL,
-                lineterminator="\n",
-            )
             return text.encode()
         except UnicodeEncodeError:
             pass
-        # Not within the handler: that error holds the table, and would come along.
+        # As above: that error holds the table.
         raise ValueError("df has a text that is no Unicode: expected one that UTF-8 can hold")
 
     def typed(self, texts: "Mapping[str, list[str]]") -> "pd.DataFrame":
