@@ -4,7 +4,7 @@ use burn::tensor::Device;
 use lab::diagnostic::Failure;
 use lab::run_folder::RunFolder;
 use lab::session::{floats_of_bytes, floats_to_bytes};
-use model::latent::ImageShape;
+use model::latent::{ImageShape, LatentSpace};
 use private_synth::images::{Space, SpaceForm};
 use rand_chacha::ChaCha20Rng;
 

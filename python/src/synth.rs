@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use burn::tensor::Device;
-use data::{DataError, LabelledImages, Schema, Shapes, StoredImages, Units};
+use data::{DataError, LabelledImages, Part, Schema, Shapes, StoredImages, Units};
 use dp_accountant::ledger::Ledger;
 use dp_accountant::plan::{CheckedPlan, TrainingPlan};
 use dp_core::mechanism::{NameCounts, NoiseSource, SensitiveVector};
@@ -14,9 +14,9 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray4};
 use private_queries::Query;
 use private_synth::images::{
     CosineSpace, ImageCopy, Mixed, Mixture, Signal, Space, SpaceForm, SpaceKind, SpaceTraining,
-    public_images,
+    public_images, samples,
 };
-use private_synth::table::{Fitted, Reading, Records, Released, TableCopy};
+use private_synth::table::{Fitted, Records, Released, TableCopy};
 use private_synth::{Direct, Releasing, SynthError, Watch, Work};
 use private_training::TrainingError;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
@@ -27,12 +27,8 @@ use rand_chacha::rand_core::SeedableRng;
 use crate::distance::unwritten;
 use crate::refusal::{Whole, refused};
 
-/// Samples that units have together, at most, unless there are more units.
-const SAMPLES: usize = 100_000;
 /// One set of shapes for all seeds.
 const SHAPES_SEED: u64 = 0;
-/// Dimensions of cosines at a signal of 1, and at most: of grey images, and of colour.
-const DIMENSIONS: [[f64; 2]; 2] = [[72.0, 120.0], [100.0, 160.0]];
 
 /// What is promised of a copy.
 struct Promise {
@@ -339,7 +335,7 @@ pub(crate) fn fit_table(
     let coded = py.detach(|| schema.coded_bytes("df", table));
     let coded = coded.map_err(|error| refused_record(py, error, show_private))?;
     py.detach(|| {
-        let records = Records::of(schema, coded.into(), &Reading::default());
+        let records = Records::of(schema, coded.into(), None, Part::ALL);
         let mut records = records.map_err(Signals::failed)?;
         let what = match &units {
             Some((units, most)) => {
@@ -421,13 +417,11 @@ pub(crate) fn fit_images(
         };
         several("images", images.len())?;
         // How many images the units have together is private.
-        let count = units.map_or(images.len(), |(units, most)| {
-            units * most.min((SAMPLES / units.max(1)).max(1))
-        });
+        let count = units.map_or(images.len(), |(units, most)| samples(units, most));
         let latent = latent.unwrap_or_else(|| {
             let records = units.map_or(images.len(), |(units, _)| units);
             let signal = Signal::of(records, Some(epsilon));
-            signal.dimensions(DIMENSIONS[usize::from(channels > 1)])
+            signal.dimensions(SpaceKind::Cosines, channels)
         });
         let shape = ImageShape { channels, side };
         let copy_in = |space| {

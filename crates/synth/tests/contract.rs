@@ -2,14 +2,14 @@
 //! nothing but the releases reaches a copy.
 
 use burn::tensor::Device;
-use data::{LabelledImages, Schema, StoredImages, StoredTable, Units};
+use data::{LabelledImages, Part, Schema, StoredImages, StoredTable, Units};
 use dp_core::mechanism::{NameCounts, Noisy, SensitiveVector};
 use model::latent::ImageShape;
 use private_queries::Query;
 use private_synth::images::{
     CosineSpace, ImageCopy, ImageMethod, ImageSampler, Merf, Mixture, PrivateImages, Signal,
 };
-use private_synth::table::{Reading, Records, Released};
+use private_synth::table::{Records, Released};
 use private_synth::{Releasing, SynthError, Watch, Work};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -117,7 +117,7 @@ fn records(last: &str) -> Records {
     let table = schema
         .coded_bytes("people", text.as_bytes())
         .expect("codes");
-    Records::of(schema, StoredTable::from(table), &Reading::default()).expect("records")
+    Records::of(schema, StoredTable::from(table), None, Part::ALL).expect("records")
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_record_of_a_table_moves_each_release_no_more_than_is_declared() {
         .schema()
         .coded_bytes("people", text.as_bytes())
         .expect("codes");
-    two = Records::of(two.schema().clone(), table.into(), &Reading::default()).expect("records");
+    two = Records::of(two.schema().clone(), table.into(), None, Part::ALL).expect("records");
     Released::of(&mut two, 1.0, &mut third).expect("releases");
     assert!(first.moved(&third).iter().all(|&share| share > 1.0));
 
@@ -166,7 +166,7 @@ fn records_that_are_read_already_need_a_schema_that_is_confirmed() {
     let schema = Schema::parse("people", &draft).expect("a schema");
     let table = schema.coded_bytes("people", b"age,town,ill\n3,a,no\n");
     let table = StoredTable::from(table.expect("codes"));
-    let refused = Records::of(schema, table, &Reading::default());
+    let refused = Records::of(schema, table, None, Part::ALL);
     let columns = match refused {
         Err(SynthError::Unconfirmed { columns }) => columns,
         other => panic!("{other:?}"),

@@ -15,6 +15,7 @@ use lab::private;
 use lab::progress::Progress;
 use lab::session::{Used, bounded, name_of, name_of_path, noise_source, splits_folder};
 use model::latent::ImageShape;
+use private_synth::images::PrivateImages;
 use rand::Rng;
 use regex::Regex;
 
@@ -97,10 +98,7 @@ impl Input {
                     "left out with --method {method}, which takes all files of a folder or an archive"
                 );
                 bounded("records", records, holds, &bound)?;
-                let known = settings.insecure_noise_seed;
-                let public = settings.noise().is_none().then_some(settings.seed);
-                let mut key = [0; 32];
-                noise_source(known.or(public))?.rng().fill_bytes(&mut key);
+                let key = sampling_key(settings)?;
                 input.images = input.images.sampled(records, &key).or_failed()?;
             } else {
                 input.images.truncate(records).or_failed()?;
@@ -152,6 +150,16 @@ impl Input {
         ImageShape { channels, side }
     }
 
+    /// The private images, and what is public of them.
+    pub(super) fn private(&self, settings: &Settings) -> PrivateImages<'_> {
+        PrivateImages {
+            images: &self.images,
+            units: self.units,
+            most: settings.most_per_unit.unwrap_or(1),
+            signal: settings.signal(self.units),
+        }
+    }
+
     /// The public images that `--test` names.
     fn tested(&mut self, settings: &Settings, test: &Path) -> Result<LabelledImages, Failure> {
         let (shape, classes) = (self.images.shape(), self.images.classes());
@@ -194,6 +202,15 @@ impl Input {
             Form::Idx => vec![Format::Idx],
         }
     }
+}
+
+/// What a sample of files is chosen by: a secret, unless noise is known or there is none.
+fn sampling_key(settings: &Settings) -> Result<[u8; 32], Failure> {
+    let public = settings.noise().is_none().then_some(settings.seed);
+    let mut key = [0; 32];
+    let mut source = noise_source(settings.insecure_noise_seed.or(public))?;
+    source.rng().fill_bytes(&mut key);
+    Ok(key)
 }
 
 /// What the names of data sets make public.
@@ -358,4 +375,30 @@ fn watched<T>(
     let result = read(&|_| progress.step());
     progress.finish();
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use lab::session::{Arguments, Settings as _};
+
+    use super::*;
+
+    /// A sample is secret wherever there is noise that nobody knows, however the budget is said.
+    #[test]
+    fn a_sample_is_secret_if_noise_is() {
+        let repeats = |flags: &str| {
+            let line = format!("synth --input scans --seed 7 {flags}");
+            let settings = Settings::resolve(&Arguments::parse_from(line.split_whitespace()));
+            let settings = settings.expect("settings");
+            let [one, other] = [(); 2].map(|()| sampling_key(&settings).expect("a key"));
+            one == other
+        };
+        for secret in ["", "--epsilon 2", "--noise-multiplier 4"] {
+            assert!(!repeats(secret), "{secret}");
+        }
+        for known in ["--no-privacy", "--epsilon 2 --insecure-noise-seed 3"] {
+            assert!(repeats(known), "{known}");
+        }
+    }
 }

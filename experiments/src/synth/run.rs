@@ -21,7 +21,7 @@ use lab::session::{
 };
 use model::latent::ImageShape;
 use private_queries::Query;
-use private_synth::images::{Encoded, Merf, Mixture, Space, SpaceForm, SpaceKind};
+use private_synth::images::{Encoded, Merf, Mixture, Space, SpaceForm, SpaceKind, samples};
 use private_training::RngState;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
@@ -38,20 +38,16 @@ use super::same_input;
 use super::settings::{Flags, HALF, Settings, names_data_set};
 use crate::apart;
 use crate::export::{self, ExportRequest};
-use crate::in_run;
+use crate::in_run::{self, Watched};
 use crate::latents::Latents;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
 use crate::space::{self, TrainingImages};
 
-/// Images that are encoded at once.
-const PART: usize = 250;
 /// What a checkpoint keeps beside the copy in the making.
 const STATE: &str = "state.json";
 /// Values of a release, at most: 400 MB.
 const MOST_VALUES: usize = 50_000_000;
-/// Samples that units have together, at most, unless there are more units.
-const SAMPLES: usize = 100_000;
 /// Images that are scored at once.
 const SCORED_AT_ONCE: usize = 5000;
 /// Where the copy lies in the run's folder.
@@ -64,7 +60,7 @@ pub(crate) struct Synth {
     pub(super) form: SpaceForm,
     pub(super) device: Device,
     /// What public images taught; none before the run is prepared.
-    space: Option<Space>,
+    pub(super) space: Option<Space>,
     pub(super) public: PublicImages,
     cache: PathBuf,
     pub(super) score: ScoreFlags,
@@ -92,20 +88,6 @@ pub(crate) struct Synth {
     making: Option<Box<dyn Making>>,
     /// The mean squared distance to what was released at the last step.
     distance: f64,
-}
-
-/// Dimensions at a signal of 1, and at most. An autoencoder says more in each.
-fn dimensions(kind: SpaceKind, shape: ImageShape) -> [f64; 2] {
-    match (kind, shape.channels) {
-        (SpaceKind::Small, _) => [24.0, 40.0],
-        (_, 1) => [72.0, 120.0],
-        _ => [100.0, 160.0],
-    }
-}
-
-/// Samples of a copy: one for each image, or `most` for each unit, as far as that makes no more than [`SAMPLES`].
-fn total(units: usize, most: usize) -> usize {
-    units * most.min((SAMPLES / units.max(1)).max(1))
 }
 
 impl Synth {
@@ -193,27 +175,12 @@ impl Synth {
         })
     }
 
-    /// The latents of all private images, by class.
-    fn encode(&mut self, session: &Session) -> Result<(), Failure> {
-        let (space, shape) = (self.space()?, self.shape());
-        let mut latents = Encoded::new(
-            self.sizes.len(),
-            match self.settings.method.has_batches() || self.settings.method == Method::Fixed {
-                // A batch is taken out of all of them, and projections of rows do not add up over blocks.
-                true => usize::MAX,
-                false => Encoded::BLOCK,
-            },
-        );
-        for part in self.input.images.blocks(PART) {
-            session.interrupt.check("images were encoded")?;
-            let part = part.or_failed()?;
-            let places: Vec<usize> = (0..part.len()).collect();
-            let pixels = part.gather(&places).unwrap_or_default();
-            let rows = space.encode_in(&pixels, shape, &self.device);
-            for (row, &label) in rows.chunks_exact(self.form.latent).zip(part.labels()) {
-                latents.add(label.into(), row).map_err(in_run::refused)?;
-            }
-        }
+    /// Finds the latents of all private images, by class.
+    ///
+    /// - `whole`: whether they are needed at once, since batches are taken out of them, or projections of rows do not add up.
+    pub(super) fn encode(&mut self, whole: bool, session: &Session) -> Result<(), Failure> {
+        let (images, watch) = (&self.input.images, &mut Watched::new(&session.interrupt));
+        let latents = Encoded::of(images, self.space()?, &self.device, whole, watch)?;
         self.latents = latents;
         Ok(())
     }
@@ -246,7 +213,7 @@ impl Synth {
 
     /// Samples that are made.
     pub(super) fn total(&self) -> usize {
-        let all = total(self.input.units, self.most);
+        let all = samples(self.input.units, self.most);
         self.settings.particles.unwrap_or(all)
     }
 
@@ -316,7 +283,7 @@ impl Experiment for Synth {
         let (way, flags) = (settings.method.way(), &arguments.own);
         let signal = settings.signal(input.units);
         let latent = settings.latent.unwrap_or(match way.has_latents() {
-            true => signal.dimensions(dimensions(settings.space(shape), shape)),
+            true => signal.dimensions(settings.space(shape), channels),
             false => Merf::CODE,
         });
         let cells = settings.cells.unwrap_or(match settings.method {
@@ -346,7 +313,7 @@ impl Experiment for Synth {
         let bound =
             format!("such that classes, cells and dimensions make at most {MOST_VALUES} values");
         bounded("latent", latent, values <= MOST_VALUES, &bound)?;
-        let all = total(input.units, settings.most_per_unit.unwrap_or(1));
+        let all = samples(input.units, settings.most_per_unit.unwrap_or(1));
         let (particles, groups) = (settings.particles.unwrap_or(all), cells * sizes.len());
         let bound = format!("at least {groups}: one a class and cell");
         let given = settings.particles.is_some();
@@ -445,9 +412,6 @@ impl Experiment for Synth {
             self.space = Some(trained);
         }
         self.same_images(session)?;
-        if way.has_latents() {
-            self.encode(session)?;
-        }
         self.making = Some(way.start(self, session)?);
         Ok(())
     }

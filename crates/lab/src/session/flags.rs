@@ -1,7 +1,6 @@
 //! The command line of an experiment, and the settings that it resolves to: a preset, the flags over it.
 
-use std::any::Any;
-use std::fmt::{Debug, Display};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use dp_core::per_sample::NORMS;
@@ -290,30 +289,6 @@ pub trait Bounds {
     fn bounds(&self) -> Result<(), Failure>;
 }
 
-/// A part of settings, with its flags; [`settings!`](crate::settings) makes it.
-pub trait Part:
-    Bounds + Debug + Clone + PartialEq + Serialize + DeserializeOwned + 'static
-{
-    /// The flags that it comes from.
-    type Flags: clap::Args + Clone + Serialize;
-
-    /// These settings if they are a `T`, and not those of another subcommand or `()`.
-    fn get<T: Part>(&self) -> Option<&T> {
-        (self as &dyn Any).downcast_ref()
-    }
-}
-
-impl Bounds for () {
-    fn bounds(&self) -> Result<(), Failure> {
-        Ok(())
-    }
-}
-
-/// Nothing, if a subcommand has no settings of a kind.
-impl Part for () {
-    type Flags = ();
-}
-
 /// The settings of an experiment, and its flags: one field of the former for each of the latter, of the same name
 /// and with the same words.
 ///
@@ -327,36 +302,10 @@ impl Part for () {
 /// `positive`, `norm`, `at_least(1)`, `between(1, 128)`, `within(0.0, 1.0, Ends::LAST)` or `must_be("even", |n: usize| ...)`, the
 /// functions of [`session`](crate::session). Common settings have their bounds here. All are checked before
 /// [`Settings::check`](crate::session::Settings::check), which has what depends on several settings.
-///
-/// `parts <M: Trait>` puts settings together for subcommands of one name: those that all have, and those of each, which
-/// are an `M`. What is in no part is refused if a file is read.
 #[macro_export]
 macro_rules! settings {
     ($(#[$meta:meta])* common $($rest:tt)*) => {
         $crate::settings! { $(#[$meta])* struct Settings, Flags; common $($rest)* }
-    };
-    (parts <$m:ident: $trait:ident> { $($(#[doc = $doc:literal])* $part:ident: $part_type:ty),* $(,)? }) => {
-        /// Everything that decides a run's result, as written to `config.toml`.
-        #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
-        #[serde(deny_unknown_fields, bound = "")]
-        pub struct Settings<$m: $trait> {
-            $($(#[doc = $doc])* #[serde(flatten)] pub $part: $part_type,)*
-        }
-
-        impl<$m: $trait> $crate::session::Bounds for Settings<$m> {
-            fn bounds(&self) -> Result<(), $crate::diagnostic::Failure> {
-                $($crate::session::Bounds::bounds(&self.$part)?;)*
-                Ok(())
-            }
-        }
-
-        /// Flags of the settings.
-        #[derive(Clone, ::serde::Serialize, ::clap::Args)]
-        #[serde(bound = "")]
-        #[group(skip)]
-        pub struct Flags<$m: $trait> {
-            $(#[command(flatten)] #[serde(flatten)] pub $part: <$part_type as $crate::session::Part>::Flags,)*
-        }
     };
     (
         $(#[$meta:meta])* struct $settings:ident, $all_flags:ident;
@@ -385,10 +334,6 @@ macro_rules! settings {
                 $($($($crate::settings! { @bound $optional self.$optional; $($optional_bound)* })*)*)?
                 Ok(())
             }
-        }
-
-        impl $crate::session::Part for $settings {
-            type Flags = $all_flags;
         }
 
         $crate::settings! { @flags $all_flags [$($common)*] {

@@ -33,8 +33,8 @@ pub use experiment::{
     DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Picture, Report, RunState, Settings,
 };
 pub use flags::{
-    Arguments, Bounds, Ends, Part, Running, at_least, between, bounded, budget_name, by_name,
-    must_be, name_of, norm, positive, text_in, within,
+    Arguments, Bounds, Ends, Running, at_least, between, bounded, budget_name, by_name, must_be,
+    name_of, norm, positive, text_in, within,
 };
 pub use promise::{Promise, Wording, refused_plan, spent};
 pub use rows::{Predictions, Tables, batch, table_batch, table_bytes, table_targets};

@@ -12,4 +12,4 @@ mod space;
 pub use dcgan::DcganAutoencoder;
 pub use host::HostSpace;
 pub use small::SmallAutoencoder;
-pub use space::{ImageShape, LatentSpace, rebuild_images};
+pub use space::{ImageShape, LatentSpace, padded, rebuild_images};

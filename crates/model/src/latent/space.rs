@@ -89,6 +89,52 @@ pub trait LatentSpace {
         }
         images
     }
+
+    /// As [`LatentSpace::encode_host`], of images of this shape: those of the space, or smaller ones that it takes with zeros
+    /// around them.
+    fn encode_in(&self, images: &[f32], shape: ImageShape, device: &Device) -> Vec<f32> {
+        self.encode_host(&padded(images, shape, self.shape()), device)
+    }
+
+    /// As [`LatentSpace::decode_host`], in the shape that [`LatentSpace::encode_in`] took.
+    fn decode_in(&self, latents: &[f32], shape: ImageShape, device: &Device) -> Vec<f32> {
+        cropped(&self.decode_host(latents, device), self.shape(), shape)
+    }
+}
+
+/// Images in the middle of larger ones with zeros around them, `[n, c s s]` in rows.
+pub fn padded(images: &[f32], from: ImageShape, to: ImageShape) -> Vec<f32> {
+    if from.side == to.side {
+        return images.to_vec();
+    }
+    let (side, whole, margin) = (from.side, to.side, (to.side - from.side) / 2);
+    let mut padded = vec![0.0; images.len() / (side * side) * whole * whole];
+    for (image, target) in images
+        .chunks_exact(side * side)
+        .zip(padded.chunks_exact_mut(whole * whole))
+    {
+        for (y, row) in image.chunks_exact(side).enumerate() {
+            let start = (y + margin) * whole + margin;
+            target[start..start + side].copy_from_slice(row);
+        }
+    }
+    padded
+}
+
+/// The middle of images, likewise.
+fn cropped(images: &[f32], from: ImageShape, to: ImageShape) -> Vec<f32> {
+    if from.side == to.side {
+        return images.to_vec();
+    }
+    let (side, whole, margin) = (to.side, from.side, (from.side - to.side) / 2);
+    let mut cropped = Vec::with_capacity(images.len() / (whole * whole) * side * side);
+    for image in images.chunks_exact(whole * whole) {
+        for y in margin..margin + side {
+            let start = y * whole + margin;
+            cropped.extend_from_slice(&image[start..start + side]);
+        }
+    }
+    cropped
 }
 
 /// Host kernels where tensors lie in host memory anyway.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use burn::tensor::Device;
 use data::{Stored, StoredImages};
 use dp_core::mechanism::SensitiveVector;
-use model::latent::LatentSpace;
+use model::latent::{ImageShape, LatentSpace};
 use private_queries::{Query, QueryError};
 
 use crate::{SynthError, Watch, Work};
@@ -42,7 +42,10 @@ impl Encoded {
         }
     }
 
-    /// The latents of all images, by class; of images in memory they lie there too, however many.
+    /// The latents of all images, by class.
+    ///
+    /// - `space`: of images of their size, or of larger ones;
+    /// - `whole`: whether all of them stay in memory, however many.
     ///
     /// # Errors
     ///
@@ -51,19 +54,19 @@ impl Encoded {
         images: &StoredImages,
         space: &dyn LatentSpace,
         device: &Device,
+        whole: bool,
         watch: &mut W,
     ) -> Result<Self, W::Error> {
-        let most = match images.in_memory() {
-            true => usize::MAX,
-            false => Self::BLOCK,
-        };
+        let [channels, side, _] = images.shape();
+        let shape = ImageShape { channels, side };
+        let most = if whole { usize::MAX } else { Self::BLOCK };
         let mut groups = Self::new(images.classes(), most);
         for part in images.blocks(PART) {
             watch.go_on(Work::Encoding)?;
             let part = part.map_err(|e| W::failed(e.into()))?;
             let places: Vec<usize> = (0..part.len()).collect();
             let pixels = part.gather(&places).unwrap_or_default();
-            let rows = space.encode_host(&pixels, device);
+            let rows = space.encode_in(&pixels, shape, device);
             for (row, &label) in rows.chunks_exact(space.latent()).zip(part.labels()) {
                 groups.add(label.into(), row).map_err(W::failed)?;
             }

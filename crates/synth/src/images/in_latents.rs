@@ -2,7 +2,7 @@
 //! those of the cells that each class is cut into, and samples of these Gaussians are decoded.
 
 use burn::tensor::Device;
-use model::latent::LatentSpace;
+use model::latent::{ImageShape, LatentSpace};
 use rand::Rng;
 
 use super::{Encoded, ImageMethod, ImageSampler, Mixed, Mixing, PrivateImages, Signal};
@@ -61,10 +61,16 @@ impl<'a> ImageMethod for Mixture<'a> {
         rng: &mut impl Rng,
         by: &mut R,
     ) -> Result<MixedImages<'a>, R::Error> {
-        let latents = Encoded::of(private.images, self.space, device, by)?;
+        // Of images in memory the latents stay there too.
+        let whole = private.images.in_memory();
+        let latents = Encoded::of(private.images, self.space, device, whole, by)?;
         let latents = self.mixing(private).release(&latents, rng, by)?;
-        let space = self.space;
-        Ok(MixedImages { latents, space })
+        let (space, [channels, side, _]) = (self.space, private.images.shape());
+        Ok(MixedImages {
+            latents,
+            space,
+            shape: ImageShape { channels, side },
+        })
     }
 }
 
@@ -74,6 +80,7 @@ pub struct MixedImages<'a> {
     /// The mixture.
     pub latents: Mixed,
     space: &'a dyn LatentSpace,
+    shape: ImageShape,
 }
 
 impl ImageSampler for MixedImages<'_> {
@@ -84,6 +91,6 @@ impl ImageSampler for MixedImages<'_> {
         rng: &mut impl Rng,
     ) -> Result<(Vec<f32>, Vec<usize>), SynthError> {
         let (rows, classes) = self.latents.sample(count, rng);
-        Ok((self.space.decode_host(&rows, device), classes))
+        Ok((self.space.decode_in(&rows, self.shape, device), classes))
     }
 }

@@ -50,5 +50,5 @@ pub use in_latents::{MixedImages, Mixture};
 pub use merf::Merf;
 pub use method::{ImageMethod, ImageSampler, PrivateImages};
 pub use mixture::{Mixed, Mixing, apportion, normalise};
-pub use sizes::{Signal, public_images};
+pub use sizes::{Signal, public_images, samples};
 pub use space::{CosineSpace, RefinedCosines, Space, SpaceForm, SpaceKind, SpaceTraining};

@@ -1,9 +1,13 @@
 //! How large a copy of images is made: all of it follows from public things.
 
+use super::SpaceKind;
+
 /// Public images of 28 pixels that teach a decoder of cosines how edges look.
 const REFINING: usize = 40_000;
 /// Public images of 28 pixels that an autoencoder is shown: minutes on two cores.
 const AUTOENCODING: usize = 240_000;
+/// Samples that units have together, at most, unless there are more units.
+const SAMPLES: usize = 100_000;
 
 /// Private records as a share of 60 000, times epsilon: what the sizes of a release follow.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,9 +19,15 @@ impl Signal {
         Self(records as f64 / 60_000.0 * epsilon.unwrap_or(10.0))
     }
 
-    /// Dimensions of the latent space that records and budget bear: `usual` at a signal of 1, and more with its fourth root, a
-    /// multiple of 4 from 8 to `most`.
-    pub fn dimensions(self, [usual, most]: [f64; 2]) -> usize {
+    /// Dimensions of the latent space that records and budget bear: with the fourth root of the signal, a multiple of 4. An
+    /// autoencoder says more in each.
+    pub fn dimensions(self, kind: SpaceKind, channels: usize) -> usize {
+        // At a signal of 1, and at most.
+        let [usual, most] = match (kind, channels) {
+            (SpaceKind::Small, _) => [24.0, 40.0],
+            (_, 1) => [72.0, 120.0],
+            _ => [100.0, 160.0],
+        };
         (4.0 * (usual * self.0.powf(0.25) / 4.0).round()).clamp(8.0, most) as usize
     }
 
@@ -25,6 +35,11 @@ impl Signal {
     pub fn cells(self, most: usize) -> usize {
         ((4.0 * self.0.powf(0.9)).round() as usize).clamp(1, most)
     }
+}
+
+/// Images of a copy: as many as the private ones, or `most` for each unit, as far as units together have no more than 100 000.
+pub fn samples(units: usize, most: usize) -> usize {
+    units * most.min((SAMPLES / units.max(1)).max(1))
 }
 
 /// Public images of a side that teach an autoencoder, or else a decoder of cosines: of larger images fewer, as their pixels are more.
@@ -40,17 +55,23 @@ mod tests {
     #[test]
     fn sizes_grow_with_records_and_budget() {
         let usual = Signal::of(60_000, Some(1.0));
-        assert_eq!((usual.dimensions([72.0, 120.0]), usual.cells(32)), (72, 4));
+        assert_eq!(
+            (usual.dimensions(SpaceKind::Cosines, 1), usual.cells(32)),
+            (72, 4)
+        );
         let without_privacy = Signal::of(60_000, None);
         assert_eq!(
             (
-                without_privacy.dimensions([72.0, 120.0]),
+                without_privacy.dimensions(SpaceKind::Cosines, 1),
                 without_privacy.cells(32)
             ),
             (120, 32)
         );
         let few = Signal::of(300, Some(1.0));
-        assert_eq!((few.dimensions([72.0, 120.0]), few.cells(32)), (20, 1));
+        assert_eq!(
+            (few.dimensions(SpaceKind::Cosines, 1), few.cells(32)),
+            (20, 1)
+        );
         assert_eq!(public_images(false, 56), 10_000);
     }
 }

@@ -61,7 +61,8 @@ struct Open {
 }
 
 impl Records {
-    /// Records that were read by this schema, all of them or the first so many.
+    /// Records that were read by this schema: of the `first` ones, or of all, those of this `part`. [`Records::by_units`] says
+    /// whose are private together.
     ///
     /// # Errors
     /// [`SynthError::Unconfirmed`] for a schema that is a draft; [`SynthError::Data`] for a temporary file that cannot be read;
@@ -69,13 +70,12 @@ impl Records {
     pub fn of(
         schema: Schema,
         mut table: StoredTable,
-        reading: &Reading,
+        first: Option<usize>,
+        part: Part,
     ) -> Result<Self, SynthError> {
         confirmed(schema.unconfirmed())?;
-        let rows = reading
-            .first
-            .map_or(table.rows, |first| first.min(table.rows));
-        table.retain(|place| place < rows && reading.part.has(place))?;
+        let rows = first.map_or(table.rows, |first| first.min(table.rows));
+        table.retain(|place| place < rows && part.has(place))?;
         Self::settled(schema, table, rows, None, 1, None)
     }
 

@@ -8,8 +8,7 @@ use swd::Region;
 use super::super::run::Synth;
 use super::super::settings::Settings;
 use super::particles::{Stored, anywhere, boxed, share};
-use super::{CopyMethod, Making, RELEASE, check_slices};
-use private_synth::images::SpaceForm;
+use super::{CopyMethod, Making, RELEASE};
 
 pub(super) struct Fixed;
 
@@ -31,11 +30,8 @@ impl CopyMethod for Fixed {
         true
     }
 
-    fn check(&self, settings: &Settings, form: &SpaceForm, _: usize) -> Result<(), Failure> {
-        check_slices(settings, form.latent)
-    }
-
     fn start(&self, run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
+        run.encode(true, session)?;
         let sphere = Region::sphere(1.0).or_failed()?;
         let slices = run.frame()?;
         let query = Projections::new(slices, sphere, run.sizes.clone());

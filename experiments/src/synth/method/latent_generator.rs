@@ -19,10 +19,9 @@ use super::super::run::Synth;
 use super::super::settings::Settings;
 use super::particles::{labels, share};
 use super::resampled::{FLAGS, fresh_release};
-use super::{CopyMethod, Made, Making, check_slices};
+use super::{CopyMethod, Made, Making};
 use crate::generators::{kept, restored};
 use crate::random::stream;
-use private_synth::images::SpaceForm;
 
 /// Points that the generator makes of all groups at each step.
 const POINTS: usize = 250;
@@ -42,19 +41,12 @@ impl CopyMethod for LatentGenerator {
         "projections of a batch, at each step, for a generator of latents".into()
     }
 
-    fn releases(&self, _: usize) -> Vec<(&'static str, f64)> {
-        Vec::new()
-    }
-
     fn within_classes(&self, _: &Settings) -> bool {
         true
     }
 
-    fn check(&self, settings: &Settings, form: &SpaceForm, _: usize) -> Result<(), Failure> {
-        check_slices(settings, form.latent)
-    }
-
-    fn start(&self, run: &mut Synth, _: &mut Session) -> Result<Box<dyn Making>, Failure> {
+    fn start(&self, run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
+        run.encode(true, session)?;
         let d = run.form.latent;
         let inputs = d + run.input.classes.len();
         let autodiff = run.device.clone().autodiff();

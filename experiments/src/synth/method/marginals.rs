@@ -105,6 +105,7 @@ impl CopyMethod for Marginals {
             Start::Public => public_latents(run, session)?,
             _ => Vec::new(),
         };
+        run.encode(false, session)?;
         let within = run.within_classes();
         let query = moments(&run.sizes, dim, within);
         let (gaussians, _) = run.release_latents(MOMENTS, &query, session)?;

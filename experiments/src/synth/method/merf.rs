@@ -2,7 +2,7 @@
 
 use lab::diagnostic::Failure;
 use lab::session::Session;
-use private_synth::images::{self, ImageMethod, PrivateImages};
+use private_synth::images::{self, ImageMethod};
 
 use super::super::generated::Generated;
 use super::super::run::Synth;
@@ -36,12 +36,7 @@ impl CopyMethod for Merf {
     }
 
     fn start(&self, run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
-        let private = PrivateImages {
-            images: &run.input.images,
-            units: run.input.units,
-            most: run.most,
-            signal: run.settings.signal(run.input.units),
-        };
+        let private = run.input.private(&run.settings);
         let merf = images::Merf {
             labelled: !run.input.classes.is_empty(),
         };

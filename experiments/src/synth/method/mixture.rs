@@ -1,8 +1,9 @@
-//! A mixture of private Gaussians: one of each class first, and then one of each cell that it is cut into.
+//! A mixture of private Gaussians: one of each class first, and then one of each cell that it is cut into
+//! ([`private_synth::images::Mixture`]).
 
 use lab::diagnostic::Failure;
 use lab::session::Session;
-use private_synth::images::Mixing;
+use private_synth::images::{self, ImageMethod, Mixing};
 
 use super::super::run::Synth;
 use super::{CopyMethod, Made, Making};
@@ -24,14 +25,13 @@ impl CopyMethod for Mixture {
     }
 
     fn start(&self, run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
-        // Frequencies of colours are alike in all classes, and nearly uncorrelated.
-        let alike = run.shape().channels > 1;
-        let mixing = Mixing::new(run.latents.groups(), run.form.latent, run.cells)
-            .of_units(run.most)
-            .pooled(alike);
+        let none = || Failure::failed("the latent space is not there yet");
+        let space = run.space.as_ref().ok_or_else(none)?;
+        let mixture = images::Mixture::new(space).cells(run.cells);
+        let private = run.input.private(&run.settings);
         let by = &mut InRun::new(session, run.releaser.as_mut());
-        let mixed = mixing.release(&run.latents, &mut run.rng, by)?;
-        let (rows, labels) = mixed.sample(run.total(), &mut run.rng);
+        let fitted = mixture.fit(&private, &run.device, &mut run.rng, by)?;
+        let (rows, labels) = fitted.latents.sample(run.total(), &mut run.rng);
         Ok(Box::new(Made::Latents(run.labelled(rows, || labels))))
     }
 }

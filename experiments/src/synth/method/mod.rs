@@ -121,7 +121,10 @@ pub(super) trait CopyMethod: Sync {
 
     /// The releases of all images by their names in the plan, with their shares of the budget; none if each step releases.
     fn releases(&self, _cells: usize) -> Vec<(&'static str, f64)> {
-        vec![(RELEASE, 1.0)]
+        match self.flags().contains(&"batch") {
+            true => Vec::new(),
+            false => vec![(RELEASE, 1.0)],
+        }
     }
 
     /// Whether neighbours replace an image by one of its class: then the sizes of the classes are public.
@@ -140,8 +143,11 @@ pub(super) trait CopyMethod: Sync {
     }
 
     /// Refuses settings that do not go together for images of so many classes.
-    fn check(&self, _: &Settings, _: &SpaceForm, _classes: usize) -> Result<(), Failure> {
-        Ok(())
+    fn check(&self, settings: &Settings, form: &SpaceForm, _classes: usize) -> Result<(), Failure> {
+        match self.has_latents() && self.flags().contains(&"slices") {
+            true => check_slices(settings, form.latent),
+            false => Ok(()),
+        }
     }
 
     /// Makes the releases of all images, and what comes before the first step.

@@ -43,10 +43,6 @@ impl CopyMethod for Rows {
         "projections of a batch, at each step".into()
     }
 
-    fn releases(&self, _: usize) -> Vec<(&'static str, f64)> {
-        Vec::new()
-    }
-
     fn points(&self) -> usize {
         100
     }

@@ -17,8 +17,7 @@ use swd::{Particles, Region};
 use super::super::run::Synth;
 use super::super::settings::Settings;
 use super::particles::{anywhere, latents, share, step_size};
-use super::{CopyMethod, Made, Making, check_slices};
-use private_synth::images::SpaceForm;
+use super::{CopyMethod, Made, Making};
 
 /// The flags of methods that release at each step in a latent space.
 pub(super) const FLAGS: &[&str] = &["slices", "steps", "learning-rate", "batch"];
@@ -40,19 +39,12 @@ impl CopyMethod for Resampled {
         "projections of a batch, at each step".into()
     }
 
-    fn releases(&self, _: usize) -> Vec<(&'static str, f64)> {
-        Vec::new()
-    }
-
     fn within_classes(&self, _: &Settings) -> bool {
         true
     }
 
-    fn check(&self, settings: &Settings, form: &SpaceForm, _: usize) -> Result<(), Failure> {
-        check_slices(settings, form.latent)
-    }
-
-    fn start(&self, run: &mut Synth, _: &mut Session) -> Result<Box<dyn Making>, Failure> {
+    fn start(&self, run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
+        run.encode(true, session)?;
         let counts = share(&run.sizes, run.total());
         Ok(Box::new(Moving(anywhere(&counts, run)?)))
     }

@@ -189,7 +189,7 @@ fn known(
     reading: &Reading,
 ) -> Result<Input, Failure> {
     let used = Used::new(name, name, &records.sha256, Use::AllPrivate);
-    let records = Records::of(schema, records.into(), reading);
+    let records = Records::of(schema, records.into(), reading.first, reading.part);
     Ok(Input {
         records: records.map_err(in_run::refused)?,
         text,

@@ -2,7 +2,9 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use model::latent::{DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, rebuild_images};
+use model::latent::{
+    DcganAutoencoder, ImageShape, LatentSpace, SmallAutoencoder, padded, rebuild_images,
+};
 use private_training::weights::{from_host, to_host};
 use private_training::{PublicTraining, TrainingError, TrainingState, TrainingStep};
 use rand::{Rng, SeedableRng};
@@ -88,16 +90,6 @@ impl Space {
             Self::Small(space) => to_host(space.as_ref()),
             Self::Dcgan(space) => to_host(space.as_ref()),
         }
-    }
-
-    /// Latents of images of this shape, `[n, c s s]` in rows, with zeros around them if the space takes larger ones.
-    pub fn encode_in(&self, images: &[f32], shape: ImageShape, device: &Device) -> Vec<f32> {
-        self.encode_host(&padded(images, shape, self.shape()), device)
-    }
-
-    /// Images of some latents, `[n, latent]` in rows, in the size of the records that they stand for.
-    pub fn decode_in(&self, latents: &[f32], shape: ImageShape, device: &Device) -> Vec<f32> {
-        cropped(&self.decode_host(latents, device), self.shape(), shape)
     }
 }
 
@@ -193,39 +185,4 @@ impl SpaceForm {
             ))),
         })
     }
-}
-
-/// Images in the middle of larger ones, zeros around.
-fn padded(images: &[f32], from: ImageShape, to: ImageShape) -> Vec<f32> {
-    if from.side == to.side {
-        return images.to_vec();
-    }
-    let (side, whole, margin) = (from.side, to.side, (to.side - from.side) / 2);
-    let mut padded = vec![0.0; images.len() / (side * side) * whole * whole];
-    for (image, target) in images
-        .chunks_exact(side * side)
-        .zip(padded.chunks_exact_mut(whole * whole))
-    {
-        for (y, row) in image.chunks_exact(side).enumerate() {
-            let start = (y + margin) * whole + margin;
-            target[start..start + side].copy_from_slice(row);
-        }
-    }
-    padded
-}
-
-/// The middle of images.
-fn cropped(images: &[f32], from: ImageShape, to: ImageShape) -> Vec<f32> {
-    if from.side == to.side {
-        return images.to_vec();
-    }
-    let (side, whole, margin) = (to.side, from.side, (from.side - to.side) / 2);
-    let mut cropped = Vec::with_capacity(images.len() / (whole * whole) * side * side);
-    for image in images.chunks_exact(whole * whole) {
-        for y in margin..margin + side {
-            let start = y * whole + margin;
-            cropped.extend_from_slice(&image[start..start + side]);
-        }
-    }
-    cropped
 }
