@@ -152,7 +152,7 @@ fn several(what: &str, found: usize) -> PyResult<()> {
     }
 }
 
-/// The units of records, of which so many are used of each.
+/// The unit of each record, and how many records of a unit are used.
 fn units(names: Option<Vec<String>>, most: Option<Whole>) -> PyResult<Option<(Units, usize)>> {
     let wrong = "units and most_per_unit: expected both, with most_per_unit at least 1, or none";
     match (names, most) {
@@ -251,7 +251,7 @@ macro_rules! promises {
 }
 
 promises! { TableModel { records },
-    /// So many records, each column as texts by its name.
+    /// `count` records, each column as texts by its name.
     fn sample(
         &self,
         py: Python<'_>,
@@ -278,7 +278,7 @@ promises! { TableModel { records },
 }
 
 promises! { ImagesModel { images },
-    /// So many images, `[n c s s]` as bytes, and their classes, `[n]`, in random order.
+    /// `count` images, `[n c s s]` as bytes, and their classes, `[n]`, in random order.
     #[allow(clippy::type_complexity)]
     fn sample<'py>(
         &self,

@@ -51,7 +51,7 @@ pub(super) struct Source {
     /// Seed of glyphs.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// Privatise the first so many records alone, or a random sample of a folder's.
+    /// Privatise this number of records: the first ones, or a random sample of a folder's.
     #[arg(long)]
     pub records: Option<u64>,
     /// What the columns of a CSV file are (docs/schemas.md). The sensitive column is left out.

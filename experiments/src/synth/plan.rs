@@ -78,7 +78,7 @@ pub(super) fn plan(
     })
 }
 
-/// Refuses a budget that so many private images cannot have, before they are known.
+/// Refuses a budget that this number of private images cannot have, before they are read.
 pub(super) fn possible(settings: &Settings, records: usize) -> Result<(), Failure> {
     if settings.method.has_batches() {
         return Ok(());

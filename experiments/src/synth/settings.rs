@@ -212,7 +212,7 @@ impl Settings {
         self.public == glyphs && ["mnist", "usps", glyphs].contains(&&*self.input)
     }
 
-    /// Steps for so many private images: 35 passes of batches if nothing else is said.
+    /// Steps for this number of private images: 35 passes of batches if nothing else is said.
     pub(super) fn steps(&self, records: usize) -> u64 {
         let passes = |batch| PASSES * records.div_ceil(batch) as u64;
         self.steps.or(self.batch.map(passes)).unwrap_or(0)

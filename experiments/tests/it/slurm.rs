@@ -197,7 +197,7 @@ fn until(what: &str, mut asked: impl FnMut() -> bool) {
     assert!((0..TRIES).any(|_| asked()), "{what} does not come");
 }
 
-/// Waits for a run of the sweep to release more than so many times.
+/// Waits for a run of the sweep to release more often than `before`.
 fn step(cluster: &Cluster, folder: &Path, before: usize) {
     until("a step", || {
         // The question to the queue sets the pace.
@@ -268,7 +268,7 @@ fn is_as_here(cluster: &mut Cluster) {
     }
 }
 
-/// A run that is lost is submitted again, so many times; the same command goes on after that, where it stopped.
+/// A run that is lost is submitted again, three times at most; the same command goes on after that, where it stopped.
 fn goes_on_after_losses(cluster: &mut Cluster) {
     let folder = tempfile::tempdir().expect("a folder");
     let sweep = SWEEP

@@ -115,7 +115,7 @@ fn a_promise_says_whether_labels_are_private() {
         ] {
             assert_eq!(knew.contains(says), holds, "{knew}");
         }
-        // As many latents as asked for: their number tells of no size.
+        // As many latents as asked for: their number depends on no class size.
         let samples = std::fs::read(out.join("labels.u8")).expect("labels").len();
         assert!((400..420).contains(&samples) && (!private || samples == 400));
     }

@@ -35,7 +35,7 @@ impl Basics {
         bounded("batch", batch, (1..=records).contains(&batch), &bound)
     }
 
-    /// The learning rate after so many steps, if it falls along a line to a share of itself at the last one.
+    /// The learning rate after some steps, if it falls along a line to a share of itself at the last one.
     pub fn falling_to(self, last: f64) -> impl Fn(u64) -> f64 + Send + 'static {
         move |step| {
             let done = step as f64 / self.steps.saturating_sub(1).max(1) as f64;

@@ -46,7 +46,7 @@ impl<M: ImageMethod> ImageCopy<M> {
         Self { delta, ..self }
     }
 
-    /// The images are those of so many units, `most` of each at most ([`data::Units::bounded`]), and neighbours replace a unit.
+    /// The images belong to this number of units, with at most `most` images of each ([`data::Units::bounded`]): neighbours replace a unit.
     #[must_use]
     pub fn of_units(self, units: usize, most: usize) -> Self {
         let units = Some((units, most));

@@ -31,7 +31,7 @@ impl<'a> Mixture<'a> {
         Self { cells, ..self }
     }
 
-    /// How many cells of each class images of so many channels have, if `signal` decides: 1 for colour.
+    /// Cells of each class by default, for images of this number of channels: 1 for colour.
     pub fn default_cells(signal: Signal, channels: usize) -> usize {
         signal.cells(if channels == 1 { MOST_CELLS } else { 1 })
     }

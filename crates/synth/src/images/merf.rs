@@ -26,7 +26,7 @@ const PART: usize = 2000;
 /// The method of DP-MERF.
 #[derive(Debug, Clone, Copy)]
 pub struct Merf {
-    /// Whether images have classes, which the generator is told.
+    /// Whether images have classes: the generator takes the class as an input then.
     pub labelled: bool,
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Classifier {
 }
 
 impl Classifier {
-    /// With fresh weights, for images of `side` pixels, which are compared by so many features.
+    /// With fresh weights, for images of `side` pixels, which are compared by this number of features.
     pub(super) fn new(
         side: usize,
         classes: usize,

@@ -23,7 +23,7 @@ use super::run::Settings;
 
 /// The one release, by its name in the plan.
 pub(super) const MARGINALS: &str = "marginals";
-/// Slices are Gaussian noise on the pixels, smoothed by a Gaussian of so many pixels: a shift of an image moves such
+/// Slices are Gaussian noise on the pixels, smoothed by a Gaussian of this deviation in pixels: a shift of an image moves such
 /// projections smoothly.
 const SMOOTH: f64 = 2.0;
 const SLICES: usize = 64;

@@ -233,7 +233,7 @@ mod tests {
         squared.sqrt() / a.sensitivity_upper()
     }
 
-    /// Latents of records with these labels, in blocks of at most so many records.
+    /// Latents of records with these labels, in blocks of at most `most` records.
     fn latents(most: usize, rows: &[f32], labels: &[usize]) -> Encoded {
         let mut latents = Encoded::new(CLASSES, most.saturating_mul(2));
         for (row, &label) in rows.chunks_exact(2).zip(labels) {

@@ -142,7 +142,7 @@ pub(super) trait CopyMethod: Sync {
         self.releases(1).is_empty()
     }
 
-    /// Refuses settings that do not go together for images of so many classes.
+    /// Refuses settings that do not go together for images of this number of classes.
     fn check(&self, settings: &Settings, form: &SpaceForm, _classes: usize) -> Result<(), Failure> {
         match self.has_latents() && self.flags().contains(&"slices") {
             true => check_slices(settings, form.latent),

@@ -84,7 +84,7 @@ pub(super) fn share(sizes: &[usize], total: usize) -> Vec<usize> {
     sizes.iter().map(share).collect()
 }
 
-/// Particles anywhere on the sphere, so many of each group.
+/// Particles anywhere on the sphere: `counts` of each group.
 pub(super) fn anywhere(counts: &[usize], run: &mut Synth) -> Result<Vec<Particles>, Failure> {
     let sphere = Region::sphere(1.0).or_failed()?;
     let start = |&n: &usize| {

@@ -95,7 +95,7 @@ class Copy:
         return self._model
 
     def _settings(self) -> dict[str, Any]:
-        """What all fits are told."""
+        """The settings of every fit."""
         return {
             "epsilon": required("epsilon", self.epsilon),
             "delta": number("delta", self.delta),

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class Images(Copy):
     """A private copy of labelled images.
 
-    Neighbours replace one image and its label, with `most_per_unit` all images of one unit, so many of which count at most: `fit`
-    is told the units, and their number is public in the place of that of images. The number of images is public, and so are
-    their size and the classes. `public` says what teaches how images look: `shapes`, synthetic images, in minutes; or
+    Neighbours replace one image and its label. With `most_per_unit` they replace all images of one unit, and no more than
+    `most_per_unit` of them are used: `fit` takes the unit of each image then. The number of images, or of units, is public, and
+    so are the size of images and the classes. `public` says what teaches how images look: `shapes`, synthetic images, in minutes; or
     `cosines`, nothing. `latent` and `cells` are as many as records and budget bear if they are None. `delta` is a tenth of
     one over the number of images if it is None.
 

@@ -1,7 +1,7 @@
 //! The cells of a sweep as one array job of Slurm.
 //!
 //! Slurm places, starts and stops the tasks. Each writes the exit status of its run as the last line of its log, so a
-//! log without one tells of a task that was lost as a whole, with or without Slurm's accounting; such a run is
+//! log without one means that a task was lost as a whole, with or without Slurm's accounting; such a run is
 //! submitted again, and resumes by itself.
 
 mod slurm;

@@ -21,7 +21,7 @@ pub enum SpaceKind {
     Refined,
     /// An autoencoder of small layers.
     Small,
-    /// One of photographs of 64x64, whose narrowest layer has so many channels.
+    /// An autoencoder of photographs of 64x64, with this number of channels in its narrowest layer.
     Dcgan(usize),
 }
 
