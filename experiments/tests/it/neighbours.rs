@@ -19,7 +19,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use regex::Regex;
 
-use crate::program::{done, number, sliver, text, weights, words};
+use crate::program::{done, json, number, sliver, text, weights, words};
 use crate::synth::{files, release};
 
 /// What a release moves by may be this much above what the ledger says, of which it is a share: sums round by their order.
@@ -483,6 +483,52 @@ fn methods_that_release_once() {
             "synth scans --side 28 --channels 1 {public} --quick-scores --backend flex --epsilon 2 --count 6 {flags}"
         );
         within(&compared(&homes, &line, releases), flags);
+    }
+}
+
+/// What `--method` releases at each step: what an export takes of it is what the steps have made, and nothing else of a record.
+#[test]
+fn methods_that_release_at_each_step() {
+    for (flags, made) in [
+        (
+            "--method resampled --public cosines --latent 4 --slices 8",
+            "latents.f32",
+        ),
+        (
+            "--method latent-generator --public cosines --latent 4 --slices 8",
+            "latents.f32",
+        ),
+        ("--method projections --slices 1024", "weights.f32"),
+    ] {
+        let homes = Homes::new(|home, replaced| {
+            let mut all = pictures(false, false);
+            if replaced {
+                // Of the same class, whose size may be public.
+                all[3].image = GrayImage::from_fn(SIDE, SIDE, |x, _| Luma([255 - (x % 3) as u8]));
+            }
+            folder_of(&home.join("scans"), &all, true);
+        });
+        homes.both(&format!(
+            "synth scans --side 28 --channels 1 --quick-scores --backend flex --epsilon 20 --batch 24 --steps 2 --count 6 \
+             {flags} {KNOWN} --run run --cache-dir cache"
+        ));
+        let [one, other] = ["one", "other"].map(|name| homes.at(name).join("run"));
+        let [first, second] = [&one, &other].map(|run| left(run));
+        assert!(first.keys().eq(second.keys()), "{flags}");
+        for name in ["config.toml", "samples.json", "ledger.jsonl"] {
+            let name = Path::new(name);
+            assert!(first[name] == second[name], "{flags}: {}", name.display());
+        }
+        // All images are in the batch: the record that was replaced has moved what was made.
+        assert!(first[Path::new(made)] != second[Path::new(made)], "{flags}");
+        // What follows from that: samples, and their scores.
+        fs::copy(one.join(made), other.join(made)).expect("copied");
+        let [results, mut others] = [&one, &other].map(|run| json(&run.join("run.json")));
+        others["metrics"] = results["metrics"].clone();
+        fs::write(other.join("run.json"), others.to_string()).expect("written");
+        homes.both("export run --count 5 --out exported");
+        let [one, other] = ["one", "other"].map(|name| homes.at(name).join("exported"));
+        same(&one, &other);
     }
 }
 
