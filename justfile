@@ -78,11 +78,11 @@ privatise input out *flags="":
 run-adapt *flags="":
     cargo run --release --locked -p private-training --example adapt -- {{flags}}
 
-# A run over several processes of MPI, each with its part of the records (docs/runs.md): `just mpi 4 run-swae mnist`,
-# `just mpi 2 run-fair regression1d`. `mpirun` takes what MPIRUN_FLAGS says, such as `--hostfile hosts`.
-mpi ranks recipe *flags:
+# A run over several processes of MPI, each with its part of the records (docs/runs.md): `just mpi 4 swae mnist`,
+# `just mpi 2 fair regression1d`. `mpirun` takes what MPIRUN_FLAGS says, such as `--hostfile hosts`.
+mpi ranks subcommand *flags:
     cargo build --release --locked -p experiments --features mpi --bin sliver
-    mpirun ${MPIRUN_FLAGS:-} -n {{ranks}} "$CARGO_TARGET_DIR/release/sliver" {{ trim_start_match(recipe, "run-") }} {{flags}} --ranks {{ranks}}
+    mpirun ${MPIRUN_FLAGS:-} -n {{ranks}} "$CARGO_TARGET_DIR/release/sliver" {{subcommand}} {{flags}} --ranks {{ranks}}
 
 # The figures of Rodriguez-Vitores et al. 2025, arXiv 2502.01701: of section 7 (`just figures fair`), or of appendix
 # D.2 (`just figures circle`); those of Reshetova et al. 2023, arXiv 2306.09547, sections 5.6 and 5.7 (`just figures

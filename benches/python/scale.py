@@ -69,7 +69,7 @@ def images(place, records):
                 pace, phase, height = (rng.uniform(*ends, one).astype(np.float32) for ends in [(0.3, 0.6), (0, 6.3), (0.3, 1)])
                 waves = np.cos(pace * (x * np.cos(angle).reshape(one) + y * np.sin(angle).reshape(one)) + phase)
                 entry.write((112 * (1 + height * waves) + rng.integers(0, 32, waves.shape, np.uint8)).astype(np.uint8).tobytes())
-    flags = ["images", path, "--classes", str(CLASSES), "--public", "cosines", "--latent", "64", "--cells", "4"]
+    flags = ["images", path, "--classes", str(CLASSES), "--public", "none", "--latent", "64", "--cells", "4"]
     return [path], flags, "cells.bin"
 
 

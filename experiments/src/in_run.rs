@@ -124,6 +124,10 @@ pub(crate) fn refused(error: SynthError) -> Failure {
             error.to_string(),
             "kind = \"ignore\" in the schema leaves a column out of the copy",
         ),
+        SynthError::TooManyValues { .. } => Failure::input(
+            error.to_string(),
+            "give --latent or --cells a smaller value, or leave both out",
+        ),
         SynthError::Rules { .. } => Failure::Failed {
             message: error.to_string(),
             help: Some("rules may contradict each other, or the records: remove some".into()),

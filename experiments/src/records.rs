@@ -14,8 +14,8 @@ use rayon::prelude::*;
 /// The name of shapes that the program draws.
 pub(crate) const SHAPES: &str = "shapes";
 
-/// The name of a latent space that learns from nothing.
-pub(crate) const COSINES: &str = "cosines";
+/// The word for no public images: the latent space learns from none.
+pub(crate) const NO_IMAGES: &str = "none";
 
 /// What synthetic records of this name show; none for a name of somebody's records.
 pub(crate) fn synthetic(name: &str) -> Option<&'static str> {

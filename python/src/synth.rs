@@ -389,17 +389,25 @@ pub(crate) fn fit_images(
     let noise_seed = insecure_noise_seed.map(|seed| seed.0);
     let latent = latent.map(|latent| latent.size()).transpose()?;
     let cells = cells.map(|cells| cells.size()).transpose()?;
-    if let Some(wrong) = cells.filter(|cells| !(1..=64).contains(cells)) {
-        return Err(PyValueError::new_err(format!(
-            "cells is {wrong}, expected 1 to 64"
-        )));
-    }
     let array = images.as_array();
     let [_, channels, side, width]: [usize; 4] = array.shape().try_into().map_err(refused)?;
     if side != width {
         return Err(PyValueError::new_err(format!(
             "images are of {side} x {width} pixels, expected squares: cut them"
         )));
+    }
+    // A decoder learns every pixel, for minutes.
+    let widest = if shapes { 64 } else { 256 };
+    for (name, value, least, most) in [
+        ("latent", latent, 2, 512),
+        ("cells", cells, 1, 64),
+        ("side", Some(side), 4, widest),
+    ] {
+        if let Some(wrong) = value.filter(|value| !(least..=most).contains(value)) {
+            return Err(PyValueError::new_err(format!(
+                "{name} is {wrong}, expected {least} to {most}"
+            )));
+        }
     }
     let (pixels, labels) = (images.to_vec().map_err(refused)?, labels.to_vec());
     let labels = labels.map_err(refused)?;

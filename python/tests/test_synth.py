@@ -69,7 +69,7 @@ def images(count=60):
 
 
 def small(**more):
-    return Images(**{"epsilon": 2, "public": "cosines", "latent": 4, "cells": 1, **more})
+    return Images(**{"epsilon": 2, "public": "none", "latent": 4, "cells": 1, **more})
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_what_is_released_is_that_of_the_program_to_the_last_digit(sliver, schem
     assert table.ledger.releases == lines("table", tmp_path / "people.csv", "--schema", schema)
     pixels, labels = images()
     np.savez(tmp_path / "images.npz", images=pixels, labels=labels)
-    flags = "--classes 3 --public cosines --latent 4 --cells 2".split()
+    flags = "--classes 3 --public none --latent 4 --cells 2".split()
     fitted = small(cells=2, insecure_noise_seed=7).fit(pixels, labels, classes=3)
     assert fitted.ledger.releases == lines(tmp_path / "images.npz", *flags)
 
@@ -159,7 +159,7 @@ def test_a_copy_of_images_has_their_classes():
     pixels = rng.integers(0, 60, (1000, 12, 12), dtype=np.uint8)
     pixels[labels == 0, :6] += 150
     pixels[labels == 1, 6:] += 150
-    made, classes = Images(epsilon=10, public="cosines", latent=16).fit(pixels, labels, classes=2).sample()
+    made, classes = Images(epsilon=10, public="none", latent=16).fit(pixels, labels, classes=2).sample()
     bright = made[:, :6].mean((1, 2)) > made[:, 6:].mean((1, 2))
     assert len(made) == 1000 and abs((classes == 0).mean() - 0.5) < 0.1 and (bright == (classes == 0)).mean() > 0.95
 
@@ -401,7 +401,7 @@ def test_what_are_no_such_images_is_refused_and_not_quoted(tmp_path, pixels, lab
     assert not ledger.exists() and "SECRET" not in str(caught.value)
 
 
-@pytest.mark.parametrize("more, words", [({"public": "folder"}, "'shapes' or 'cosines'"), ({"latent": 1}, "latent"), ({"cells": 65}, "1 to 64")])
+@pytest.mark.parametrize("more, words", [({"public": "folder"}, "'shapes' or 'none'"), ({"latent": 1}, "2 to 512"), ({"cells": 65}, "1 to 64")])
 def test_settings_of_images_have_bounds(tmp_path, more, words):
     ledger = tmp_path / "ledger.jsonl"
     with pytest.raises(ValueError, match=words):

@@ -42,6 +42,16 @@ pub enum SynthError {
         /// How many are counted at most.
         most: usize,
     },
+    /// Classes, cells and dimensions that have more values than a release has room for.
+    #[error(
+        "classes, cells and dimensions make {found} values: expected at most {most}: take fewer dimensions or cells"
+    )]
+    TooManyValues {
+        /// How many there would be.
+        found: usize,
+        /// How many a release has at most.
+        most: usize,
+    },
     /// A label without other columns.
     #[error("label '{label}': expected a column beside others that depend on it")]
     LabelAlone {

@@ -13,7 +13,7 @@ use private_synth::images::{SpaceKind, public_images};
 
 use super::input::{self, CIFAR10};
 use super::settings::Settings;
-use crate::records::{COSINES, Records, SHAPES, Source};
+use crate::records::{NO_IMAGES, Records, SHAPES, Source};
 
 /// One set of shapes for all seeds.
 const SHAPES_SEED: u64 = 0;
@@ -46,7 +46,7 @@ impl PublicImages {
             SpaceKind::Cosines | SpaceKind::Refined
         );
         let shown = public_images(learned, shape.side);
-        if [SHAPES, COSINES].contains(&name) {
+        if [SHAPES, NO_IMAGES].contains(&name) {
             // Fresh ones at each pass.
             let pass = settings.public_records.unwrap_or(shown);
             let all = pass.saturating_mul(settings.public_epochs.unwrap_or(1));

@@ -21,7 +21,7 @@ use lab::session::{
 };
 use model::latent::ImageShape;
 use private_queries::Query;
-use private_synth::images::{Encoded, Merf, Mixture, Space, SpaceForm, SpaceKind, samples};
+use private_synth::images::{Encoded, Merf, Mixing, Mixture, Space, SpaceForm, SpaceKind, samples};
 use private_training::RngState;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
@@ -46,8 +46,6 @@ use crate::space::{self, TrainingImages};
 
 /// What a checkpoint keeps beside the copy in the making.
 const STATE: &str = "state.json";
-/// Values of a release, at most: 400 MB.
-const MOST_VALUES: usize = 50_000_000;
 /// Images that are scored at once.
 const SCORED_AT_ONCE: usize = 5000;
 /// Where the copy lies in the run's folder.
@@ -309,10 +307,8 @@ impl Experiment for Synth {
         let least = if channels == 1 { 2 } else { 6 };
         let bound = format!("at least {least} for images of {channels} channels");
         bounded("latent", latent, latent >= least, &bound)?;
-        let values = sizes.len() * cells * latent * (latent + 3) / 2;
-        let bound =
-            format!("such that classes, cells and dimensions make at most {MOST_VALUES} values");
-        bounded("latent", latent, values <= MOST_VALUES, &bound)?;
+        let mixing = Mixing::new(sizes.len(), latent, cells);
+        mixing.check().map_err(in_run::refused)?;
         let all = samples(input.units, settings.most_per_unit.unwrap_or(1));
         let (particles, groups) = (settings.particles.unwrap_or(all), cells * sizes.len());
         let bound = format!("at least {groups}: one a class and cell");

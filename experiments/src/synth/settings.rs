@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::input::CIFAR10;
 use super::method::{LabelPrivacy, Method, OF_LATENTS, OF_METHODS, Start};
 use crate::export::ExportRequest;
-use crate::records::{COSINES, SHAPES, synthetic};
+use crate::records::{NO_IMAGES, SHAPES, synthetic};
 use crate::scores::ScoreFlags;
 use crate::variation::Variation;
 
@@ -47,7 +47,7 @@ lab::settings! {
     flags {
         /// The private images: a folder of classes or of files, a .tar or .npz archive, an idx file, or a data set by name.
         input: String,
-        /// Public images, other ones than --input, or the name of a data set; `shapes`, `cosines` for none, or `half` of --input.
+        /// Public images, other ones than --input, or the name of a data set; `shapes`, `none`, or `half` of --input.
         public: String,
         /// What is released, and makes samples: each has settings of its own.
         #[flag(value_enum)]
@@ -166,7 +166,7 @@ impl Settings {
             false => Encoder::Learned,
         };
         match (&*self.public, self.encoder.unwrap_or(by_default)) {
-            (COSINES, _) => SpaceKind::Cosines,
+            (NO_IMAGES, _) => SpaceKind::Cosines,
             (_, Encoder::Cosines) => SpaceKind::Refined,
             _ if colour && shape.side == DcganAutoencoder::SIDE => {
                 SpaceKind::Dcgan(self.width.unwrap_or(64))
@@ -232,7 +232,7 @@ impl Settings {
 
     /// Whether `--public` names images.
     pub(super) fn names_public(&self) -> bool {
-        ![SHAPES, COSINES, HALF].contains(&&*self.public)
+        ![SHAPES, NO_IMAGES, HALF].contains(&&*self.public)
     }
 
     /// Refuses what a data set by name does not take: all of it is known.
@@ -275,12 +275,12 @@ impl Settings {
             );
             bounded("public", &self.public, self.public == SHAPES, &bound)?;
         }
-        if self.public == COSINES {
+        if self.public == NO_IMAGES {
             let learns = self.public_records.is_some()
                 || self.public_epochs.is_some()
                 || self.encoder == Some(Encoder::Learned);
-            let bound = "images for --public-records, --public-epochs and --encoder learned: cosines learn from none";
-            bounded("public", COSINES, !learns, bound)?;
+            let bound = "images for --public-records, --public-epochs and --encoder learned: there are none";
+            bounded("public", NO_IMAGES, !learns, bound)?;
         }
         let (some, all) = (self.slices_per_step.unwrap_or(1), self.slices.unwrap_or(1));
         let bound = format!("between 1 and the slices of a release, {all}");
@@ -386,8 +386,8 @@ mod tests {
             ("--public half", "Small 0 0 0"),
             ("--public shapes", "Refined 0 0.6 1"),
             ("--public shapes --encoder learned", "Small 0 1 1"),
-            ("--public cosines", "Cosines 0 0.6 1"),
-            ("--public cosines --vary-texture 1", "Cosines 0 1 1"),
+            ("--public none", "Cosines 0 0.6 1"),
+            ("--public none --vary-texture 1", "Cosines 0 1 1"),
             ("--method generator", "Refined 0 0 0"),
         ] {
             let settings = settings(&format!("--input mnist {flags}"));

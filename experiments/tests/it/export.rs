@@ -101,11 +101,7 @@ fn an_export_from_the_runs_folder_alone_is_the_export_at_its_end() {
             150,
         ),
         // Latents without weights; where samples vary, each particle makes any number of them.
-        (
-            "synth",
-            &words("glyphs --records 150 --public cosines"),
-            400,
-        ),
+        ("synth", &words("glyphs --records 150 --public none"), 400),
         (
             "synth",
             &words(

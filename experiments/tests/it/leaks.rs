@@ -138,9 +138,9 @@ fn bytes_of_images() -> Vec<u8> {
     [start, header, vec![7; 2 * 28 * 28]].concat()
 }
 
-const IMAGES: &str = "synth images scans --side 28 --channels 3 --public cosines --latent 8 \
+const IMAGES: &str = "synth images scans --side 28 --channels 3 --public none --latent 8 \
                       --backend flex --cache-dir cache";
-const ARCHIVE: &str = "synth images scans.tar --side 28 --channels 3 --public cosines --latent 8 \
+const ARCHIVE: &str = "synth images scans.tar --side 28 --channels 3 --public none --latent 8 \
                        --backend flex --cache-dir cache";
 
 /// Images of two classes and of two people, in a folder or an archive, and one more.
@@ -208,7 +208,7 @@ fn of_images() -> Vec<Case> {
     }
     let labels = array(None, &[0.0, 4711.25]);
     let npz = zip(&[("labels.npy", labels), ("images.npy", bytes_of_images())]);
-    let of_arrays = "synth images scans.npz --classes 2 --public cosines --latent 8 --backend flex \
+    let of_arrays = "synth images scans.npz --classes 2 --public none --latent 8 --backend flex \
                      --cache-dir cache";
     cases.push(case(&[("scans.npz", npz)], of_arrays));
     cases

@@ -322,7 +322,7 @@ fn array(home: &Path, replaced: bool, format: Format) {
     writer.finish().expect("written");
 }
 
-const GREY: &str = "--side 28 --channels 1 --latent 8 --public cosines --quick-scores --backend flex --epsilon 2 --count 6";
+const GREY: &str = "--side 28 --channels 1 --latent 8 --public none --quick-scores --backend flex --epsilon 2 --count 6";
 
 #[test]
 fn images_of_every_form() {
@@ -364,7 +364,7 @@ fn images_of_every_form() {
         let homes = Homes::new(lay);
         let mut line = format!("synth {input} {GREY}");
         if input.contains("merf") {
-            line = line.replace("--latent 8 --public cosines", "");
+            line = line.replace("--latent 8 --public none", "");
         }
         let shares = compared(&homes, &line, releases);
         // An image that goes to another class moves moments the farthest; without classes there is none.
@@ -477,7 +477,7 @@ fn methods_that_release_once() {
         let public = if flags.contains("generator") {
             ""
         } else {
-            "--public cosines"
+            "--public none"
         };
         let line = format!(
             "synth scans --side 28 --channels 1 {public} --quick-scores --backend flex --epsilon 2 --count 6 {flags}"
@@ -491,11 +491,11 @@ fn methods_that_release_once() {
 fn methods_that_release_at_each_step() {
     for (flags, made) in [
         (
-            "--method resampled --public cosines --latent 4 --slices 8",
+            "--method resampled --public none --latent 4 --slices 8",
             "latents.f32",
         ),
         (
-            "--method latent-generator --public cosines --latent 4 --slices 8",
+            "--method latent-generator --public none --latent 4 --slices 8",
             "latents.f32",
         ),
         ("--method projections --slices 1024", "weights.f32"),

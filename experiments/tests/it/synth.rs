@@ -46,7 +46,7 @@ fn command(input: &Path, out: &Path, flags: &str) -> Command {
     command.args(["--backend", "flex"]);
     if !flags.contains("--public") && !flags.contains("merf") {
         // Shapes are many, and tests of flows have them.
-        command.args(["--public", "cosines"]);
+        command.args(["--public", "none"]);
     }
     command
 }

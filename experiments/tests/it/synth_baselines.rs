@@ -111,7 +111,7 @@ fn generated_images_are_of_their_class() {
 fn one_cell_takes_one_release() {
     let (_home, out) = folder();
     let flags =
-        "--cells 1 --public cosines --records 400 --latent 8 --no-privacy --count 5 --quick-scores";
+        "--cells 1 --public none --records 400 --latent 8 --no-privacy --count 5 --quick-scores";
     let printed = text(&done(command("shapes", flags, &out)).stdout);
     assert!(
         printed.contains("moments of 1 cells of each class"),

@@ -473,12 +473,12 @@ fn bad_input_is_refused_by_name() {
             --delta 0.01 --public half => delta = 0.01
             --public glyphs => --public glyphs
             --public half --input shapes => --public half
-            --method marginals --public cosines --start public => --public cosines
+            --method marginals --public none --start public => --public none
             --cells 0 => --cells 0
             --cells 65 => --cells 65
             --particles 9 => --particles 9
             --vary-tone -1 => --vary-tone -1: it must be at least 0 and at most 3
-            --public cosines --public-epochs 2 => --public cosines
+            --public none --public-epochs 2 => --public none
             --records 999999 => --records 999999
             --public-records 0 => --public-records 0
             --method marginals --learning-rate -1 => --learning-rate -1

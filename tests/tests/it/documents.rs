@@ -1,6 +1,5 @@
 //! What the documents say of the workspace: tests, snippets, commands, files.
 
-use std::fmt::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -183,101 +182,6 @@ fn a_name_that_no_test_has_is_seen() {
     assert_eq!(wrong("a.md", "`it_holds_for_most` and `one_two`"), 1);
     assert_eq!(wrong("a.md", "```sh\nrun `it_holds_for_most`\n```\n"), 0);
     assert_eq!(wrong("CHANGELOG.md", "`it_holds_for_most`"), 0);
-}
-
-/// A statement and its tests: the text of its paragraph, item or row before the list, without Markdown.
-fn promise(before: &str) -> String {
-    let lines: Vec<&str> = before.lines().collect();
-    let starts = |line: &str| {
-        line.is_empty()
-            || line.starts_with(['-', '|', '#', '*'])
-            || line.starts_with(|c: char| c.is_ascii_digit())
-    };
-    let first = lines.iter().rposition(|line| starts(line)).unwrap_or(0);
-    let text = lines[first..].join(" ");
-    let mut plain = String::new();
-    let mut rest = text.trim_start_matches(['-', ' ', '|']);
-    while let Some((text, link)) = rest.split_once("](") {
-        let (before, words) = text.rsplit_once('[').expect("a link's words");
-        write!(plain, "{before}{words}").expect("memory");
-        rest = link.split_once(')').expect("a link's end").1;
-    }
-    plain.push_str(rest);
-    let plain = plain.replace(" |", ":").replace("**", "");
-    let words: Vec<&str> = plain.split_whitespace().collect();
-    words.join(" ").trim_start_matches(['.', ',', ' ']).into()
-}
-
-/// The page of promises: each statement of the pages that names tests, with links to these.
-fn promises(sources: &[(PathBuf, String)]) -> String {
-    let mut page = String::from(
-        "# Promises and their tests\n\nStatements of the pages whose sources name tests in a comment, by \
-         `UPDATE_PROMISES=1 cargo test -p system-tests --test it promises`.\n",
-    );
-    let mut pages = all("md");
-    pages.sort();
-    for (path, text) in pages {
-        let name = path
-            .strip_prefix(root())
-            .unwrap_or(&path)
-            .display()
-            .to_string();
-        let lists = lists_of_tests(&text).into_iter();
-        let mut last = 0;
-        for (place, list) in lists.filter(|(place, _)| text[place.start..].starts_with('<')) {
-            if last == 0 {
-                write!(
-                    page,
-                    "\n## [{name}](../../{name})\n\n| statement | tests |\n|---|---|\n"
-                )
-                .expect("memory");
-            }
-            let statement = promise(&text[last..place.start]);
-            last = place.end;
-            let links: Vec<String> = list
-                .split('`')
-                .skip(1)
-                .step_by(2)
-                .map(|test| {
-                    let (file, _) = sources
-                        .iter()
-                        .find(|source| tests_named(test, std::slice::from_ref(*source)) == 1)
-                        .unwrap_or_else(|| panic!("no test {test}"));
-                    let file = file.strip_prefix(root()).unwrap_or(file).display();
-                    format!("[`{test}`](../../{file})")
-                })
-                .collect();
-            writeln!(page, "| {statement} | {} |", links.join(", ")).expect("memory");
-        }
-    }
-    page
-}
-
-/// The page of promises is what the pages say now.
-#[test]
-fn promises_are_listed_with_their_tests() {
-    let path = root().join("docs/contributing/promises.md");
-    let page = promises(&all("rs"));
-    if std::env::var_os("UPDATE_PROMISES").is_some() {
-        std::fs::write(&path, &page).expect("a page");
-    }
-    assert!(page.lines().count() > 80, "{page}");
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        written == page,
-        "docs/contributing/promises.md is not up to date"
-    );
-}
-
-/// The guard itself: an item with a link, a row, a second list of one item.
-#[test]
-fn a_promise_is_what_stands_before_its_tests() {
-    assert_eq!(
-        promise("above\n\n- **One** is a\n  [link](b.md#c). "),
-        "One is a link."
-    );
-    assert_eq!(promise("| a |\n| `b` | c "), "`b`: c");
-    assert_eq!(promise(". And  more"), "And more");
 }
 
 /// The fields of a line of CSV, with quotes where a comma stands in one.

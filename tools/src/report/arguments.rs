@@ -6,8 +6,8 @@ use clap::{Parser, ValueEnum};
 
 /// Rebuild the page of a run from its folder, tabulate several, or draw the figures of a paper.
 ///
-/// One RUN: its page is rebuilt. Several, or those that --sweep finds: mean and standard deviation of each cell, runs
-/// that differ in their seeds alone.
+/// One RUN: its page is rebuilt. Several, or those that --sweep finds: a table is printed, with mean and standard deviation
+/// of the runs that differ in their seeds alone.
 #[derive(Debug, Parser)]
 #[command(name = "report")]
 pub struct Arguments {
@@ -19,12 +19,11 @@ pub struct Arguments {
     /// line.
     #[arg(long, value_name = "DIR_OR_FILE")]
     pub sweep: Option<PathBuf>,
-    /// The page to write (default: the run's own report.html, or runs/sweep.html). With --figures the folder of the figures
+    /// The page of one RUN to write (default: its own report.html). With --figures the folder of the figures
     /// and their page (default: `runs/figures/EXPERIMENT`; of `docs` assets/pictures).
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", conflicts_with_all = ["sweep", "format"])]
     pub out: Option<PathBuf>,
-    /// Print this instead of writing a page: of one RUN its command, results and promise; of several runs or a sweep a
-    /// table, a row for the runs that differ in their seeds alone.
+    /// Print this: of one RUN its command, results and promise instead of its page; of several the table (default: markdown).
     #[arg(long, value_enum)]
     pub format: Option<Printed>,
     /// A column of the table in Markdown by its name, or all whose names contain NAME; given again, the next. Without

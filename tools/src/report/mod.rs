@@ -1,9 +1,9 @@
-//! Pages about runs that are over: one run, or several with those that differ in their seeds alone in one row; figures over many.
+//! What is shown of runs that are over: the page of one, a table of several, figures over many.
 
 mod arguments;
 mod figures;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub use arguments::{Arguments, Figures, Printed};
 use reporting::diagnostic::Failure;
@@ -32,41 +32,40 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.sweep {
         let mut folders = find_runs(path)?;
         folders.extend(arguments.runs.iter().cloned());
-        return sweep(arguments, &records(&folders)?);
+        return table(arguments, &records(&folders)?);
     }
     match &arguments.runs[..] {
         [folder] if arguments.format == Some(Printed::Markdown) && arguments.columns.is_empty() => {
             let record = RunRecord::read(folder)?;
             print!("{}", markdown(&record));
-            match &arguments.out {
-                Some(out) => save_quietly(out, &page(&record)?),
-                None => Ok(()),
-            }
+            Ok(())
         }
         [folder] if arguments.format.is_none() => {
             let record = RunRecord::read(folder)?;
             let own = folder.join(reporting::report::PAGE);
-            save(arguments.out.clone().unwrap_or(own), &page(&record)?)
+            let out = arguments.out.as_ref().unwrap_or(&own);
+            write_file(out, page(&record)?.as_bytes())?;
+            println!("report    {}", out.display());
+            Ok(())
         }
-        folders => sweep(arguments, &records(folders)?),
+        folders => table(arguments, &records(folders)?),
     }
 }
 
-fn sweep(arguments: &Arguments, records: &[RunRecord]) -> Result<(), Failure> {
+/// Prints a row for the runs that differ in their seeds alone.
+fn table(arguments: &Arguments, records: &[RunRecord]) -> Result<(), Failure> {
+    if let Some(out) = &arguments.out {
+        return Err(Failure::input(
+            format!("--out {}: a table is printed, not written", out.display()),
+            "leave it out, and redirect what is printed",
+        ));
+    }
     let sweep = Sweep::of(records);
     match arguments.format {
         Some(Printed::Csv) => print!("{}", sweep.csv()),
-        Some(Printed::Markdown) => print!("{}", sweep.markdown(&arguments.columns)?),
-        None => {}
+        _ => print!("{}", sweep.markdown(&arguments.columns)?),
     }
-    match (&arguments.out, arguments.format) {
-        (None, Some(_)) => Ok(()),
-        (Some(path), Some(_)) => save_quietly(path, &sweep.page()?),
-        (out, None) => {
-            let out = out.clone().unwrap_or_else(|| "runs/sweep.html".into());
-            save(out, &sweep.page()?)
-        }
-    }
+    Ok(())
 }
 
 fn records(folders: &[PathBuf]) -> Result<Vec<RunRecord>, Failure> {
@@ -74,17 +73,4 @@ fn records(folders: &[PathBuf]) -> Result<Vec<RunRecord>, Failure> {
         .iter()
         .map(|folder| RunRecord::read(folder))
         .collect()
-}
-
-fn save(path: PathBuf, page: &str) -> Result<(), Failure> {
-    write_file(&path, page.as_bytes())?;
-    println!("report    {}", path.display());
-    Ok(())
-}
-
-/// As [`save`] where something was printed, which may be piped on: the page is named on standard error.
-fn save_quietly(path: &Path, page: &str) -> Result<(), Failure> {
-    write_file(path, page.as_bytes())?;
-    eprintln!("report    {}", path.display());
-    Ok(())
 }

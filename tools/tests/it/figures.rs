@@ -50,6 +50,7 @@ fn a_table_that_is_not_there_or_has_another_form_is_named() {
         ("fair-adult.csv", "epsilon\n"),
         ("fair-repair.csv", "epsilon\n"),
         ("fair-published.csv", "method\n"),
+        ("published.toml", "published = []\n"),
     ] {
         std::fs::write(here.join(name), text).expect("written");
     }

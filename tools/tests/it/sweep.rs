@@ -7,7 +7,7 @@ use reporting::diagnostic::Failure;
 use tools::sweep::{Arguments, run};
 
 const SWEEP: &str = r#"
-    experiment = "flow"
+    experiment = "synth"
     name = "two"
     [fixed]
     records = 200
@@ -30,8 +30,8 @@ fn private(folder: &Path, text: &str, more: &[&str]) -> Result<(), Failure> {
         "logarithmic",
     ];
     let arguments = Arguments::parse_from([&words[..], &runs, more].concat());
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/flow.sh");
-    run(&arguments, &program, &[("flow", Some("mechanism"))])
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/experiment.sh");
+    run(&arguments, &program, &[("synth", Some("method"))])
 }
 
 fn json(path: &Path) -> serde_json::Value {

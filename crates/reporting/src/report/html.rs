@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::diagnostic::Failure;
 
-const TEMPLATES: [(&str, &str); 4] = [
+const TEMPLATES: [(&str, &str); 3] = [
     (
         "figures.html.jinja",
         include_str!("../../../../assets/report/figures.html.jinja"),
@@ -19,10 +19,6 @@ const TEMPLATES: [(&str, &str); 4] = [
     (
         "run.html.jinja",
         include_str!("../../../../assets/report/run.html.jinja"),
-    ),
-    (
-        "sweep.html.jinja",
-        include_str!("../../../../assets/report/sweep.html.jinja"),
     ),
 ];
 

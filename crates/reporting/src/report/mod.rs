@@ -14,7 +14,6 @@ mod number;
 mod page;
 mod picture;
 mod privacy;
-pub mod published;
 mod read;
 mod record;
 mod run_file;

@@ -10,7 +10,6 @@ use super::metrics::Curve;
 use super::number::{duration, range, shown};
 use super::picture::Picture;
 use super::privacy::{Statement, neighbours};
-use super::published::Published;
 use super::record::RunRecord;
 use super::run_file::{Better, Metric};
 use crate::diagnostic::Failure;
@@ -28,7 +27,6 @@ struct Page {
     privacy: Statement,
     warnings: Vec<String>,
     metrics: Vec<Row>,
-    published: Option<Published>,
     has_paper: bool,
     has_source: bool,
     figures: Vec<Picture>,
@@ -140,7 +138,6 @@ pub(super) fn page(record: &RunRecord) -> Result<String, Failure> {
             name: record.name(),
             facts: facts(record),
             privacy: Statement::of(record),
-            published: Published::of(record),
             warnings,
             has_paper: metrics.iter().any(|row| row.paper.is_some()),
             has_source: metrics.iter().any(|row| row.source.is_some()),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::browser::{Browser, BrowserError, program};
 use crate::runs;
-use reporting::report::{RunRecord, Sweep, write};
+use reporting::report::write;
 use serde_json::Value;
 
 /// The width of a telephone, in CSS pixels.
@@ -22,23 +22,16 @@ fn browser() -> Option<Browser> {
     Some(Browser::start(&program).expect("the browser starts"))
 }
 
-/// One page of each kind: a finished run, a run that was cut off, a sweep.
+/// One page of each kind: a finished run, a run that was cut off.
 fn pages(root: &Path) -> Vec<PathBuf> {
-    let mut records = Vec::new();
     let mut pages = Vec::new();
     for (name, epsilon, score) in [("one", 1.0, 130.0), ("two", 10.0, 120.0)] {
         let run = runs::finished(3, epsilon, score);
         let folder = runs::write(&root.join("swae").join(name), Some(&run));
         pages.push(write(&folder).expect("a page"));
-        records.push(RunRecord::read(&folder).expect("readable"));
     }
     let cut = runs::write(&root.join("swae/a-run-that-was-cut-off"), None);
     pages.push(write(&cut).expect("a page"));
-    records.push(RunRecord::read(&cut).expect("readable"));
-    let sweep = root.join("sweep.html");
-    let page = Sweep::of(&records).page().expect("a page");
-    fs::write(&sweep, page).expect("written");
-    pages.push(sweep);
     pages
 }
 

@@ -66,9 +66,10 @@ impl<M: ImageMethod> ImageCopy<M> {
     /// What is released of these images, and with how much noise.
     ///
     /// # Errors
-    /// [`SynthError::Privacy`] without units.
+    /// [`SynthError::Privacy`] without units; as [`ImageMethod::check`].
     pub fn plan(&self, images: &StoredImages) -> Result<TrainingPlan, SynthError> {
         let private = self.private(images);
+        self.method.check(&private)?;
         let plan = plan_of_all(self.epsilon, self.delta, private.units)?;
         let releases = self.method.releases(&private).into_iter();
         Ok(releases.fold(plan, |plan, (name, share)| {

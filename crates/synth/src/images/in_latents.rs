@@ -54,6 +54,10 @@ impl<'a> ImageMethod for Mixture<'a> {
         self.mixing(private).releases()
     }
 
+    fn check(&self, private: &PrivateImages<'_>) -> Result<(), SynthError> {
+        self.mixing(private).check()
+    }
+
     fn fit<R: Releasing>(
         &self,
         private: &PrivateImages<'_>,

@@ -28,6 +28,14 @@ pub trait ImageMethod {
     /// The releases by their names in the plan, with their shares of the budget (of `1/z^2`).
     fn releases(&self, private: &PrivateImages<'_>) -> Vec<(&'static str, f64)>;
 
+    /// Refuses sizes that this method cannot have, before anything is released.
+    ///
+    /// # Errors
+    /// What names the size and its bound.
+    fn check(&self, _private: &PrivateImages<'_>) -> Result<(), SynthError> {
+        Ok(())
+    }
+
     /// Makes the releases, and all that follows from them.
     ///
     /// # Errors

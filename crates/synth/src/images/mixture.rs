@@ -5,10 +5,13 @@ use private_queries::{Gaussians, Mixture, Moments};
 use rand::Rng;
 
 use super::Encoded;
-use crate::Releasing;
+use crate::{Releasing, SynthError};
 
 /// The share of the budget (of `1/z^2`) for the moments of the groups, if their cells have moments too.
 const MOMENTS_SHARE: f64 = 0.4;
+
+/// Values of a release, at most: 400 MB.
+const MOST_VALUES: usize = 50_000_000;
 
 /// The releases by their names in the plan: the moments of the groups, and those of their cells.
 const MOMENTS: &str = "moments";
@@ -58,6 +61,20 @@ impl Mixing {
         }
     }
 
+    /// Refuses more values in a release than memory has room for: sizes, means and covariances of all cells.
+    ///
+    /// # Errors
+    /// [`SynthError::TooManyValues`].
+    pub fn check(&self) -> Result<(), SynthError> {
+        let cells = self.groups.saturating_mul(self.cells);
+        let each = self.dim.saturating_mul(self.dim.saturating_add(3)) / 2;
+        let (found, most) = (cells.saturating_mul(each), MOST_VALUES);
+        match found <= most {
+            true => Ok(()),
+            false => Err(SynthError::TooManyValues { found, most }),
+        }
+    }
+
     /// What is measured first: one Gaussian a group.
     fn moments(&self) -> Moments {
         // Around one Gaussian a group less of the noise is in second moments if the ball is small.
@@ -78,7 +95,7 @@ impl Mixing {
     /// Makes the releases.
     ///
     /// # Errors
-    /// As [`Releasing::release`]; [`crate::SynthError::Query`] for latents of other groups or dimensions.
+    /// As [`Releasing::release`]; [`SynthError::Query`] for latents of other groups or dimensions.
     pub fn release<R: Releasing>(
         &self,
         latents: &Encoded,

@@ -15,7 +15,7 @@ use super::super::run::Synth;
 use super::super::settings::Settings;
 use super::particles::{Stored, boxed, share};
 use super::{CopyMethod, Making, RELEASE, check_slices};
-use crate::records::COSINES;
+use crate::records::NO_IMAGES;
 use crate::space::encode_records;
 use private_synth::images::SpaceForm;
 
@@ -93,8 +93,8 @@ impl CopyMethod for Marginals {
     }
 
     fn check(&self, settings: &Settings, form: &SpaceForm, _: usize) -> Result<(), Failure> {
-        let holds = settings.starts() != Start::Public || settings.public != COSINES;
-        let bound = "public records for --start public: cosines have none";
+        let holds = settings.starts() != Start::Public || settings.public != NO_IMAGES;
+        let bound = "public records for --start public: there are none";
         bounded("public", &settings.public, holds, bound)?;
         check_slices(settings, form.latent)
     }

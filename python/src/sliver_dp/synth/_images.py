@@ -18,7 +18,7 @@ class Images(Copy):
     Neighbours replace one image and its label. With `most_per_unit` they replace all images of one unit, and no more than
     `most_per_unit` of them are used: `fit` takes the unit of each image then. The number of images, or of units, is public, and
     so are the size of images and the classes. `public` says what teaches how images look: `shapes`, synthetic images, in minutes; or
-    `cosines`, nothing. `latent` and `cells` are as many as records and budget bear if they are None. `delta` is a tenth of
+    `none`, nothing. `latent` and `cells` are as many as records and budget bear if they are None. `delta` is a tenth of
     one over the number of images if it is None.
 
     `seed` and `insecure_noise_seed` are as those of `Table`.
@@ -68,8 +68,8 @@ class Images(Copy):
         Raises ValueError for what is no such array, and for settings out of bounds: nothing is released then. OSError if the
         ledger cannot be written.
         """
-        if self.public not in ("shapes", "cosines"):
-            raise ValueError(f"public is {self.public!r}: expected 'shapes' or 'cosines'; of other images `sliver synth` learns")
+        if self.public not in ("shapes", "none"):
+            raise ValueError(f"public is {self.public!r}: expected 'shapes' or 'none'; of other images `sliver synth` learns")
         settings = self._settings()
         settings |= {name: whole(name, getattr(self, name)) for name in ("latent", "cells")}
         planes, layout = _planes(images)

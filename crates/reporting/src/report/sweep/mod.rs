@@ -1,7 +1,6 @@
 //! Runs that repeat each other with other seeds, as mean and standard deviation.
 
 mod find;
-mod page;
 mod table;
 
 pub use find::{SAMPLED_RUNS, find_runs};

@@ -9,7 +9,7 @@ use crate::report::number::{shown, significant};
 
 impl Sweep {
     /// Names of the columns before the results.
-    pub(super) fn heading(&self) -> Vec<String> {
+    fn heading(&self) -> Vec<String> {
         let mut names = self.varying.clone();
         names.extend(
             [
@@ -24,7 +24,7 @@ impl Sweep {
     }
 
     /// The values of those columns.
-    pub(super) fn row(&self, cell: &Cell) -> Vec<String> {
+    fn row(&self, cell: &Cell) -> Vec<String> {
         let mut row: Vec<String> = self.varying.iter().map(|name| value(cell, name)).collect();
         row.extend([
             cell.privacy.clone(),
@@ -120,12 +120,12 @@ fn columns_named(heading: &[String], name: &str) -> Result<Vec<usize>, Failure> 
 }
 
 /// A setting of a cell, or a dash.
-pub(super) fn value(cell: &Cell, name: &str) -> String {
+fn value(cell: &Cell, name: &str) -> String {
     cell.settings.get(name).unwrap_or("\u{2013}").to_string()
 }
 
 /// Mean and deviation, and of how many runs where not all have the result.
-pub(super) fn words(spread: Option<Spread>, finished: usize) -> String {
+fn words(spread: Option<Spread>, finished: usize) -> String {
     let Some(spread) = spread else {
         return "\u{2013}".into();
     };

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use reporting::diagnostic::Failure;
 use reporting::figures::{Method, Scale, TradeOff};
-use reporting::report::published;
 
 use super::super::charts::Chart;
+use super::published::{self, Figure};
 use super::table::Table;
 use super::{Point, joined};
 
@@ -22,15 +22,14 @@ pub(super) fn charts(folder: &Path) -> Result<Vec<Chart>, Failure> {
     let adult = Table::read(folder, "fair-adult.csv")?;
     let repaired = Table::read(folder, "fair-repair.csv")?;
     let theirs = Table::read(folder, "fair-published.csv")?;
+    let published = published::read(folder)?;
+    let error =
+        |dataset, title, theirs| error(&field, &baselines, dataset, title, &published, theirs);
     Ok(vec![
-        error(&field, &baselines, "mnist", "MNIST", |figure| figure.mnist)?,
-        error(
-            &field,
-            &baselines,
-            "fashion-mnist",
-            "Fashion-MNIST",
-            |figure| figure.fashion_mnist,
-        )?,
+        error("mnist", "MNIST", |figure| figure.mnist)?,
+        error("fashion-mnist", "Fashion-MNIST", |figure| {
+            figure.fashion_mnist
+        })?,
         front([&adult, &repaired], &theirs)?,
     ])
 }
@@ -50,7 +49,8 @@ fn error(
     baselines: &Table,
     dataset: &str,
     title: &str,
-    theirs: fn(&published::Figure) -> f64,
+    published: &[Figure],
+    theirs: fn(&Figure) -> f64,
 ) -> Result<Chart, Failure> {
     let [of, public, epsilon] = ["input", "public", "epsilon"].map(|name| field.column(&[name]));
     let (of, public, epsilon) = (of?, public?, epsilon?);
@@ -103,14 +103,14 @@ fn error(
         "Reads private records",
     )?);
     methods.retain(|method: &Method| !method.points.is_empty());
-    let mut best = published::figures();
-    best.retain(|figure| figure.classifier == "convolutional");
+    let convolutional = |figure: &&Figure| figure.classifier == "convolutional";
+    let mut best: Vec<&Figure> = published.iter().filter(convolutional).collect();
     best.sort_by(|a, b| theirs(b).total_cmp(&theirs(a)));
     best.truncate(PUBLISHED);
     for figure in best {
-        let points = vec![point(figure.epsilon, 1.0 - theirs(&figure), 0.0)];
+        let points = vec![point(figure.epsilon, 1.0 - theirs(figure), 0.0)];
         let name = match figure.public.as_str() {
-            "nothing" => figure.method,
+            "nothing" => figure.method.clone(),
             public => format!("{}, beside {public}", figure.method),
         };
         methods.push(Method {

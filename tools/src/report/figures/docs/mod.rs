@@ -3,6 +3,7 @@
 mod copies;
 mod distance;
 mod promise;
+mod published;
 mod table;
 mod times;
 

@@ -1,6 +1,6 @@
 //! The tables of the results: files of comma-separated values, and tables within a page.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
 use reporting::diagnostic::Failure;
@@ -20,6 +20,13 @@ fn missing(path: &Path, error: impl std::fmt::Display) -> Failure {
     Failure::input(format!("{}: {error}", path.display()), help)
 }
 
+/// A file beside the tables, and its path.
+pub(super) fn text_of(folder: &Path, name: &str) -> Result<(PathBuf, String), Failure> {
+    let path = folder.join(name);
+    let text = std::fs::read_to_string(&path).map_err(|e| missing(&path, e))?;
+    Ok((path, text))
+}
+
 impl Table {
     /// A file of comma-separated values.
     pub(super) fn read(folder: &Path, name: &str) -> Result<Self, Failure> {
@@ -35,8 +42,7 @@ impl Table {
 
     /// The first table of a page whose names have all of these words: its numbers stand there alone.
     pub(super) fn of_page(folder: &Path, page: &str, words: &[&str]) -> Result<Self, Failure> {
-        let path = folder.join(page);
-        let text = std::fs::read_to_string(&path).map_err(|e| missing(&path, e))?;
+        let (path, text) = text_of(folder, page)?;
         let cells = |line: &str| -> StringRecord {
             let line = line.trim_start_matches('|').trim_end_matches('|');
             line.split('|').map(str::trim).collect()
