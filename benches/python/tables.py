@@ -67,7 +67,7 @@ def arguments():
 
 def codes(path, skip):
     """Records without missing values as a table of codes, and how many codes each column has: ours are the categories."""
-    with open(ROOT / "assets/schemas/adult.toml", "rb") as file:
+    with open(ROOT / "crates/data/src/adult.toml", "rb") as file:
         described = {column["name"]: column for column in tomllib.load(file)["column"]}
     text = pd.read_csv(path, names=[*described], skiprows=skip, skipinitialspace=True, dtype=str).dropna()
     text = text[~text.eq("?").any(axis=1)].reset_index(drop=True)

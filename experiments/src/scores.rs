@@ -1,31 +1,20 @@
 //! Scores of generated images against public test images, the same for all experiments.
 
-use std::path::{Path, PathBuf};
-
 use data::LabelledImages;
-use lab::diagnostic::{Failure, OrFailed};
+use lab::diagnostic::Failure;
 use lab::evaluate::classifier::{Classifier, Settings};
 use lab::evaluate::downstream::Accuracy;
 use lab::evaluate::field::{self, Accuracies};
-use lab::evaluate::frechet::frechet_distance;
-use lab::evaluate::inception::Inception;
 use lab::evaluate::{GeneratedImages, ImageOptions, ImageScores, RealImages, evaluate_images};
-use lab::progress::Progress;
 use lab::report::{Better, Metric};
 use lab::session::Session;
 
 /// How the names of scores begin that are outside of the guarantee.
 pub(crate) const READS_PRIVATE: &str = "Reads private records";
 
-/// Which features the Frechet distance compares, and on how many images.
+/// Which scores there are, and of how many images.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ScoreFlags {
-    /// Features of the Frechet distance.
-    #[arg(long, value_enum, default_value_t = Features::Lenet)]
-    pub features: Features,
-    /// Inception's weights: a PyTorch state dictionary (.pt, .pth) or a safetensors file.
-    #[arg(long, value_name = "FILE", required_if_eq("features", "inception"))]
-    pub weights: Option<PathBuf>,
     /// How samples with classes are judged: in a minute, or as the field does it, in some more.
     #[arg(long, value_enum, default_value_t = Protocol::Quick)]
     pub protocol: Protocol,
@@ -48,7 +37,7 @@ pub struct ScoreFlags {
 }
 
 impl ScoreFlags {
-    /// Samples that are scored, at most, and test images of the Frechet distance in Inception's features.
+    /// Samples that are scored, at most.
     pub fn count(&self) -> usize {
         let scored = self.scored.map(|scored| scored as usize);
         scored.unwrap_or(match self.protocol {
@@ -74,15 +63,6 @@ pub enum Protocol {
     Quick,
     /// 60 000 samples, a convolutional classifier, an MLP, logistic regression and nearest neighbours, three seeds.
     Field,
-}
-
-/// The features of the Frechet distance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Features {
-    /// A small classifier's, trained here.
-    Lenet,
-    /// Inception's last pool.
-    Inception,
 }
 
 /// What samples are worth.
@@ -139,25 +119,6 @@ pub(crate) fn score(
     if flags.protocol == Protocol::Field {
         options.downstream = None;
     }
-    let with = |features, images| {
-        let (field, ceilings) = judged;
-        Scored {
-            features,
-            images,
-            field,
-            ceilings,
-        }
-    };
-    if flags.features == Features::Inception {
-        let most = test.len().min(flags.count());
-        let first: Vec<usize> = (0..most).collect();
-        let seen = test.gather(&first).unwrap_or_default();
-        let shape = (test.channels(), test.width());
-        let frechet = inception([&seen, pixels], shape, flags, session)?;
-        let mut images = evaluate_images(&real, &generated, &options, &session.interrupt)?;
-        images.frechet = Some(frechet);
-        return Ok(with("Inception", images));
-    }
     // Images without classes teach no classifier.
     let trained = match labels {
         Some(_) => {
@@ -175,7 +136,13 @@ pub(crate) fn score(
     };
     real.classifier = trained.as_ref();
     let images = evaluate_images(&real, &generated, &options, &session.interrupt)?;
-    Ok(with("LeNet", images))
+    let (field, ceilings) = judged;
+    Ok(Scored {
+        features: "LeNet",
+        images,
+        field,
+        ceilings,
+    })
 }
 
 /// Accuracies by the field's protocol, of samples and of private records, each where it was asked for.
@@ -215,34 +182,6 @@ fn judged(
         accuracies: learn("ceiling", &real, private.labels())?,
     };
     Ok((field, Some(ceilings)))
-}
-
-/// The Frechet distance in Inception's features, of images `[n, channels, side, side]` in rows.
-fn inception(
-    [real, made]: [&[f32]; 2],
-    (channels, side): (usize, usize),
-    flags: &ScoreFlags,
-    session: &Session,
-) -> Result<f64, Failure> {
-    let path = flags.weights.as_deref().unwrap_or(Path::new(""));
-    let network = Inception::load(path, None, &session.chosen.device).map_err(|e| {
-        Failure::input(
-            format!("--weights {}: {e}", path.display()),
-            "give a state dictionary with torchvision's names",
-        )
-    })?;
-    let size = channels * side * side;
-    let progress = Progress::new(((real.len() + made.len()) / size) as u64);
-    let mut both = [Vec::new(), Vec::new()];
-    for (features, images) in both.iter_mut().zip([real, made]) {
-        for part in images.chunks(20 * size) {
-            session.interrupt.check("samples were scored")?;
-            features.extend(network.features(part, channels, side).or_failed()?);
-            (0..part.len() / size).for_each(|_| progress.step());
-        }
-    }
-    progress.finish();
-    frechet_distance(&both[0], &both[1], Inception::FEATURES).or_failed()
 }
 
 /// The scores as lines of a report.

@@ -1,6 +1,6 @@
 //! UCI Adult: census records, and whether a person earns more than 50 000 dollars a year.
 //!
-//! 32561 training and 16281 test records, read by the schema `assets/schemas/adult.toml`
+//! 32561 training and 16281 test records, read by the schema `adult.toml` beside this file
 //! ([`SCHEMA`]): the sensitive attribute is `sex` (0 female, 1 male) or `race` (0 other, 1 white), and
 //! the other one is a feature; numbers are scaled by constants that were declared, not fitted; what is
 //! missing (`?`, in 2399 and 1221 records) is a level of its own unless it is asked for otherwise.
@@ -14,7 +14,7 @@ use crate::table::{CodedTable, CsvTable, Missing, Schema};
 use crate::{DataError, GroupedTable, LoadOptions};
 
 /// The schema of the published files.
-pub const SCHEMA: &str = include_str!("../../../assets/schemas/adult.toml");
+pub const SCHEMA: &str = include_str!("adult.toml");
 
 /// The training and the test records of Adult.
 #[derive(Clone, PartialEq)]

@@ -74,16 +74,6 @@ pub enum EvaluateError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A tensor that weights from a file should have and do not, or not in the right form.
-    #[error("{path}: tensor {tensor}: {reason}")]
-    Weights {
-        /// The file.
-        path: PathBuf,
-        /// The tensor, by the name that was looked for.
-        tensor: String,
-        /// What is wrong with it.
-        reason: String,
-    },
     /// Features that could not be read back from a device.
     #[error("features could not be read from the device: {0}")]
     Device(String),
@@ -111,7 +101,7 @@ impl From<EvaluateError> for Failure {
                 message: error.to_string(),
                 help: None,
             },
-            EvaluateError::File { .. } | EvaluateError::Weights { .. } => Self::input(
+            EvaluateError::File { .. } => Self::input(
                 error.to_string(),
                 "name another file, or leave this score out",
             ),

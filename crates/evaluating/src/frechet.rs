@@ -2,9 +2,8 @@
 //!
 //! `FD(1, 2) = ||m1 - m2||^2 + tr S1 + tr S2 - 2 tr((S1^1/2 S2 S1^1/2)^1/2)`: the squared
 //! 2-Wasserstein distance between Gaussians of the means `m` and covariances `S` of the two sets.
-//! With the features of an Inception network this is the FID (Heusel et al., 2017), which Sebag et
-//! al. (2023, arXiv 2312.08227) report. With those of a small classifier of digits it compares runs
-//! of this project with each other, and with no published figure.
+//! With the features of a small classifier of digits it compares runs of this project with each other, and with no
+//! published figure: the FID (Heusel et al., 2017) has those of an Inception network.
 //!
 //! The root is taken of a symmetric matrix, through its eigenvalues and in `f64`, so it exists for
 //! covariances of any rank: there may be fewer records than features.

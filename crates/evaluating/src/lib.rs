@@ -5,7 +5,7 @@
 //!
 //! | score | reads | module |
 //! |---|---|---|
-//! | Frechet distance between features | public test records | [`frechet`], with the features of [`classifier`] or [`inception`] |
+//! | Frechet distance between features | public test records | [`frechet`], with the features of [`classifier`] |
 //! | accuracy of what samples teach | public test records | [`downstream`], and by the field's protocol [`field`] |
 //! | sliced and exact squared W2 | public test records | [`transport`] |
 //! | distances of counts, and what a table teaches | test records of a table | [`tabular`] |
@@ -19,7 +19,6 @@ mod error;
 pub mod field;
 pub mod frechet;
 mod images;
-pub mod inception;
 pub mod memorisation;
 mod neighbours;
 mod shift;

@@ -635,18 +635,7 @@ const PUBLIC: [(&str, &[&str]); 10] = [
             "FairMap",
         ],
     ),
-    (
-        "crates/evaluating",
-        &[
-            "Protocol",
-            "Spread",
-            "Branch",
-            "Block",
-            "Window",
-            "Unit",
-            "Inception",
-        ],
-    ),
+    ("crates/evaluating", &["Protocol", "Spread"]),
     ("crates/lab", &["Listed", "Report", "Running", "Scores"]),
     (
         "experiments",

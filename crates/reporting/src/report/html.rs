@@ -10,22 +10,18 @@ use crate::diagnostic::Failure;
 const TEMPLATES: [(&str, &str); 3] = [
     (
         "figures.html.jinja",
-        include_str!("../../../../assets/report/figures.html.jinja"),
+        include_str!("templates/figures.html.jinja"),
     ),
     (
         "layout.html.jinja",
-        include_str!("../../../../assets/report/layout.html.jinja"),
+        include_str!("templates/layout.html.jinja"),
     ),
-    (
-        "run.html.jinja",
-        include_str!("../../../../assets/report/run.html.jinja"),
-    ),
+    ("run.html.jinja", include_str!("templates/run.html.jinja")),
 ];
 
 /// Fills the template called `name` with `content`.
 pub(super) fn render(name: &str, content: &impl Serialize) -> Result<String, Failure> {
-    let broken =
-        |error: minijinja::Error| Failure::failed(format!("assets/report/{name}: {error:#}"));
+    let broken = |error: minijinja::Error| Failure::failed(format!("{name}: {error:#}"));
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);

@@ -2,33 +2,11 @@
 
 use std::path::Path;
 
-use dp_accountant::accounting::Event;
-use serde::Deserialize;
+use dp_accountant::accounting::{Event, Neighbours};
+use dp_accountant::ledger::{Entries, LedgerEntry};
 
-use super::read::{at, read_text};
+use super::read::{ADVICE, read_text};
 use crate::diagnostic::Failure;
-
-/// One line of `ledger.jsonl`, as `dp_accountant::ledger` writes it.
-#[derive(Debug, Deserialize)]
-struct Line {
-    event: Event,
-    count: u64,
-    #[serde(default)]
-    neighbours: Option<String>,
-    #[serde(default)]
-    sensitivity: Option<f64>,
-    #[serde(default)]
-    deviation: Option<f64>,
-    /// Of earlier programs: the sensitivity may fail.
-    #[serde(default)]
-    failure_probability: f64,
-    #[serde(default = "yes")]
-    secret_noise: bool,
-}
-
-fn yes() -> bool {
-    true
-}
 
 /// Smallest and largest of some numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,7 +38,7 @@ pub struct Group {
     /// How often it was released.
     pub count: u64,
     /// The neighbour relation of its sensitivity.
-    pub neighbours: Option<String>,
+    pub neighbours: Neighbours,
     /// L2 sensitivities.
     pub sensitivity: Option<Span>,
     /// Standard deviations of the noise.
@@ -87,32 +65,27 @@ impl LedgerSummary {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] names the first line that cannot be read, and its field.
+    /// [`Failure::BadInput`] names the first line that cannot be read.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let mut summary = Self::default();
-        for (index, text) in read_text(path)?.unwrap_or_default().lines().enumerate() {
-            let number = index + 1;
-            let mut source = serde_json::Deserializer::from_str(text);
-            match serde_path_to_error::deserialize::<_, Line>(&mut source) {
-                Ok(line) if line.failure_probability != 0.0 => {
-                    return Err(Failure::input(
-                        format!(
-                            "{}: line {number}: its sensitivity may fail",
-                            path.display()
-                        ),
-                        "nothing is promised of such a run: leave it out",
-                    ));
-                }
-                Ok(line) => summary.add(number, line),
-                Err(error) if error.inner().is_eof() => summary.torn.push(number),
-                Err(error) => return Err(at(path, &format!("line {number}: "), &error)),
-            }
+        let text = read_text(path)?.unwrap_or_default();
+        let wrong = |e| Failure::input(format!("{}: {e}", path.display()), ADVICE);
+        let found = Entries::parse(&text).map_err(wrong)?;
+        let mut summary = Self {
+            releases: found.releases(),
+            torn: found.torn,
+            ..Self::default()
+        };
+        let whole = text.lines().enumerate().filter(|(index, line)| {
+            !line.trim().is_empty() && !summary.torn.contains(&(index + 1))
+        });
+        let numbers: Vec<usize> = whole.map(|(index, _)| index + 1).collect();
+        for (number, entry) in numbers.into_iter().zip(found.entries) {
+            summary.add(number, entry);
         }
         Ok(summary)
     }
 
-    fn add(&mut self, number: usize, line: Line) {
-        self.releases += line.count;
+    fn add(&mut self, number: usize, line: LedgerEntry) {
         let same = |group: &&mut Group| {
             group.event == line.event
                 && group.neighbours == line.neighbours

@@ -105,7 +105,7 @@ impl Release {
             deviation: group
                 .deviation
                 .map_or_else(missing, |s| range(s.low, s.high, shown)),
-            neighbours: group.neighbours.as_deref().map_or_else(missing, neighbours),
+            neighbours: neighbours(group.neighbours).into(),
             phases: phases.join(", "),
             secret_noise: group.secret_noise,
         }

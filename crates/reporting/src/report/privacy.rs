@@ -1,6 +1,6 @@
 //! What a run promises, for the box at the head of its page.
 
-use dp_accountant::accounting::Event;
+use dp_accountant::accounting::{Event, Neighbours};
 use dp_accountant::decimal::upper;
 use serde::{Deserialize, Serialize};
 
@@ -157,7 +157,7 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     [
         (EPSILON, epsilon_upper(record).map(upper)),
         (DELTA, plan.delta.map(upper)),
-        ("neighbours", plan.neighbours.as_deref().map(neighbours)),
+        ("neighbours", plan.neighbours.clone()),
         ("sampler", sampler),
         ("accountant", plan.accountant.clone()),
         (
@@ -181,12 +181,11 @@ pub fn epsilon_upper(record: &RunRecord) -> Option<f64> {
 }
 
 /// A neighbour relation in words.
-pub(super) fn neighbours(name: &str) -> String {
-    match name {
-        "replace_one" => "replace one record".into(),
-        "k_end" => "replace one record by one of its group, group sizes public".into(),
-        "add_remove" => "add or remove one record".into(),
-        "zero_out" => "one record counts or is blank, their number being public".into(),
-        other => other.replace('_', " "),
+pub(super) fn neighbours(of: Neighbours) -> &'static str {
+    match of {
+        Neighbours::ReplaceOne => "replace one record",
+        Neighbours::KEnd => "replace one record by one of its group, group sizes public",
+        Neighbours::AddRemove => "add or remove one record",
+        Neighbours::ZeroOut => "one record counts or is blank, their number being public",
     }
 }

@@ -131,10 +131,11 @@ fn plan(record: &RunRecord) -> Option<(f64, f64)> {
     Some((epsilon_upper(record)?, delta))
 }
 
-/// The neighbours of a finished run.
+/// The neighbours of what a run has released, as its ledger says; none if it is lost, or if they differ.
 fn neighbours(record: &RunRecord) -> Option<Neighbours> {
-    let name = record.run.as_ref()?.plan.as_ref()?.neighbours.clone()?;
-    serde_json::from_value(name.into()).ok()
+    let mut all = record.ledger.groups.iter().map(|group| group.neighbours);
+    let first = all.next()?;
+    all.try_fold(first, |before, own| before.both(own).ok())
 }
 
 /// By the accountant, from the ledgers, at the largest of the runs' deltas. None where a ledger is missing or no delta is known.
@@ -166,13 +167,13 @@ fn composed(records: &[&RunRecord]) -> Result<Option<Together>, AccountingError>
     }))
 }
 
-/// By basic composition: epsilons and deltas add up. None where one is not known, or where they are
-/// promises about different neighbours.
+/// By basic composition: epsilons and deltas add up. None if one is not known, or if they are promises about different neighbours.
 fn added(records: &[&RunRecord]) -> Option<Together> {
     let (mut epsilon, mut delta, mut shared) = (0.0, 0.0, None::<Neighbours>);
     for record in records {
         let (own_epsilon, own_delta) = plan(record)?;
-        if let Some(own) = neighbours(record) {
+        if records.len() > 1 {
+            let own = neighbours(record)?;
             shared = Some(shared.map_or(Ok(own), |before| before.both(own)).ok()?);
         }
         epsilon += own_epsilon;

@@ -84,7 +84,9 @@ fn what_a_run_is_worth_follows_the_worse_of_its_files() {
     let contradicted = standing("b", Some(&private), Some(known));
     assert_eq!(contradicted.standing, Standing::KnownNoise);
     assert!(contradicted.sentence.contains("its ledger shows"));
-    let bare = json!({"event": {"type": "non_private"}, "count": 1}).to_string();
+    let mut bare = step(0.1, true);
+    bare["event"] = json!({"type": "non_private"});
+    let bare = bare.to_string();
     let bare = standing("c", Some(&private), Some(bare));
     assert_eq!(bare.standing, Standing::KnownNoise);
 
@@ -192,15 +194,18 @@ fn damage_is_named_by_folder_file_and_field() {
     fs::write(folder.join("metrics.jsonl"), "{}\nnonsense\n").expect("written");
     refusal(&folder, &["metrics.jsonl", "line 2"]);
     fs::write(folder.join("metrics.jsonl"), "").expect("written");
-    for (line, field) in [
-        (r#"{"event": {"type": "telepathy"}, "count": 1}"#, "event"),
+    for (line, word) in [
+        (
+            r#"{"event": {"type": "telepathy"}, "count": 1}"#,
+            "telepathy",
+        ),
         (
             r#"{"event": {"type": "non_private"}, "count": "x"}"#,
-            "count",
+            "expected u64",
         ),
     ] {
         fs::write(folder.join("ledger.jsonl"), format!("{line}\n")).expect("written");
-        refusal(&folder, &["ledger.jsonl", "line 1", field]);
+        refusal(&folder, &["ledger.jsonl", "line 1", word]);
     }
 }
 
@@ -268,6 +273,15 @@ fn a_shortened_ledger_makes_runs_together_spend_no_less() {
     );
     let shortened = "4 releases in the ledger, but it holds 3";
     assert_eq!(table.matches(shortened).count(), 1);
+
+    // Epsilons add up for the same neighbours alone.
+    let other = folders[1].join("ledger.jsonl");
+    let same = fs::read_to_string(&other).expect("readable");
+    fs::write(&other, same.replace("replace_one", "add_remove")).expect("written");
+    let (mixed, of_cell, _) = sweep();
+    assert!(mixed.contains("is not known"), "{mixed}");
+    assert_eq!(of_cell, "not known");
+    fs::write(&other, same).expect("written");
 
     // Of a run that did not finish no plan is known.
     fs::remove_file(folders[0].join("run.json")).expect("removed");

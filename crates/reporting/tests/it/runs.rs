@@ -32,7 +32,7 @@ pub(crate) fn finished(seed: u64, epsilon: f64, score: f64) -> Value {
                     the choice of hyperparameters.",
         "private": true,
         "plan": {"epsilon_upper": epsilon, "delta": 1e-5, "accountant": "pld",
-            "neighbours": "replace_one", "noise_multiplier": 0.75, "steps": 4,
+            "neighbours": "replace one record", "noise_multiplier": 0.75, "steps": 4,
             "step": step(1.0, true)["event"]},
         "releases": 4,
         "training_seconds": 3222.8,
