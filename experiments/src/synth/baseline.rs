@@ -64,7 +64,6 @@ pub(crate) fn baseline(
         "variation": [variation.pose, variation.texture, variation.tone],
         "protocol": format!("{:?} {:?}", flags.protocol, Protocol::default()),
         "convolutional": flags.convolutional,
-        "features": format!("{:?} {:?}", flags.features, flags.weights),
     });
     let folder = session.running.cache()?.join("baselines");
     let path = folder.join(format!("{}.json", &hex(key.to_string().as_bytes())[..24]));
