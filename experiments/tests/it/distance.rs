@@ -1,52 +1,32 @@
 //! `distance` as a person runs it: through the binary, on files.
 
-use std::path::{Path, PathBuf};
-use std::process::Output;
-
-use data::npy::{self, NpyArray};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::program::{
-    Ran, done, folder, json, ledger, lines, number, refuses, sliver, text, words,
-};
+use crate::program::{Home, ledger, lines, npy, number, says};
 
 /// Normal rows around `(shift, shift)`, as an NPY file.
-fn file(folder: &Path, name: &str, rows: usize, shift: f32, seed: u64) -> PathBuf {
+fn rows(rows: usize, shift: f32, seed: u64) -> Vec<u8> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let values = (0..2 * rows).map(|_| {
         let x: f32 = StandardNormal.sample(&mut rng);
         shift + x
     });
-    let array = NpyArray {
-        rows,
-        width: Some(2),
-        values: values.collect(),
-    };
-    let path = folder.join(name);
-    npy::write(std::fs::File::create(&path).expect("created"), &array).expect("written");
-    path
+    npy(Some(2), &values.collect::<Vec<f32>>())
 }
 
-fn distance(a: &Path, b: &Path, out: &Path, more: &[&str]) -> Output {
-    let mut command = sliver("distance");
-    command.arg("--backend").arg("flex").arg("--source").arg(a);
-    command.arg("--target").arg(b);
-    let cache = out.parent().expect("a folder").join("cache");
-    command.args(more).arg("--cache-dir").arg(cache);
-    command.arg("--run").arg(out);
-    command.ran()
-}
+const DISTANCE: &str = "distance --source a.npy --target b.npy --backend flex";
 
 #[test]
 fn a_distance_leaves_with_its_error_its_test_and_its_ledger() {
-    let (keep, out) = folder();
-    let a = file(keep.path(), "a.npy", 4000, 0.0, 1);
-    let b = file(keep.path(), "b.npy", 3000, 1.0, 2);
-    let flags = words("--radius 4 --epsilon 5 --test --json --insecure-noise-seed 3");
-    let output = done(distance(&a, &b, &out, &flags));
-    let said = text(&output.stdout);
+    let home = Home::new();
+    home.put("a.npy", rows(4000, 0.0, 1));
+    home.put("b.npy", rows(3000, 1.0, 2));
+    let line = format!(
+        "{DISTANCE} --radius 4 --epsilon 5 --test --json --insecure-noise-seed 3 --run run"
+    );
+    let said = home.done(&line);
     let last = said.lines().last().expect("a line");
     let found: serde_json::Value = serde_json::from_str(last).expect("JSON on the last line");
     let number = |key: &str| number(&found[key]);
@@ -58,97 +38,73 @@ fn a_distance_leaves_with_its_error_its_test_and_its_ledger() {
     );
     assert!(number("plug_in_squared_distance") > squared);
     assert!(number("p_value") <= 0.05 && found["differ"] == true);
-    assert_eq!(json(&out.join("run.json"))["test"], found);
-    assert!(out.join("release.svg").exists() && out.join("report.html").exists());
-    let entries = ledger(&out).entries;
+    assert_eq!(home.json("run/run.json")["test"], found);
+    assert!(home.has("run/release.svg") && home.has("run/report.html"));
+    let entries = ledger(&home.at("run")).entries;
     assert_eq!(entries.len(), 1);
     // A whole orthonormal basis: 2 r, however many slices there are.
     assert!((entries[0].sensitivity.expect("a sensitivity") - 8.0).abs() < 1e-4);
     let deviation = entries[0].deviation.expect("a deviation");
     assert!((number("smoothing_deviation") / deviation - 1.0).abs() < 1e-12);
-    // Another question to the same release costs nothing.
-    std::fs::remove_file(out.join("run.json")).expect("removed");
-    assert!(distance(&a, &b, &out, &flags).status.success());
-    assert_eq!(lines(&out), 1);
-    assert_eq!(json(&out.join("run.json"))["test"], found);
-    // A run that resumes tells it as it was asked to; one that is done tells it again.
-    std::fs::remove_file(out.join("run.json")).expect("removed");
-    let mut resumed = sliver("distance");
-    let said = text(&done(resumed.arg("--resume").arg(&out)).stdout);
-    assert_eq!(said.lines().last(), Some(last));
-    let said = text(&done(distance(&a, &b, &out, &flags)).stdout);
-    assert_eq!(said.lines().last(), Some(last));
+    // Another question to the same release costs nothing. A run that resumes tells it as it was asked to; one that is done tells it
+    // again.
+    for (line, done) in [
+        (&*line, false),
+        ("distance --resume run", false),
+        (&*line, true),
+    ] {
+        if !done {
+            home.lose("run/run.json");
+        }
+        assert_eq!(home.done(line).lines().last(), Some(last));
+        assert_eq!(home.json("run/run.json")["test"], found);
+    }
+    assert_eq!(lines(&home.at("run")), 1);
 }
 
 #[test]
 fn one_side_may_be_public_and_nothing_may_be_private() {
-    let (keep, out) = folder();
-    let a = file(keep.path(), "a.npy", 400, 0.0, 1);
-    let b = file(keep.path(), "b.npy", 300, 0.0, 2);
-    done(distance(
-        &a,
-        &b,
-        &out,
-        &["--radius", "4", "--protect", "target"],
-    ));
-    let run = json(&out.join("run.json"));
+    let home = Home::new();
+    home.put("a.npy", rows(400, 0.0, 1));
+    home.put("b.npy", rows(300, 0.0, 2));
+    home.done(&format!("{DISTANCE} --radius 4 --protect target --run run"));
+    let run = home.json("run/run.json");
+    let read = (&run["private"], &run["records"]);
+    assert_eq!(read, (&true.into(), &300.into()));
+    says(&run["privacy"], &["replace one record;"]);
+    home.done(&format!("{DISTANCE} --no-privacy --slices 1 --run plain"));
+    let run = home.json("plain/run.json");
     assert_eq!(
-        (&run["private"], &run["records"]),
-        (&true.into(), &300.into())
+        (&run["private"], lines(&home.at("plain"))),
+        (&false.into(), 0)
     );
-    assert!(
-        run["privacy"]
-            .as_str()
-            .expect("a sentence")
-            .contains("replace one record;")
-    );
-    let out = keep.path().join("plain");
-    done(distance(&a, &b, &out, &["--no-privacy", "--slices", "1"]));
-    let run = json(&out.join("run.json"));
-    assert_eq!((&run["private"], lines(&out)), (&false.into(), 0));
     assert_eq!(run["test"]["smoothing_deviation"], 0.0);
 }
 
 #[test]
 fn bad_files_are_refused_by_name_and_nothing_is_written() {
-    let (keep, _) = folder();
-    let a = file(keep.path(), "a.npy", 40, 0.0, 1);
-    let write = |name: &str, bytes: &[u8]| {
-        let path = keep.path().join(name);
-        std::fs::write(&path, bytes).expect("written");
-        path
-    };
-    let whole = std::fs::read(&a).expect("readable");
-    let cut = &whole[..whole.len() - 3];
-    let wide = b"1,2,3\n1,2,3\n4,5,6\n1,1,1\n";
-    let run = |b: &Path, cases: &str| {
-        refuses(cases, |_, flags| {
-            distance(&a, b, &keep.path().join("run"), flags)
-        });
-        assert!(!keep.path().join("run").exists());
-    };
-    for (b, says) in [
-        (write("short.npy", cut), "short.npy: expected 448 bytes"),
-        (write("wide.csv", wide), "rows of 2 values"),
-        (
-            write("bad.csv", b"1,2\n1,nan\n"),
-            "column 2: expected a finite number",
-        ),
-        (write("few.csv", b"1,2\n1,4\n"), "2 rows, at least 4"),
-        (
-            write("no-idx", &[0, 0, 8, 1, 0, 0]),
-            "wrong idx magic number",
-        ),
-        (keep.path().join("absent.npy"), "absent.npy"),
-    ] {
-        run(&b, &format!("--radius 4 => {says}"));
-    }
+    let home = Home::new();
+    let whole = rows(40, 0.0, 1);
+    home.put("short.npy", &whole[..whole.len() - 3]);
+    home.put("a.npy", whole);
+    home.put("b.npy", rows(40, 0.0, 2));
+    home.put("wide.csv", "1,2,3\n1,2,3\n4,5,6\n1,1,1\n");
+    home.put("bad.csv", "1,2\n1,nan\n");
+    home.put("few.csv", "1,2\n1,4\n");
+    home.put("no-idx", [0, 0, 8, 1, 0, 0]);
     let cases = "
-        => --radius: none was given
-        --radius 0 => --radius 0
-        --radius 4 --delta 0.5 => delta = 0.5
-        --radius 4 --slices 0 => --slices 0
-        --radius 4 --test --permutations 5 => --permutations 5
+        short.npy --radius 4 => short.npy: expected 448 bytes
+        wide.csv --radius 4 => rows of 2 values
+        bad.csv --radius 4 => column 2: expected a finite number
+        few.csv --radius 4 => 2 rows, at least 4
+        no-idx --radius 4 => wrong idx magic number
+        absent.npy --radius 4 => absent.npy
+        b.npy => --radius: none was given
+        b.npy --radius 0 => --radius 0
+        b.npy --radius 4 --delta 0.5 => delta = 0.5
+        b.npy --radius 4 --slices 0 => --slices 0
+        b.npy --radius 4 --test --permutations 5 => --permutations 5
     ";
-    run(&file(keep.path(), "b.npy", 40, 0.0, 2), cases);
+    let distance = "distance --backend flex --run none --source a.npy --target";
+    home.refuses_each(distance, cases);
 }

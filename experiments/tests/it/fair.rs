@@ -1,29 +1,27 @@
 //! `fair` as a person runs it: through the binary, in a folder of its own.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use dp_core::accounting::Event;
-use dp_core::ledger::{Ledger, LedgerEntry};
+use dp_core::ledger::LedgerEntry;
 
 use crate::program::{
-    Ran, SCHEMA, done, folder, json, ledger, lines, metrics, number, pld, refusal, refuses, says,
-    sliver, text, weights, whole_and_killed, words,
+    Home, SCHEMA, bytes_at, done, folder, json, ledger, lines, number, pld, put, refusal, remove,
+    says, sliver, text, text_at, weights, whole_and_killed,
 };
+use crate::swae::is_of_known_noise;
 
-/// A run of a task; a classification where the arguments name none.
-fn fair(arguments: &[&str]) -> Command {
-    let mut command = sliver("fair");
-    command.args(arguments).args(["--backend", "flex"]);
+/// A run of a task; a classification where the line names none.
+fn fair(out: &Path, line: &str) -> Command {
+    let mut command = sliver(&format!("fair {line} --backend flex --run"));
+    command.arg(out);
     command
 }
 
 /// A run of a second.
-fn small(out: &Path, more: &[&str]) -> Output {
-    let mut command = fair(more);
-    command.args(["--records", "600", "--steps", "12"]);
-    command.arg("--run").arg(out);
-    command.ran()
+fn small(out: &Path, more: &str) -> Command {
+    fair(out, &format!("{more} --records 600 --steps 12"))
 }
 
 #[test]
@@ -36,12 +34,12 @@ fn every_task_leaves_everything_behind() {
         "representation",
     ] {
         let (_keep, out) = folder();
-        done(small(&out, &task.split(' ').collect::<Vec<_>>()));
+        done(small(&out, task));
         let run = json(&out.join("run.json"));
-        assert!(out.join("model.bpk").exists());
         assert_eq!(run["private"], true);
-        assert!(out.join("group.svg").exists() && out.join("report.html").exists());
-        assert!(out.join("curve.svg").exists());
+        for name in ["model.bpk", "group.svg", "curve.svg", "report.html"] {
+            assert!(out.join(name).exists(), "{name}");
+        }
         assert!(!out.join("checkpoints").exists());
         let releases = ledger(&out);
         assert_eq!(releases.releases(), 12);
@@ -55,13 +53,10 @@ fn every_task_leaves_everything_behind() {
 
 #[test]
 fn a_post_processing_is_one_more_release_of_the_same_budget() {
-    for (more, noise_multiplier) in [
-        (vec![], 1.0),
-        (vec!["--alpha", "0.4", "--post-share", "0.1"], 5.0),
-    ] {
+    for (more, noise_multiplier) in [("", 1.0), ("--alpha 0.4 --post-share 0.1", 5.0)] {
         let (_keep, out) = folder();
-        let flags = ["regression1d", "--post-process", "0.1"];
-        done(small(&out, &[&flags[..], &more[..]].concat()));
+        let flags = "regression1d --post-process 0.1";
+        done(small(&out, &format!("{flags} {more}")));
         let entries = ledger(&out).entries;
         assert_eq!(entries.len(), 13);
         assert_eq!(entries[12].event, Event::Laplace { noise_multiplier });
@@ -79,11 +74,10 @@ fn a_repair_is_the_first_release_of_the_same_budget() {
     let Some(data) = test_support::data_folder() else {
         return;
     };
+    let data = data.display();
     let run = |out: &Path, more: &str| {
-        let mut command = fair(&["adult", "--records", "2000", "--alpha", "0"]);
-        command.arg("--run").arg(out).args(words(more));
-        command.arg("--data-dir").arg(&data);
-        command
+        let adult = format!("adult --records 2000 --alpha 0 --data-dir {data}");
+        fair(out, &format!("{adult} {more}"))
     };
     let known = "--steps 8 --checkpoint-every 3 --insecure-noise-seed 3";
     let (_keep, plain) = folder();
@@ -129,11 +123,8 @@ fn a_repair_is_the_first_release_of_the_same_budget() {
 fn the_paper_s_delta_says_what_it_lets_through() {
     for (preset, records, share) in [("tuned", "600", 0.1), ("paper", "30000", 1.0)] {
         let (_keep, out) = folder();
-        let task = ["regression1d", "--preset", preset];
-        let mut command = fair(&task);
-        command.args(["--records", records, "--steps", "2", "--run"]);
-        command.arg(&out);
-        let output = done(command.ran());
+        let line = format!("regression1d --preset {preset} --records {records} --steps 2");
+        let output = done(fair(&out, &line));
         let run = json(&out.join("run.json"));
         let records = number(&run["records"]);
         let delta = number(&run["plan"]["delta"]);
@@ -147,23 +138,20 @@ fn the_paper_s_delta_says_what_it_lets_through() {
 #[test]
 fn histograms_tell_of_a_release_that_the_ledger_lost() {
     let (_keep, out) = folder();
-    let flags = ["regression1d", "--post-process", "0.1"];
-    done(small(&out, &flags));
+    let flags = "regression1d --post-process 0.1";
+    done(small(&out, flags));
     // As where it was killed before its last line.
-    std::fs::remove_file(out.join("run.json")).expect("removed");
+    remove(out.join("run.json"));
     let ledger = out.join("ledger.jsonl");
-    let whole = std::fs::read_to_string(&ledger).expect("readable");
-    let steps: Vec<&str> = whole.lines().take(12).collect();
-    std::fs::write(&ledger, steps.join("\n") + "\n").expect("written");
-    let message = refusal(small(&out, &flags));
-    says(&message, &["ledger.jsonl", "histograms.bin"]);
-    std::fs::write(&ledger, &whole).expect("written");
-    done(small(&out, &flags));
+    let whole = text_at(&ledger);
+    let steps: String = whole.split_inclusive('\n').take(12).collect();
+    put(&ledger, steps);
+    let words = ["ledger.jsonl", "histograms.bin"];
+    says(&refusal(small(&out, flags)), &words);
+    put(&ledger, &whole);
+    done(small(&out, flags));
     // Its steps were made again; its histograms were not.
-    assert_eq!(
-        Ledger::read(&ledger).expect("a ledger").entries.len(),
-        13 + 12
-    );
+    assert_eq!(lines(&out), 13 + 12);
     let run = json(&out.join("run.json"));
     let planned = number(&run["plan"]["epsilon_upper"]);
     assert!(number(&run["epsilon_spent_upper"]) > planned);
@@ -172,138 +160,68 @@ fn histograms_tell_of_a_release_that_the_ledger_lost() {
 #[test]
 fn runs_of_one_seed_share_their_batches_and_their_noise() {
     // Rodriguez-Vitores, Lalanne and Loubes 2025, C.6: with the same weight they are the same run, whatever else their settings are.
-    let result = |more: &[&str]| {
+    let result = |more: &str| {
         let (_keep, out) = folder();
-        let output = done(small(
-            &out,
-            &[more, &["--insecure-noise-seed", "3"]].concat(),
-        ));
-        let run = json(&out.join("run.json"));
-        assert_eq!(run["private"], false);
-        let message = text(&output.stdout);
-        let mut promises = message.lines().filter(|l| l.starts_with("privacy"));
-        let known = "privacy   NOT PRIVATE, because the noise comes from a known seed";
-        assert!(promises.all(|l| l.starts_with(known)), "{message}");
-        std::fs::read_to_string(out.join("metrics.jsonl")).expect("metrics")
+        let output = done(small(&out, &format!("{more} --insecure-noise-seed 3")));
+        assert_eq!(json(&out.join("run.json"))["private"], false);
+        is_of_known_noise(&text(&output.stdout));
+        bytes_at(out.join("metrics.jsonl"))
     };
-    assert_eq!(result(&[]), result(&[]));
-    assert_ne!(result(&[]), result(&["--epsilon", "1"]));
-}
-
-#[test]
-fn a_killed_run_resumes_to_the_same_end() {
-    let settings =
-        words("representation --steps 60 --insecure-noise-seed 4 --checkpoint-every 7 --ema 0.9");
-    let run = |out: &Path| {
-        let mut command = fair(&settings);
-        command.args(["--records", "600", "--run"]).arg(out);
-        command
-    };
-    let [(_keep, whole), (_kept, killed)] = whole_and_killed(run, &[10, 30, 50]);
-    let ((scores, spent), (others, planned)) = (metrics(&killed), metrics(&whole));
-    assert_eq!(scores, others);
-    // What was made again is counted during the run too.
-    assert!(spent.iter().zip(&planned).all(|(s, p)| s >= p));
-    // From checkpoints at 7, 28 and 49.
-    assert_eq!(lines(&killed), 60 + 3 + 2 + 1);
+    assert!(result("") == result(""));
+    assert!(result("") != result("--epsilon 1"));
 }
 
 #[test]
 fn bad_input_is_refused_by_name() {
     let cases = "
-            --alpha 1.5 => --alpha 1.5
-            --rate 0 => --rate 0
-            --delta 0.1 => delta = 0.1
-            --final-rate 2 => --final-rate 2
-            --max-grad-norm -1 => --max-grad-norm -1
-            regression2d --notion eo => --notion: the task regression2d has none
-            regression2d --slices 1 => --slices 1
-            classification --post-process 0.1 => --post-process: the task classification has none
-            regression1d --post-process 2 => --post-process 2
-            regression1d --post-process 0 --post-share 1 => --post-share 1
-            classification --repair 0.5 => --repair: the task classification has none
-            regression1d --sensitive sex => --sensitive: the task regression1d has none
-            adult --post-share 0.2 => --post-share: the task adult has none
-            adult --preset paper => --preset paper: the task adult has none
-            adult --repair 1 => --repair 1
-        ";
-    refuses(cases, small);
+        --alpha 1.5 => --alpha 1.5
+        --rate 0 => --rate 0
+        --delta 0.1 => delta = 0.1
+        --final-rate 2 => --final-rate 2
+        --max-grad-norm -1 => --max-grad-norm -1
+        regression2d --notion eo => --notion: the task regression2d has none
+        regression2d --slices 1 => --slices 1
+        classification --post-process 0.1 => --post-process: the task classification has none
+        regression1d --post-process 2 => --post-process 2
+        regression1d --post-process 0 --post-share 1 => --post-share 1
+        classification --repair 0.5 => --repair: the task classification has none
+        regression1d --sensitive sex => --sensitive: the task regression1d has none
+        adult --post-share 0.2 => --post-share: the task adult has none
+        adult --preset paper => --preset paper: the task adult has none
+        adult --repair 1 => --repair 1
+    ";
+    Home::new().refuses_each(
+        "fair --records 600 --steps 12 --backend flex --run none",
+        cases,
+    );
 }
 
 #[test]
 fn a_table_of_ones_own() {
-    let keep = tempfile::tempdir().expect("a temporary folder");
-    let place = |name: &str, content: &str| {
-        let path = keep.path().join(name);
-        std::fs::write(&path, content).expect("written");
-        path
-    };
-    let schema = place("schema.toml", SCHEMA);
-    let rows = |line: &dyn Fn(usize) -> String| {
-        let lines: Vec<String> = (0..300).map(line).collect();
-        format!("x,sex,y\n{}\n", lines.join("\n"))
-    };
+    let home = Home::new();
+    home.put("schema.toml", SCHEMA);
     let line = |i: usize| {
         let (x, sex) = (i % 10, if i.is_multiple_of(3) { "F" } else { "M" });
-        format!("{x},{sex},{}", if x > 4 { "yes" } else { "no" })
+        format!("{x},{sex},{}\n", if x > 4 { "yes" } else { "no" })
     };
-    let run = |csv: &Path, out: &Path, notion: &str| {
-        fair(&["--steps", "10", "--notion", notion, "--test-share", "0.2"])
-            .arg("--cache-dir")
-            .arg(keep.path().join("cache"))
-            .arg("--input")
-            .arg(csv)
-            .arg("--schema")
-            .arg(&schema)
-            .arg("--run")
-            .arg(out)
-            .ran()
-    };
-    let good = place("good.csv", &rows(&line));
-    let out = keep.path().join("good");
-    done(run(&good, &out, "sp"));
-    assert_eq!(json(&out.join("run.json"))["records"], 247);
-    for (name, content, says) in [
-        (
-            "ragged.csv",
-            rows(&|i| if i == 41 { "1,F".into() } else { line(i) }),
-            "another number of fields than 3",
-        ),
-        (
-            "other.csv",
-            rows(&|i| {
-                if i == 6 {
-                    "1,Positive17,no".into()
-                } else {
-                    line(i)
-                }
-            }),
-            "column sex: expected",
-        ),
-        (
-            "one-group.csv",
-            rows(&|i| line(i).replace('F', "M")),
-            "group 0",
-        ),
-    ] {
-        let out = keep.path().join("bad");
-        let message = refusal(run(&place(name, &content), &out, "sp"));
-        assert!(message.contains(says), "{name}: {message}");
-        assert!(!message.contains("Positive17"), "{message}");
-        assert!(!out.exists());
-    }
-    // One group has records, but none of class 1.
-    let one_class = place(
-        "one-class.csv",
-        &rows(&|i| line(i).replace("F,yes", "F,no")),
+    let rows = (0..300).map(line).collect::<String>();
+    home.put("good.csv", format!("x,sex,y\n{rows}"));
+    home.put(
+        "one-group.csv",
+        format!("x,sex,y\n{}", rows.replace('F', "M")),
     );
-    let out = keep.path().join("one-class");
-    let message = refusal(run(&one_class, &out, "eo"));
-    let says = [
-        "group 0 of class 1 has no record",
-        "choose another sensitive attribute, or --notion sp",
-    ];
-    assert!(says.iter().all(|says| message.contains(says)), "{message}");
-    assert!(!out.exists());
-    done(run(&one_class, &out, "sp"));
+    // One group has records, but none of class 1.
+    let one_class = rows.replace("F,yes", "F,no");
+    home.put("one-class.csv", format!("x,sex,y\n{one_class}"));
+    let flags = "--schema schema.toml --steps 10 --test-share 0.2 --backend flex";
+    let cases = "
+        --input one-group.csv --notion sp => group 0
+        --input one-class.csv --notion eo => group 0 of class 1 has no record | choose another sensitive attribute, or --notion sp
+    ";
+    home.refuses_each(&format!("fair {flags} --run none"), cases);
+    for name in ["good", "one-class"] {
+        let input = format!("--input {name}.csv --notion sp --run {name}");
+        home.done(&format!("fair {flags} {input}"));
+    }
+    assert_eq!(home.json("good/run.json")["records"], 247);
 }

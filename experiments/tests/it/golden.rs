@@ -8,83 +8,74 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::program::{Ran, done, json, sliver, text, words};
+use crate::program::{Home, json, put};
 
-/// A run: its name, its program, its flags.
-const RUNS: &[(&str, &str, &str)] = &[
-    ("swae", "swae", "--conditional --slices 12 --epsilon 5"),
+/// What all runs of a kind have, so that they are over in seconds, and the runs of the kind: their names, and their flags.
+const RUNS: &[(&str, &[(&str, &str)])] = &[
     (
-        "swae-no-privacy",
-        "swae",
-        "--conditional --slices 12 --no-privacy",
+        "swae --dataset glyphs --records 200 --batch 50 --steps 3 --delta 1e-3 --quick-scores --scored 100 \
+         --insecure-noise-seed 7",
+        &[
+            ("swae", "--conditional --slices 12 --epsilon 5"),
+            ("swae-no-privacy", "--conditional --slices 12 --no-privacy"),
+        ],
     ),
     (
-        "flow-marginals",
-        "synth",
-        "--method marginals --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --steps 5",
+        "synth --input glyphs --public half --records 300 --public-records 180 --public-epochs 2 --latent 8 --quick-scores \
+         --count 9 --epsilon 2 --insecure-noise-seed 3 --delta 1e-4",
+        &[
+            ("flow-marginals", "--method marginals --slices 16 --steps 5"),
+            (
+                "flow-fixed",
+                "--method fixed --slices 16 --slices-per-step 8 --steps 5",
+            ),
+            (
+                "flow-resampled",
+                "--method resampled --slices 16 --batch 50 --steps 5",
+            ),
+            (
+                "flow-generator",
+                "--method latent-generator --slices 16 --batch 50 --steps 5",
+            ),
+            ("flow-mixture", "--method mixture --cells 3"),
+        ],
+    ),
+    // The generators have no public side.
+    (
+        "synth --input glyphs --records 200 --steps 3 --quick-scores --scored 100 --epsilon 5 --delta 1e-3 \
+         --insecure-noise-seed 3 --count 9",
+        &[
+            (
+                "generator-marginals",
+                "--method generator --slices-per-step 100",
+            ),
+            (
+                "generator-projections",
+                "--method projections --slices-per-step 256",
+            ),
+        ],
     ),
     (
-        "flow-fixed",
-        "synth",
-        "--method fixed --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --slices-per-step 8 --steps 5",
+        "fair --records 300 --steps 8 --insecure-noise-seed 3",
+        &[
+            ("fair-classification", "classification"),
+            ("fair-regression1d", "regression1d"),
+            ("fair-regression2d", "regression2d"),
+            ("fair-representation", "representation"),
+        ],
     ),
     (
-        "flow-resampled",
-        "synth",
-        "--method resampled --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --batch 50 --steps 5",
+        "ldp --steps 3",
+        &[("ldp-images", "noisy.safetensors --quick-scores")],
     ),
     (
-        "flow-generator",
-        "synth",
-        "--method latent-generator --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --slices 16 --batch 50 --steps 5",
+        "distance --delta 1e-4 --insecure-noise-seed 6 --source a.csv --target b.csv",
+        &[("distance", "--radius 4 --epsilon 5 --slices 12")],
     ),
-    (
-        "flow-mixture",
-        "synth",
-        "--method mixture --epsilon 2 --insecure-noise-seed 3 --delta 1e-4 --cells 3",
-    ),
-    (
-        "generator-marginals",
-        "generator",
-        "--method generator --slices-per-step 100",
-    ),
-    (
-        "generator-projections",
-        "generator",
-        "--method projections --slices-per-step 256",
-    ),
-    ("fair-classification", "fair", "classification"),
-    ("fair-regression1d", "fair", "regression1d"),
-    ("fair-regression2d", "fair", "regression2d"),
-    ("fair-representation", "fair", "representation"),
-    ("ldp-images", "ldp", "noisy.safetensors --quick-scores"),
-    ("distance", "distance", "--radius 4 --epsilon 5 --slices 12"),
 ];
 
-/// What all runs of a program have, so that they are over in seconds.
-fn common(program: &str) -> &'static str {
-    match program {
-        "swae" => {
-            "--dataset glyphs --records 200 --batch 50 --steps 3 --delta 1e-3 --quick-scores --scored 100 \
-             --insecure-noise-seed 7"
-        }
-        "synth" => {
-            "--input glyphs --public half --records 300 --public-records 180 --public-epochs 2 --latent 8 --quick-scores \
-             --count 9"
-        }
-        "generator" => {
-            "--input glyphs --records 200 --steps 3 --quick-scores --scored 100 --epsilon 5 --delta 1e-3 \
-             --insecure-noise-seed 3 --count 9"
-        }
-        "fair" => "--records 300 --steps 8 --insecure-noise-seed 3",
-        "ldp" => "--steps 3",
-        "distance" => "--delta 1e-4 --insecure-noise-seed 6",
-        _ => unreachable!("{program}"),
-    }
-}
-
 /// Rows of a fixed formula.
-fn rows(path: &Path, count: usize, width: usize, shift: f64) {
+fn rows(count: usize, width: usize, shift: f64) -> String {
     let mut text = String::new();
     for row in 0..count {
         let fields: Vec<String> = (0..width)
@@ -95,7 +86,7 @@ fn rows(path: &Path, count: usize, width: usize, shift: f64) {
             .collect();
         writeln!(text, "{}", fields.join(",")).expect("a string grows");
     }
-    std::fs::write(path, text).expect("written");
+    text
 }
 
 /// The numbers of a JSON value under their paths. Times are left out.
@@ -171,45 +162,24 @@ fn agree(name: &str, path: &str, a: f64, b: f64) -> bool {
 
 #[test]
 fn small_runs_write_what_they_wrote() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let place = folder.path();
-    rows(&place.join("a.csv"), 1000, 2, 0.0);
-    rows(&place.join("b.csv"), 900, 2, 0.8);
-    let noise = "--records 200 --mechanism gaussian --epsilon 35 --delta 1e-5 --radius 8 --keep 200 --label-weight 4 \
-                 --insecure-noise-seed 3";
-    let mut privatise = sliver("privatise");
-    privatise
-        .current_dir(place)
-        .args(["glyphs", "noisy.safetensors"]);
-    done(privatise.args(words(noise)).ran());
+    let home = Home::new();
+    home.put("a.csv", rows(1000, 2, 0.0));
+    home.put("b.csv", rows(900, 2, 0.8));
+    home.done(
+        "privatise glyphs noisy.safetensors --records 200 --mechanism gaussian --epsilon 35 --delta 1e-5 --radius 8 --keep 200 \
+         --label-weight 4 --insecure-noise-seed 3",
+    );
     let mut found = BTreeMap::new();
-    for (name, program, flags) in RUNS {
-        let out = place.join(name);
-        // The generators have no public side.
-        let subcommand = program.replace("generator", "synth");
-        let mut command = sliver(&subcommand);
-        command.current_dir(place);
-        // A subcommand comes first, where there is one.
-        command
-            .args(flags.split_whitespace())
-            .args(common(program).split_whitespace())
-            .args(["--backend", "flex"]);
-        if *program == "distance" {
-            command.args(["--source", "a.csv", "--target", "b.csv"]);
+    for (common, runs) in RUNS {
+        for (name, flags) in *runs {
+            home.done(&format!("{common} {flags} --backend flex --run {name}"));
+            found.insert((*name).to_owned(), numbers(&home.at(name)));
         }
-        command
-            .arg("--cache-dir")
-            .arg(place.join("cache"))
-            .arg("--run")
-            .arg(&out);
-        let output = command.output().expect("the binary starts");
-        assert!(output.status.success(), "{name}: {}", text(&output.stderr));
-        found.insert((*name).to_owned(), numbers(&out));
     }
     let golden = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/golden.json"));
     if std::env::var_os("SLIVER_BLESS").is_some() {
         let text = serde_json::to_string_pretty(&found).expect("JSON");
-        std::fs::write(golden, text + "\n").expect("written");
+        put(golden, text + "\n");
     }
     let expected: BTreeMap<String, BTreeMap<String, f64>> =
         serde_json::from_value(json(golden)).expect("numbers");

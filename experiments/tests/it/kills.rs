@@ -6,7 +6,8 @@ use std::path::Path;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use crate::program::{Ran, done, folder, killed_after, lines, sliver, weights, words};
+use crate::ldp::{NOISE, privatised};
+use crate::program::{Home, done, killed_after, lines, metrics, weights, words};
 
 /// Whether a step that is made again is released again.
 #[derive(Clone, Copy, PartialEq)]
@@ -18,7 +19,6 @@ enum Steps {
 
 const KILLS: usize = 10;
 const STEPS: usize = 30;
-const COMMON: &str = "--steps 30 --backend flex --checkpoint-every 1";
 
 /// What the model is known by: the files that are there, and the lines of its metrics without what was spent.
 fn made(run: &Path) -> Vec<(&'static str, Vec<u8>)> {
@@ -29,30 +29,22 @@ fn made(run: &Path) -> Vec<(&'static str, Vec<u8>)> {
     let mut made: Vec<_> = files.collect();
     made.extend(weights(run).map(|weights| ("model.bpk", weights)));
     if run.join("metrics.jsonl").exists() {
-        let lines = crate::program::metrics(run).0;
+        let lines = metrics(run).0;
         made.push(("metrics.jsonl", serde_json::to_vec(&lines).expect("JSON")));
     }
     made
 }
 
-/// Kills `experiment` ten times, and holds what it leaves against a run that nobody killed.
-fn survives(experiment: &str, kind: Steps, flags: &[&str]) {
-    let (keep, whole) = folder();
-    let killed = keep.path().join("killed");
+/// Kills what this line runs ten times, and holds what it leaves against a run that nobody killed.
+fn survives(home: &Home, steps: Steps, line: &str) {
+    let [whole, killed] = ["whole", "killed"].map(|name| home.at(name));
     let command = |out: &Path| {
-        let mut command = sliver(experiment);
-        command.args(flags).args(words(COMMON));
-        if experiment != "ldp" {
-            command.args(["--insecure-noise-seed", "7"]);
-        }
-        command.arg("--run");
+        let line = format!("{line} --steps {STEPS} --backend flex --checkpoint-every 1 --run");
+        let mut command = home.sliver(&line);
         command.arg(out);
         command
     };
-    let finish = |out: &Path| {
-        done(command(out).ran());
-    };
-    finish(&whole);
+    done(command(&whole));
     let mut rng = ChaCha20Rng::seed_from_u64(30);
     let mut reached = 0;
     for _ in 0..KILLS {
@@ -62,15 +54,11 @@ fn survives(experiment: &str, kind: Steps, flags: &[&str]) {
         // The checkpoint of the very step is the one that the kill prevented.
         reached = step - 1;
     }
-    finish(&killed);
-    let again = if kind == Steps::Release { KILLS } else { 0 };
+    done(command(&killed));
+    let again = if steps == Steps::Release { KILLS } else { 0 };
     assert_eq!(lines(&killed), lines(&whole) + again);
     let (killed, whole) = (made(&killed), made(&whole));
-    assert!(
-        whole.len() >= 2,
-        "{:?}",
-        whole.iter().map(|(name, _)| name).collect::<Vec<_>>()
-    );
+    assert!(whole.len() >= 2, "{}", whole.len());
     for ((name, killed), (expected, whole)) in killed.iter().zip(&whole) {
         assert_eq!(name, expected);
         assert!(killed == whole, "{name} differs");
@@ -81,55 +69,34 @@ fn survives(experiment: &str, kind: Steps, flags: &[&str]) {
 fn ten_kills_of_an_autoencoder() {
     let flags =
         "--records 200 --batch 20 --delta 1e-3 --slices 8 --epsilon 5 --ema 0.9 --quick-scores";
-    let flags: Vec<&str> = flags.split(' ').collect();
-    survives("swae", Steps::Release, &flags);
+    let line = format!("swae {flags} --insecure-noise-seed 7");
+    survives(&Home::new(), Steps::Release, &line);
 }
 
 #[test]
 fn ten_kills_of_fair_learning() {
-    let flags = "representation --records 600 --ema 0.9";
-    let flags: Vec<&str> = flags.split(' ').collect();
-    survives("fair", Steps::Release, &flags);
-}
-
-/// With what an experiment keeps from run to run in a folder of its own.
-fn with_cache(flags: &str, test: impl FnOnce(&[&str])) {
-    let cache = tempfile::tempdir().expect("a temporary folder");
-    let path = cache.path().to_str().expect("text");
-    let mut flags: Vec<&str> = flags.split(' ').collect();
-    flags.extend(["--cache-dir", path]);
-    test(&flags);
+    let line = "fair representation --records 600 --ema 0.9 --insecure-noise-seed 7";
+    survives(&Home::new(), Steps::Release, line);
 }
 
 #[test]
 fn ten_kills_of_a_generator_of_latents() {
-    let flags = "glyphs --method latent-generator --public half --records 400 --public-records 200 --public-epochs 1 --delta 1e-4 \
+    let flags = "--method latent-generator --public half --records 400 --public-records 200 --public-epochs 1 --delta 1e-4 \
                  --quick-scores --slices 8 --batch 50 --count 9";
-    with_cache(flags, |flags| {
-        survives("synth", Steps::Release, flags);
-    });
+    let line = format!("synth glyphs {flags} --insecure-noise-seed 7");
+    survives(&Home::new(), Steps::Release, &line);
 }
 
 #[test]
 fn ten_kills_of_a_generator() {
-    let flags = "glyphs --method projections --records 300 --slices-per-step 8 --batch 20 --delta 1e-4 --quick-scores --scored 100 \
-                 --count 9";
-    with_cache(flags, |flags| {
-        survives("synth", Steps::Release, flags);
-    });
+    let flags = "--method projections --records 300 --slices-per-step 8 --batch 20 --delta 1e-4 --quick-scores --scored 100 --count 9";
+    let line = format!("synth glyphs {flags} --insecure-noise-seed 7");
+    survives(&Home::new(), Steps::Release, &line);
 }
 
 #[test]
 fn ten_kills_of_learning_from_privatised_records() {
-    let place = tempfile::tempdir().expect("a temporary folder");
-    let file = place.path().join("noisy.safetensors");
-    let noise = "--records 300 --mechanism gaussian --epsilon 35 --delta 1e-4 --radius 8 --keep 30 --label-weight 4";
-    let mut command = sliver("privatise");
-    command.args(["glyphs".as_ref(), file.as_os_str()]);
-    done(command.args(words(noise)).ran());
-    let file = file.display();
-    let flags = format!("--input {file} --batch 40 --quick-scores --scored 100");
-    with_cache(&flags, |flags| {
-        survives("ldp", Steps::Compute, flags);
-    });
+    let home = privatised(NOISE);
+    let line = "ldp --input noisy.safetensors --batch 40 --quick-scores --scored 100";
+    survives(&home, Steps::Compute, line);
 }

@@ -1,19 +1,15 @@
 //! What a private input holds, and what its files are called, is in no message and no file of a run, unless `--show-private`
 //! asks for it: then it is on standard error, in lines marked `PRIVATE`, and still in no file.
 
-use std::fs;
 use std::io::Cursor;
-use std::path::Path;
-use std::process::Command;
 
 use data::Schema;
-use data::npy::{self, NpyArray};
 use image::{ImageFormat, Rgb, RgbImage};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
+use tar::EntryType;
 
-use crate::program::{Ran, text, words};
-use crate::synth::files;
+use crate::program::{Home, Ran, bytes_at, files, make_folder, npy, says, text};
 
 /// A name and a number that no public input has.
 const NAME: &str = "Jane_Doe_HIV";
@@ -51,25 +47,19 @@ fn png() -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// A tar archive of files, by their names, kinds (`0` for a file, `2` for a link) and contents.
-fn tar(entries: &[(&str, u8, Vec<u8>)]) -> Vec<u8> {
-    let mut archive = Vec::new();
+/// A tar archive of files and links, by their names.
+fn tar(entries: &[(&str, EntryType, Vec<u8>)]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
     for (name, kind, content) in entries {
-        let mut header = [0; 512];
-        header[..name.len()].copy_from_slice(name.as_bytes());
-        header[100..107].copy_from_slice(b"0000600");
-        header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
-        header[148..156].fill(b' ');
-        header[156] = *kind;
-        header[257..263].copy_from_slice(b"ustar\0");
-        let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
-        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
-        archive.extend(header);
-        archive.extend(content);
-        archive.resize(archive.len().next_multiple_of(512), 0);
+        let mut header = tar::Header::new_ustar();
+        header.set_path(name).expect("a name");
+        header.set_entry_type(*kind);
+        header.set_mode(0o600);
+        header.set_size(content.len() as u64);
+        header.set_cksum();
+        archive.append(&header, &**content).expect("written");
     }
-    archive.resize(archive.len() + 1024, 0);
-    archive
+    archive.into_inner().expect("an archive")
 }
 
 /// A zip archive of files as they are.
@@ -87,47 +77,15 @@ fn zip(entries: &[(&str, Vec<u8>)]) -> Vec<u8> {
         let sizes = sizes.map(u32::to_le_bytes).concat();
         let length = (name.len() as u16).to_le_bytes();
         let place = (archive.len() as u32).to_le_bytes();
-        let version = [20, 0, 0, 0, 0, 0, 0, 0, 33, 0];
-        archive.extend(b"PK\x03\x04");
-        archive.extend([&version[..], &sizes, &length, &[0, 0], name.as_bytes()].concat());
-        archive.extend(content);
-        index.extend(b"PK\x01\x02\x14\x00");
-        index.extend(
-            [
-                &version[..],
-                &sizes,
-                &length,
-                &[0; 12],
-                &place,
-                name.as_bytes(),
-            ]
-            .concat(),
-        );
+        let head = [&[20, 0, 0, 0, 0, 0, 0, 0, 33, 0][..], &sizes, &length].concat();
+        archive.extend([b"PK\x03\x04", &*head, &[0, 0], name.as_bytes(), content].concat());
+        index.extend([b"PK\x01\x02\x14\x00", &*head, &[0; 12], &place].concat());
+        index.extend(name.as_bytes());
     }
     let count = (entries.len() as u16).to_le_bytes();
     let [size, start] = [index.len(), archive.len()].map(|n| (n as u32).to_le_bytes());
-    let end = [
-        b"PK\x05\x06\0\0\0\0",
-        &count[..],
-        &count,
-        &size,
-        &start,
-        &[0; 2],
-    ]
-    .concat();
-    [archive, index, end].concat()
-}
-
-/// An array of numbers in one column, or in several.
-fn array(width: Option<usize>, values: &[f32]) -> Vec<u8> {
-    let mut file = Vec::new();
-    let array = NpyArray {
-        rows: values.len() / width.unwrap_or(1),
-        width,
-        values: values.to_vec(),
-    };
-    npy::write(&mut file, &array).expect("an array");
-    file
+    let end = [&count[..], &count, &size, &start, &[0; 2]].concat();
+    [archive, index, b"PK\x05\x06\0\0\0\0".to_vec(), end].concat()
 }
 
 /// Two grey images of 28 pixels a side as NumPy has them.
@@ -138,63 +96,61 @@ fn bytes_of_images() -> Vec<u8> {
     [start, header, vec![7; 2 * 28 * 28]].concat()
 }
 
-const IMAGES: &str = "synth images scans --side 28 --channels 3 --public none --latent 8 \
-                      --backend flex --cache-dir cache";
-const ARCHIVE: &str = "synth images scans.tar --side 28 --channels 3 --public none --latent 8 \
-                       --backend flex --cache-dir cache";
+const OF_IMAGES: &str = "--public none --latent 8 --backend flex --cache-dir cache";
+const COLOUR: &str = "--side 28 --channels 3";
+/// The name in a class, and as a class.
+const IN_CLASS: &str = "a/Jane_Doe_HIV.png";
+const AS_CLASS: &str = "Jane_Doe_HIV/1.png";
 
 /// Images of two classes and of two people, in a folder or an archive, and one more.
 fn scans(name: &str, content: Vec<u8>, more: &str) -> Case {
+    let name = format!("scans/{name}");
     let files = [
         ("scans/a/p1.png", png()),
         ("scans/b/p2.png", png()),
-        (name, content),
+        (&*name, content),
     ];
-    case(&files, format!("{IMAGES} {more}"))
+    let words = format!("synth images scans {COLOUR} {OF_IMAGES} {more}");
+    case(&files, words)
 }
 
-fn archived(name: &str, kind: u8, content: Vec<u8>, more: &str) -> Case {
-    let entries = [
-        ("a/p1.png", b'0', png()),
-        ("b/p2.png", b'0', png()),
-        (name, kind, content),
-    ];
-    case(&[("scans.tar", tar(&entries))], format!("{ARCHIVE} {more}"))
+fn archived(entries: &[(&str, EntryType, Vec<u8>)], more: &str) -> Case {
+    let words = format!("synth images scans.tar {COLOUR} {OF_IMAGES} {more}");
+    case(&[("scans.tar", tar(entries))], words)
 }
 
 fn of_images() -> Vec<Case> {
+    let units = "--unit-from-name p([0-9]+) --most-per-unit 2";
     let mut cases = vec![
-        scans("scans/a/Jane_Doe_HIV.png", b"no image".into(), ""),
-        scans("scans/Jane_Doe_HIV/1.png", png(), "--classes a,b"),
-        scans("scans/Jane_Doe_HIV.png", png(), ""),
-        scans("scans/Jane_Doe_HIV/note.txt", Vec::new(), ""),
-        scans(
-            "scans/a/Jane_Doe_HIV.png",
-            png(),
-            "--unit-from-name p([0-9]+) --most-per-unit 2",
-        ),
-        archived("a/Jane_Doe_HIV.png", b'0', b"no image".into(), ""),
-        archived("Jane_Doe_HIV/1.png", b'0', png(), "--classes a,b"),
-        archived("a/Jane_Doe_HIV.png", b'2', Vec::new(), ""),
-        archived(
-            "a/Jane_Doe_HIV.png",
-            b'0',
-            png(),
-            "--unit-from-name p([0-9]+) --most-per-unit 2",
-        ),
+        scans(IN_CLASS, b"no image".into(), ""),
+        scans(AS_CLASS, png(), "--classes a,b"),
+        scans("Jane_Doe_HIV.png", png(), ""),
+        scans("Jane_Doe_HIV/note.txt", Vec::new(), ""),
+        scans(IN_CLASS, png(), units),
     ];
-    if cfg!(unix) {
-        cases.push(scans("scans/Jane_Doe_HIV\\1/1.png", png(), ""));
+    let [first, second] = ["a/p1.png", "b/p2.png"].map(|name| (name, EntryType::Regular, png()));
+    let own = (IN_CLASS, EntryType::Regular, png());
+    for (entry, more) in [
+        ((IN_CLASS, EntryType::Regular, b"no image".into()), ""),
+        ((AS_CLASS, EntryType::Regular, png()), "--classes a,b"),
+        ((IN_CLASS, EntryType::Symlink, Vec::new()), ""),
+        (own.clone(), units),
+    ] {
+        let entries = [first.clone(), second.clone(), entry];
+        cases.push(archived(&entries, more));
     }
-    let twice = ("a/Jane_Doe_HIV.png", b'0', png());
-    let twice = tar(&[twice.clone(), ("b/p2.png", b'0', png()), twice]);
-    cases.push(case(&[("scans.tar", twice)], ARCHIVE));
-    let mut damaged = tar(&[("a/Jane_Doe_HIV.png", b'0', png())]);
-    damaged[124..135].fill(b'x');
-    let sum: u32 = damaged[..512].iter().map(|&byte| u32::from(byte)).sum();
-    let sum = sum - damaged[148..156].iter().map(|&b| u32::from(b)).sum::<u32>() + 256;
-    damaged[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
-    cases.push(case(&[("scans.tar", damaged)], ARCHIVE));
+    if cfg!(unix) {
+        cases.push(scans("Jane_Doe_HIV\\1/1.png", png(), ""));
+    }
+    cases.push(archived(&[own.clone(), second, own.clone()], ""));
+    let mut damaged = archived(&[own], "");
+    let header = damaged.files[0].1.first_chunk_mut::<512>();
+    let header = header.expect("a header");
+    header[124..135].fill(b'x');
+    header[148..156].fill(b' ');
+    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+    header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    cases.push(damaged);
     for (rows, told) in [
         ("a/p1.png,1\nb/p2.png,2\n", true),
         ("a/Jane_Doe_HIV.png,1\na/Jane_Doe_HIV.png,1\n", true),
@@ -202,41 +158,24 @@ fn of_images() -> Vec<Case> {
     ] {
         let units = format!("path,unit\n{rows}").into_bytes();
         let more = "--unit units.csv --most-per-unit 2";
-        let mut case = scans("scans/a/Jane_Doe_HIV.png", png(), more);
+        let mut case = scans(IN_CLASS, png(), more);
         case.files.push(("units.csv".into(), units));
         cases.push(Case { told, ..case });
     }
-    let labels = array(None, &[0.0, 4711.25]);
+    let labels = npy(None, &[0.0, 4711.25]);
     let npz = zip(&[("labels.npy", labels), ("images.npy", bytes_of_images())]);
-    let of_arrays = "synth images scans.npz --classes 2 --public none --latent 8 --backend flex \
-                     --cache-dir cache";
+    let of_arrays = format!("synth images scans.npz --classes 2 {OF_IMAGES}");
     cases.push(case(&[("scans.npz", npz)], of_arrays));
     cases
 }
 
 const SCHEMA: &str = r#"
-[[column]]
-name = "patient"
-kind = "ignore"
-
-[[column]]
-name = "dose"
-kind = "numeric"
-min = 0
-max = 10
-public = true
-
-[[column]]
-name = "town"
-kind = "categorical"
-levels = ["Bern", "Basel"]
-public = true
-
-[[column]]
-name = "ill"
-kind = "label"
-classes = [["no"], ["yes"]]
-public = true
+column = [
+    { name = "patient", kind = "ignore" },
+    { name = "dose", kind = "numeric", min = 0, max = 10, public = true },
+    { name = "town", kind = "categorical", levels = ["Bern", "Basel"], public = true },
+    { name = "ill", kind = "label", classes = [["no"], ["yes"]], public = true },
+]
 "#;
 const TABLE: &str = "--schema schema.toml --backend flex --cache-dir cache";
 
@@ -258,10 +197,8 @@ fn table(csv: impl Into<Vec<u8>>) -> Case {
 /// A table as Parquet, by the schema that also has the name and the number.
 fn parquet(more: &str) -> Vec<u8> {
     let schema = SCHEMA.replace("\"Basel\"]", "\"Basel\", \"Jane_Doe_HIV\"]");
-    let schema = schema.replace(
-        "max = 10",
-        "max = 4711.25\nedges = [10]\nspecial = [4711.25]",
-    );
+    let wider = "max = 4711.25, edges = [10], special = [4711.25]";
+    let schema = schema.replace("max = 10", wider);
     let known = Schema::parse("wide", &schema).expect("a schema");
     let csv = records(more);
     let codes = known.coded_bytes("wide", csv.as_bytes()).expect("records");
@@ -269,7 +206,7 @@ fn parquet(more: &str) -> Vec<u8> {
     let path = folder.path().join("table.parquet");
     let rng = &mut ChaCha20Rng::seed_from_u64(1);
     known.write(&path, &codes.codes, rng).expect("written");
-    fs::read(path).expect("a file")
+    bytes_at(path)
 }
 
 fn of_tables() -> Vec<Case> {
@@ -371,8 +308,8 @@ fn of_rows() -> Vec<Case> {
         "distance b b --side 8 --backend flex --cache-dir cache",
     ));
     let labels = [
-        ("rows.npy", array(Some(2), &[1.0; 4])),
-        ("labels.npy", array(None, &[0.0, 4711.25])),
+        ("rows.npy", npy(Some(2), &[1.0; 4])),
+        ("labels.npy", npy(None, &[0.0, 4711.25])),
     ];
     cases.push(case(
         &labels,
@@ -380,14 +317,6 @@ fn of_rows() -> Vec<Case> {
          --mechanism laplace --epsilon 1 --radius 1",
     ));
     cases
-}
-
-/// A program in a folder of its own, with its output in `out`.
-fn command(home: &Path, words_of: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sliver"));
-    command.current_dir(home).args(words(words_of));
-    command.args(["--out", "out/run"]);
-    command
 }
 
 fn tells(text: &str) -> bool {
@@ -403,16 +332,13 @@ fn tells(text: &str) -> bool {
 #[track_caller]
 fn twice(case: &Case) -> [(Option<i32>, String); 2] {
     ["", "--show-private"].map(|flag| {
-        let home = tempfile::tempdir().expect("a folder");
+        let home = Home::new();
         for (name, content) in &case.files {
-            let path = home.path().join(name);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-            fs::write(path, content).expect("written");
+            home.put(name, content);
         }
-        fs::create_dir(home.path().join("out")).expect("made");
-        let mut command = command(home.path(), &format!("{} {flag}", case.words));
-        command.env("RUST_BACKTRACE", "1");
-        let ran = (&mut command).ran();
+        make_folder(home.at("out"));
+        let mut command = home.sliver(&format!("{} {flag} --out out/run", case.words));
+        let ran = command.env("RUST_BACKTRACE", "1").ran();
         let (said, printed) = (text(&ran.stderr), text(&ran.stdout));
         let unmarked: Vec<&str> = said
             .lines()
@@ -421,7 +347,7 @@ fn twice(case: &Case) -> [(Option<i32>, String); 2] {
         for public in [&printed, &unmarked.join("\n")] {
             assert!(!tells(public), "{} {flag}: {public}", case.words);
         }
-        for place in ["out", "cache"].map(|name| home.path().join(name)) {
+        for place in ["out", "cache"].map(|name| home.at(name)) {
             if !place.is_dir() {
                 continue;
             }
@@ -440,7 +366,7 @@ fn a_refusal_tells_the_owner_alone_which_record_it_is() {
     for case in [of_images(), of_tables(), of_rows()].iter().flatten() {
         let [(code, said), (same, shown)] = twice(case);
         assert_eq!((code, same), (Some(2), Some(2)), "{}: {said}", case.words);
-        assert!(said.contains("--show-private"), "{}: {said}", case.words);
+        says(&said, &["--show-private"]);
         let mut lines = shown.lines().filter(|line| line.starts_with("PRIVATE "));
         let told = lines.any(|line| !case.told || tells(line));
         assert!(told, "{}: {shown}", case.words);
@@ -451,7 +377,7 @@ fn a_refusal_tells_the_owner_alone_which_record_it_is() {
 /// nothing that is written.
 #[test]
 fn a_finished_run_tells_nothing() {
-    let clamped = SCHEMA.replace("max = 10", "max = 10\noutside = \"clamp\"");
+    let clamped = SCHEMA.replace("max = 10", "max = 10, outside = \"clamp\"");
     let rule = "\n[[rule]]\nwhen = { column = \"dose\", min = 10 }\nthen = { column = \"ill\", values = [\"no\"] }\n";
     let csv = records("Jane_Doe_HIV,4711.25,Bern,yes\nJane_Doe_HIV,-4711.25,Bern,yes");
     let files = [
@@ -468,13 +394,13 @@ fn a_finished_run_tells_nothing() {
             "numbers outside of their range become its nearer end (--show-private",
             "records that break a rule count as others do (--show-private",
         ] {
-            assert!(said.contains(may), "{said}");
+            says(&said, &[may]);
         }
         for count in ["PRIVATE   2 numbers lay", "PRIVATE   1 records break"] {
-            assert!(shown.contains(count), "{shown}");
+            says(&shown, &[count]);
         }
     }
     let more = "--epsilon 2 --count 4 --cells 1 --unit-from-name [A-Za-z_]+ --most-per-unit 2";
-    let [(code, said), (same, _)] = twice(&scans("scans/a/Jane_Doe_HIV.png", png(), more));
+    let [(code, said), (same, _)] = twice(&scans(IN_CLASS, png(), more));
     assert_eq!((code, same), (Some(0), Some(0)), "{said}");
 }

@@ -26,14 +26,18 @@ struct Records {
     labels: Vec<usize>,
 }
 
+fn form(width: usize, classes: Option<usize>) -> Form {
+    Form {
+        width,
+        shape: (width == SIDE * SIDE).then_some([1, SIDE, SIDE]),
+        classes,
+        count: None,
+    }
+}
+
 impl RecordStream for Records {
     fn form(&self) -> Form {
-        Form {
-            width: self.width,
-            shape: (self.width == SIDE * SIDE).then_some([1, SIDE, SIDE]),
-            classes: Some(CLASSES),
-            count: None,
-        }
+        form(self.width, Some(CLASSES))
     }
 
     fn next(&mut self, most: usize) -> Result<Chunk, DataError> {
@@ -62,21 +66,17 @@ fn calibration(mechanism: &LocalMechanism) -> Calibration {
 
 /// Without and with the transform, without and with labels.
 fn preprocessings() -> Vec<Preprocessing> {
-    let mut preprocessings = Vec::new();
+    let mut all = Vec::new();
     for mechanism in mechanisms() {
+        let calibration = calibration(&mechanism);
         for dct in [None, Some(Dct::new(1, SIDE, 5).unwrap())] {
             for weight in [None, Some(0.3), Some(50.0)] {
-                let calibration = calibration(&mechanism);
-                preprocessings.push(Preprocessing::new(
-                    mechanism,
-                    calibration,
-                    dct.clone(),
-                    weight,
-                ));
+                let dct = dct.clone();
+                all.push(Preprocessing::new(mechanism, calibration, dct, weight));
             }
         }
     }
-    preprocessings
+    all
 }
 
 /// All that leaves, with the noise of one seed.
@@ -166,12 +166,7 @@ fn any_two_records_are_within_the_diameter() {
 fn sabotage_of_the_projection_is_caught() {
     for preprocessing in preprocessings() {
         let mechanism = *preprocessing.mechanism();
-        let form = Records {
-            width: SIDE * SIDE,
-            values: Vec::new(),
-            labels: Vec::new(),
-        }
-        .form();
+        let form = form(SIDE * SIDE, Some(CLASSES));
         let without = |values: Vec<f32>, label| {
             let finite = |x: f32| if x.is_finite() { x } else { 0.0 };
             let values: Vec<f32> = values.into_iter().map(finite).collect();
@@ -199,12 +194,7 @@ fn noise_is_of_the_size_that_the_promise_needs_and_new_for_each_record() {
         let values = vec![0.0; RECORDS * SIDE * SIDE];
         let (noisy, counts) = leaves(&preprocessing, values, vec![0; RECORDS]);
         assert_eq!((counts.records, counts.projected), (RECORDS as u64, 0));
-        let form = Form {
-            width: SIDE * SIDE,
-            shape: None,
-            classes: None,
-            count: None,
-        };
+        let form = form(SIDE * SIDE, None);
         let header: Header = preprocessing.header(&form, true).unwrap();
         // The scale by formulas, and not by what the mechanism says of itself.
         let declared = mechanism_of("f", &header).unwrap();
@@ -267,12 +257,7 @@ fn no_more_than_a_chunk_is_asked_for() {
     }
     impl RecordStream for Endless {
         fn form(&self) -> Form {
-            Form {
-                width: self.width,
-                shape: None,
-                classes: None,
-                count: None,
-            }
+            form(self.width, None)
         }
 
         fn next(&mut self, most: usize) -> Result<Chunk, DataError> {

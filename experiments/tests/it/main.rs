@@ -10,7 +10,6 @@ mod faults;
 mod figures;
 mod golden;
 #[cfg(unix)]
-#[cfg(unix)]
 mod kills;
 mod ldp;
 mod leaks;

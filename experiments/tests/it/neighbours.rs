@@ -12,15 +12,17 @@ use std::path::{Path, PathBuf};
 
 use data::Schema;
 use data::export::{Format, ImageWriter, Layout};
-use data::npy::{self, NpyArray};
 use data::privatised::Privatised;
 use image::{GrayImage, Luma};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use regex::Regex;
 
-use crate::program::{done, json, number, sliver, text, weights, words};
-use crate::synth::{files, release};
+use crate::program::{
+    bytes_at, done, files, json, make_folder, npy, put, remove, rename, same, sliver, text,
+    text_at, weights, words,
+};
+use crate::synth::{declared, moved, release};
 
 /// What a release moves by may be this much above what the ledger says, of which it is a share: sums round by their order.
 const ROUNDING: f64 = 1e-6;
@@ -41,30 +43,27 @@ impl Homes {
     fn new(lay: impl Fn(&Path, bool)) -> Self {
         let keep = tempfile::tempdir().expect("a temporary folder");
         let homes = Self { keep };
-        for (name, replaced) in [("one", false), ("other", true)] {
-            let home = homes.at(name);
-            fs::create_dir(&home).expect("created");
-            lay(&home, replaced);
+        for (home, replaced) in homes.both("").iter().zip([false, true]) {
+            make_folder(home);
+            lay(home, replaced);
         }
         homes
     }
 
-    fn at(&self, name: &str) -> PathBuf {
-        self.keep.path().join(name)
+    /// What has this name in each of the folders.
+    fn both(&self, name: &str) -> [PathBuf; 2] {
+        ["one", "other"].map(|home| self.keep.path().join(home).join(name))
     }
 
     /// Runs a line in both folders.
-    fn both(&self, line: &str) -> [String; 2] {
-        ["one", "other"].map(|name| run(&self.at(name), line))
+    fn run(&self, line: &str) -> [String; 2] {
+        self.both("").map(|home| run(&home, line))
     }
 }
 
 /// Runs a line in a folder; what the program prints, without times.
 fn run(home: &Path, line: &str) -> String {
-    let words = words(line);
-    let mut command = sliver(words[0]);
-    command.args(&words[1..]).current_dir(home);
-    let output = done(command);
+    let output = done(sliver(line).current_dir(home));
     timeless(&text(&output.stdout)) + &timeless(&text(&output.stderr))
 }
 
@@ -94,77 +93,44 @@ fn left(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     left
 }
 
-/// The same names, sizes and bytes.
-#[track_caller]
-fn same(one: &Path, other: &Path) {
-    let [one, other] = [one, other].map(left);
-    assert!(
-        one.keys().eq(other.keys()),
-        "{:?} {:?}",
-        one.keys(),
-        other.keys()
-    );
-    for (name, bytes) in &one {
-        let [lines, others] = [bytes, &other[name]].map(|bytes| text(bytes));
-        let differ = lines.lines().zip(others.lines()).find(|(a, b)| a != b);
-        assert!(bytes == &other[name], "{}: {differ:?}", name.display());
-    }
-}
-
-/// The sensitivity of the line of the ledger with this number, from 1.
-fn declared(run: &Path, place: u64) -> f64 {
-    let ledger = fs::read_to_string(run.join("ledger.jsonl")).expect("a ledger");
-    let line = ledger.lines().nth(place as usize - 1).expect("a line");
-    let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
-    number(&line["sensitivity"])
-}
-
 /// How many releases there were with the one in this file.
 fn place(run: &Path, file: &str) -> u64 {
-    let bytes = fs::read(run.join(file)).expect("released");
+    let bytes = bytes_at(run.join(file));
     u64::from_le_bytes(bytes[64..72].try_into().expect("eight bytes"))
 }
 
 /// A copy of a run that was cut off behind these releases.
-fn cut_off(run: &Path, to: &Path, released: &[&str]) {
+fn cut_off(run: &Path, to: &Path, released: &[String]) {
     if to.exists() {
-        fs::remove_dir_all(to).expect("removed");
+        remove(to);
     }
-    fs::create_dir(to).expect("created");
+    make_folder(to);
     let begun = ["asked.json", "command.txt", "config.toml", "public.json"];
-    for name in begun.iter().chain(released) {
+    for name in begun.into_iter().chain(released.iter().map(|name| &**name)) {
         if run.join(name).exists() {
             fs::copy(run.join(name), to.join(name)).expect("copied");
         }
     }
-    let ledger = fs::read_to_string(run.join("ledger.jsonl")).expect("a ledger");
+    let ledger = text_at(run.join("ledger.jsonl"));
     let lines: String = ledger.split_inclusive('\n').take(released.len()).collect();
-    fs::write(to.join("ledger.jsonl"), lines).expect("written");
-}
-
-fn moved(one: &[f64], other: &[f64]) -> f64 {
-    assert_eq!(one.len(), other.len());
-    let squares = one.iter().zip(other).map(|(a, b)| (a - b).powi(2));
-    squares.sum::<f64>().sqrt()
+    put(to.join("ledger.jsonl"), lines);
 }
 
 /// Runs `line` on both inputs and holds all that it leaves against each other.
 ///
-/// - `releases`: the files of what it releases, in order; names of what is counted end in `.json`.
+/// - `releases`: the files of what it releases, in order, without `.bin`; names of what is counted end in `.json`.
 ///
 /// Gives for each release how far the replaced record moved it, as a share of what the ledger declares.
-fn compared(homes: &Homes, line: &str, releases: &[&str]) -> Vec<f64> {
-    let subcommand = words(line)[0];
-    let folder = line.find("--data-dir ").map_or("", |at| &line[at..]);
-    let folder = words(folder)
-        .into_iter()
-        .take(2)
-        .collect::<Vec<_>>()
-        .join(" ");
-    let resume = format!("{subcommand} --resume run --cache-dir cache {folder}");
+fn compared(homes: &Homes, line: &str, releases: &str) -> Vec<f64> {
+    let file = |name: &str| match name.contains('.') {
+        true => name.to_string(),
+        false => format!("{name}.bin"),
+    };
+    let releases: Vec<String> = words(releases).into_iter().map(file).collect();
+    let resume = format!("{} --resume run --cache-dir cache", words(line)[0]);
     let line = format!("{line} {KNOWN} --run run --cache-dir cache");
-    let [one, other] = ["one", "other"].map(|name| homes.at(name).join("run"));
-    homes.both(&line);
+    let [one, other] = homes.both("run");
+    homes.run(&line);
     let top = |run: &Path| -> Vec<PathBuf> {
         let all = files(run).into_keys();
         // How many samples a class has is read from what was released.
@@ -175,37 +141,34 @@ fn compared(homes: &Homes, line: &str, releases: &[&str]) -> Vec<f64> {
     for (number, file) in releases.iter().enumerate() {
         if number > 0 {
             cut_off(&one, &other, &releases[..number]);
-            run(&homes.at("other"), &resume);
+            run(&homes.both("")[1], &resume);
         }
         if file.ends_with(".bin") {
             let [(a, _), (b, _)] = [&one, &other].map(|run| release(run, file));
             assert_eq!(place(&one, file), number as u64 + 1, "{file}");
-            let declared = declared(&one, number as u64 + 1);
-            shares.push(moved(&a, &b) / declared);
+            shares.push(moved(&a, &b) / declared(&one, number as u64 + 1));
         }
     }
-    let lines = fs::read_to_string(one.join("ledger.jsonl")).expect("a ledger");
-    assert_eq!(
-        lines.lines().count(),
-        releases.len(),
-        "other releases than {releases:?}"
-    );
-    let whole = homes.at("one").join("whole");
-    fs::rename(&one, &whole).expect("moved");
+    let lines = crate::program::lines(&one);
+    assert_eq!(lines, releases.len(), "other releases than {releases:?}");
+    let [whole, _] = homes.both("whole");
+    rename(&one, &whole);
     for run in [&one, &other] {
-        cut_off(&whole, run, releases);
+        cut_off(&whole, run, &releases);
     }
-    let [said, others] = homes.both(&resume);
+    let [said, others] = homes.run(&resume);
     assert_eq!(said, others);
-    same(&one, &other);
+    same(&left(&one), &left(&other));
     if one.join("samples.json").exists() || one.join("copy").exists() {
-        homes.both("export run --count 5 --out exported");
-        same(
-            &homes.at("one").join("exported"),
-            &homes.at("other").join("exported"),
-        );
+        exports_are_the_same(homes);
     }
     shares
+}
+
+fn exports_are_the_same(homes: &Homes) {
+    homes.run("export run --count 5 --out exported");
+    let [one, other] = homes.both("exported").map(|place| left(&place));
+    same(&one, &other);
 }
 
 /// No share is above 1, and the one of the first release is near it if it can be.
@@ -247,29 +210,35 @@ fn picture(class: usize, name: String, seed: usize) -> Picture {
 /// of a person are, by one of another.
 fn pictures(replaced: bool, unit: bool) -> Vec<Picture> {
     let all = CLASSES.len() * EACH;
-    let person = |place: usize| place % (all / 2);
     let mut pictures = Vec::new();
     for place in 0..all {
-        let (class, person) = (place / EACH, person(place));
+        let person = place % (all / 2);
         let gone = replaced && if unit { person == 3 } else { place == 3 };
         if !gone {
             let name = format!("p{person:02}-{place}");
-            pictures.push(picture(class, name, place));
+            pictures.push(picture(place / EACH, name, place));
         }
     }
-    let new = match (replaced, unit) {
-        (false, _) => 0,
-        (true, false) => 1,
-        // A unit of one image: how many images there are is private.
-        (true, true) => 1,
-    };
-    for number in 0..new {
-        let mut bright = picture(2, format!("p00x-{number}"), 0);
-        let value = |x: u32, _| Luma([255 - ((x + number) % 3) as u8]);
-        bright.image = GrayImage::from_fn(SIDE, SIDE, value);
-        pictures.insert(0, bright);
+    // A unit of one image, too: how many images there are is private.
+    if replaced {
+        let mut new = picture(2, "p00x-0".into(), 0);
+        new.image = bright();
+        pictures.insert(0, new);
     }
     pictures
+}
+
+fn bright() -> GrayImage {
+    GrayImage::from_fn(SIDE, SIDE, |x, _| Luma([255 - (x % 3) as u8]))
+}
+
+/// Images of which one is another of the same class, whose size may be public.
+fn of_one_class(replaced: bool) -> Vec<Picture> {
+    let mut all = pictures(false, false);
+    if replaced {
+        all[3].image = bright();
+    }
+    all
 }
 
 fn folder_of(root: &Path, pictures: &[Picture], classes: bool) {
@@ -278,7 +247,7 @@ fn folder_of(root: &Path, pictures: &[Picture], classes: bool) {
             true => root.join(CLASSES[picture.class]),
             false => root.to_path_buf(),
         };
-        fs::create_dir_all(&folder).expect("created");
+        make_folder(&folder);
         let path = folder.join(format!("{}.png", picture.name));
         picture.image.save(path).expect("written");
     }
@@ -331,33 +300,17 @@ fn images_of_every_form() {
     };
     let npz = |home: &Path, replaced| array(home, replaced, Format::Npz);
     let idx = |home: &Path, replaced| array(home, replaced, Format::Idx);
-    let cases: [(Lay<'_>, &str, &[&str]); 7] = [
-        (
-            &scans,
-            "scans --cells 2",
-            &["moments.bin", "cells.bin", "score.bin"],
-        ),
-        (&scans, "scans --cells 1", &["moments.bin", "score.bin"]),
-        (
-            &scans,
-            "scans --method merf",
-            &["embeddings.bin", "score.bin"],
-        ),
-        (
-            &tar,
-            "scans.tar --cells 2",
-            &["moments.bin", "cells.bin", "score.bin"],
-        ),
-        (&flat, "scans --cells 2", &["moments.bin", "cells.bin"]),
-        (
-            &npz,
-            "images.npz --classes 3 --cells 1",
-            &["moments.bin", "score.bin"],
-        ),
+    let cases: [(Lay<'_>, &str, &str); 7] = [
+        (&scans, "scans --cells 2", "moments cells score"),
+        (&scans, "scans --cells 1", "moments score"),
+        (&scans, "scans --method merf", "embeddings score"),
+        (&tar, "scans.tar --cells 2", "moments cells score"),
+        (&flat, "scans --cells 2", "moments cells"),
+        (&npz, "images.npz --classes 3 --cells 1", "moments score"),
         (
             &idx,
             "MNIST/raw/train-images-idx3-ubyte.gz --classes 3 --cells 1",
-            &["moments.bin", "score.bin"],
+            "moments score",
         ),
     ];
     for (lay, input, releases) in cases {
@@ -368,7 +321,7 @@ fn images_of_every_form() {
         }
         let shares = compared(&homes, &line, releases);
         // An image that goes to another class moves moments the farthest; without classes there is none.
-        match input.contains("merf") || !releases.contains(&"score.bin") {
+        match input.contains("merf") || !releases.contains("score") {
             true => within(&shares, input),
             false => attained(&shares, input),
         }
@@ -383,11 +336,8 @@ fn some_records_of_a_set() {
     let lay = |home: &Path, replaced: bool| {
         let wave = |place: usize| {
             let value = |x: u32, y: u32| {
-                let (x, y) = if place.is_multiple_of(2) {
-                    (x, y)
-                } else {
-                    (y, x)
-                };
+                let across = place.is_multiple_of(2);
+                let (x, y) = if across { (x, y) } else { (y, x) };
                 let slope = f64::from(x) * 0.3 + f64::from(y) * 0.01 * (place % 5) as f64;
                 Luma([(127.0 + 120.0 * slope.sin()) as u8])
             };
@@ -410,9 +360,8 @@ fn some_records_of_a_set() {
             let line = format!(
                 "synth {input} --records 120 --cells 1 {GREY} --score-share 0 --insecure-noise-seed {seed} --cache-dir cache --run run{seed}"
             );
-            homes.both(&line);
-            let [one, other] =
-                ["one", "other"].map(|name| homes.at(name).join(format!("run{seed}")));
+            homes.run(&line);
+            let [one, other] = homes.both(&format!("run{seed}"));
             let [(a, _), (b, _)] = [&one, &other].map(|run| release(run, "moments.bin"));
             most = most.max(moved(&a, &b) / declared(&one, 1));
         }
@@ -430,12 +379,12 @@ fn units_of_images() {
             let person = picture.name.split('-').next().expect("a person");
             csv += &format!("{}/{}.png,{person}\n", CLASSES[picture.class], picture.name);
         }
-        fs::write(home.join("units.csv"), csv).expect("written");
+        put(home.join("units.csv"), csv);
     };
     for unit in ["--unit units.csv", "--unit-from-name (p[0-9x]+)-"] {
         let homes = Homes::new(lay);
         let line = format!("synth scans {GREY} --cells 2 {unit} --most-per-unit 2");
-        let shares = compared(&homes, &line, &["moments.bin", "cells.bin", "score.bin"]);
+        let shares = compared(&homes, &line, "moments cells score");
         // Two images of a person move from their classes to another one; all at the farthest is what the bound has.
         within(&shares, unit);
     }
@@ -444,43 +393,36 @@ fn units_of_images() {
 /// What else `--method` releases once: all of one folder is private.
 #[test]
 fn methods_that_release_once() {
-    let cases: [(&str, &[&str]); 4] = [
+    for (flags, releases) in [
         (
-            "--method marginals --latent 4 --slices 8 --steps 2",
-            &["moments.bin", "release.bin", "score.bin"],
+            "--method marginals --public none --latent 4 --slices 8",
+            "moments release score",
         ),
         (
-            "--method generator --slices 8 --slices-per-step 4 --steps 2",
-            &["release.bin", "score.bin"],
+            "--method generator --slices 8 --slices-per-step 4",
+            "release score",
         ),
         // The sizes of the classes are public: neighbours are of one class.
         (
-            "--method fixed --latent 4 --slices 8 --steps 2",
-            &["release.bin", "score.bin"],
+            "--method fixed --public none --latent 4 --slices 8",
+            "release score",
         ),
         (
-            "--method marginals --labels public --latent 4 --slices 8 --steps 2",
-            &["moments.bin", "release.bin", "score.bin"],
+            "--method marginals --labels public --public none --latent 4 --slices 8",
+            "moments release score",
         ),
-    ];
-    for (flags, releases) in cases {
-        let within_class = flags.contains("fixed") || flags.contains("public");
-        let lay = |home: &Path, replaced: bool| {
+    ] {
+        let within_class = flags.contains("fixed") || flags.contains("--labels public");
+        let homes = Homes::new(|home, replaced| {
             // Rows that leave one by one are in a secret order: here it is known, so each stays in its place.
-            let mut all = pictures(replaced && !within_class, false);
-            if within_class && replaced {
-                all[3].image = GrayImage::from_fn(SIDE, SIDE, |x, _| Luma([255 - (x % 3) as u8]));
-            }
+            let all = match within_class {
+                true => of_one_class(replaced),
+                false => pictures(replaced, false),
+            };
             folder_of(&home.join("scans"), &all, true);
-        };
-        let homes = Homes::new(lay);
-        let public = if flags.contains("generator") {
-            ""
-        } else {
-            "--public none"
-        };
+        });
         let line = format!(
-            "synth scans --side 28 --channels 1 {public} --quick-scores --backend flex --epsilon 2 --count 6 {flags}"
+            "synth scans --side 28 --channels 1 --quick-scores --backend flex --epsilon 2 --count 6 --steps 2 {flags}"
         );
         within(&compared(&homes, &line, releases), flags);
     }
@@ -501,18 +443,13 @@ fn methods_that_release_at_each_step() {
         ("--method projections --slices 1024", "weights.f32"),
     ] {
         let homes = Homes::new(|home, replaced| {
-            let mut all = pictures(false, false);
-            if replaced {
-                // Of the same class, whose size may be public.
-                all[3].image = GrayImage::from_fn(SIDE, SIDE, |x, _| Luma([255 - (x % 3) as u8]));
-            }
-            folder_of(&home.join("scans"), &all, true);
+            folder_of(&home.join("scans"), &of_one_class(replaced), true);
         });
-        homes.both(&format!(
+        homes.run(&format!(
             "synth scans --side 28 --channels 1 --quick-scores --backend flex --epsilon 20 --batch 24 --steps 2 --count 6 \
              {flags} {KNOWN} --run run --cache-dir cache"
         ));
-        let [one, other] = ["one", "other"].map(|name| homes.at(name).join("run"));
+        let [one, other] = homes.both("run");
         let [first, second] = [&one, &other].map(|run| left(run));
         assert!(first.keys().eq(second.keys()), "{flags}");
         for name in ["config.toml", "samples.json", "ledger.jsonl"] {
@@ -525,10 +462,8 @@ fn methods_that_release_at_each_step() {
         fs::copy(one.join(made), other.join(made)).expect("copied");
         let [results, mut others] = [&one, &other].map(|run| json(&run.join("run.json")));
         others["metrics"] = results["metrics"].clone();
-        fs::write(other.join("run.json"), others.to_string()).expect("written");
-        homes.both("export run --count 5 --out exported");
-        let [one, other] = ["one", "other"].map(|name| homes.at(name).join("exported"));
-        same(&one, &other);
+        put(other.join("run.json"), others.to_string());
+        exports_are_the_same(&homes);
     }
 }
 
@@ -536,31 +471,12 @@ fn methods_that_release_at_each_step() {
 
 const SCHEMA: &str = r#"
 missing = [""]
-
-[[column]]
-name = "patient"
-kind = "ignore"
-
-[[column]]
-name = "age"
-kind = "integer"
-min = 0
-max = 99
-outside = "clamp"
-public = true
-
-[[column]]
-name = "ward"
-kind = "categorical"
-levels = ["east", "west", "north"]
-other = "elsewhere"
-public = true
-
-[[column]]
-name = "ill"
-kind = "label"
-classes = [["no"], ["yes"]]
-public = true
+column = [
+    { name = "patient", kind = "ignore" },
+    { name = "age", kind = "integer", min = 0, max = 99, outside = "clamp", public = true },
+    { name = "ward", kind = "categorical", levels = ["east", "west", "north"], other = "elsewhere", public = true },
+    { name = "ill", kind = "label", classes = [["no"], ["yes"]], public = true },
+]
 "#;
 
 /// Lines of a table; in the other one the record of the sixth line has other values and stands last, or all three records of its
@@ -571,20 +487,13 @@ fn people(replaced: bool, unit: bool) -> Vec<String> {
         let ill = ["no", "yes"][usize::from(place % 90 > 55)];
         format!("p{},{},{ward},{ill}", place / 3, place % 90)
     };
-    let gone = |place: usize| {
-        replaced
-            && if unit {
-                (6..9).contains(&place)
-            } else {
-                place == 6
-            }
+    let (gone, new) = match (replaced, unit) {
+        (false, _) => (0..0, 0),
+        (true, false) => (6..7, 1),
+        (true, true) => (6..9, 5),
     };
-    let mut lines: Vec<String> = (0..120).filter(|&place| !gone(place)).map(line).collect();
-    let new = match (replaced, unit) {
-        (false, _) => 0,
-        (true, false) => 1,
-        (true, true) => 5,
-    };
+    let kept = (0..120).filter(|place| !gone.contains(place));
+    let mut lines: Vec<String> = kept.map(line).collect();
     lines.extend((0..new).map(|number| format!("p99,{},unheard of,yes", 980 + number)));
     lines
 }
@@ -594,8 +503,8 @@ fn csv(lines: &[String]) -> String {
 }
 
 fn table(home: &Path, replaced: bool, unit: bool) {
-    fs::write(home.join("people.toml"), SCHEMA).expect("written");
-    fs::write(home.join("people.csv"), csv(&people(replaced, unit))).expect("written");
+    put(home.join("people.toml"), SCHEMA);
+    put(home.join("people.csv"), csv(&people(replaced, unit)));
 }
 
 fn parquet(home: &Path, replaced: bool) {
@@ -615,9 +524,9 @@ fn parquet(home: &Path, replaced: bool) {
 fn parts(home: &Path, replaced: bool) {
     table(home, replaced, false);
     let folder = home.join("people");
-    fs::create_dir(&folder).expect("created");
+    make_folder(&folder);
     for (part, lines) in people(replaced, false).chunks(50).enumerate() {
-        fs::write(folder.join(format!("part-{part}.csv")), csv(lines)).expect("written");
+        put(folder.join(format!("part-{part}.csv")), csv(lines));
     }
 }
 
@@ -635,7 +544,7 @@ fn tables_of_every_form() {
     for (lay, input) in cases {
         let homes = Homes::new(lay);
         let line = format!("synth {input} --schema people.toml --epsilon 2 --count 50");
-        let shares = compared(&homes, &line, &["columns.bin", "pairs.bin", "score.bin"]);
+        let shares = compared(&homes, &line, "columns pairs score");
         attained(&shares, input);
     }
 }
@@ -645,30 +554,24 @@ fn tables_of_every_form() {
 fn a_table_of_which_not_all_is_known() {
     let lay = |home: &Path, replaced| {
         table(home, replaced, false);
-        let open = SCHEMA.replace("min = 0\nmax = 99\noutside = \"clamp\"\n", "");
-        let open = open.replace(
-            "levels = [\"east\", \"west\", \"north\"]\nother = \"elsewhere\"\n",
-            "",
-        );
-        fs::write(home.join("people.toml"), open).expect("written");
+        let open = SCHEMA.replace("min = 0, max = 99, outside = \"clamp\", ", "");
+        let levels = "levels = [\"east\", \"west\", \"north\"], other = \"elsewhere\", ";
+        put(home.join("people.toml"), open.replace(levels, ""));
     };
     let homes = Homes::new(lay);
     let line = "synth people.csv --schema people.toml --private-schema 0.3 --epsilon 20 --count 50";
-    let releases =
-        words("ranges.bin narrower-ranges.bin categories.json columns.bin pairs.bin score.bin");
-    let shares = compared(&homes, line, &releases);
-    within(&shares, line);
+    let releases = "ranges narrower-ranges categories.json columns pairs score";
+    within(&compared(&homes, line, releases), line);
 }
 
 /// A draft that promises names and kinds alone is the same whatever a record holds.
 #[test]
 fn an_open_draft() {
     let homes = Homes::new(|home, replaced| table(home, replaced, false));
-    let [said, others] = homes.both("schema people.csv --open --label ill --out draft.toml");
+    let [said, others] = homes.run("schema people.csv --open --label ill --out draft.toml");
     assert_eq!(said, others);
-    let [one, other] =
-        ["one", "other"].map(|name| fs::read_to_string(homes.at(name).join("draft.toml")));
-    assert_eq!(one.expect("a draft"), other.expect("a draft"));
+    let [one, other] = homes.both("draft.toml").map(text_at);
+    assert_eq!(one, other);
 }
 
 /// One step on all records: by plain descent the weights move by the learning rate times what was released.
@@ -678,33 +581,28 @@ fn a_step_on_a_table() {
     let lay = |home: &Path, replaced: bool| {
         let line = |place: usize| {
             let sex = ["F", "M"][place % 2];
-            format!("{},{sex},{}", place % 11, ["no", "yes"][place % 3 % 2])
+            format!("{},{sex},{}\n", place % 11, ["no", "yes"][place % 3 % 2])
         };
-        let gone = |place: usize| replaced && place == 4;
-        let mut lines: Vec<String> = (0..80).filter(|&place| !gone(place)).map(line).collect();
+        let kept = (0..80).filter(|&place| !replaced || place != 4);
         // Of the same group, whose sizes are public.
-        lines.extend(replaced.then(|| "10,F,no".to_string()));
-        let text = format!("x,sex,y\n{}\n", lines.join("\n"));
-        fs::write(home.join("people.csv"), text).expect("written");
-        fs::write(home.join("schema.toml"), crate::program::SCHEMA).expect("written");
-        let tests: Vec<String> = (100..160).map(line).collect();
-        fs::write(
-            home.join("tests.csv"),
-            format!("x,sex,y\n{}\n", tests.join("\n")),
-        )
-        .expect("written");
+        let new = if replaced { "10,F,no\n" } else { "" };
+        let lines = kept.map(line).collect::<String>() + new;
+        put(home.join("people.csv"), format!("x,sex,y\n{lines}"));
+        put(home.join("schema.toml"), crate::program::SCHEMA);
+        let tests: String = (100..160).map(line).collect();
+        put(home.join("tests.csv"), format!("x,sex,y\n{tests}"));
     };
     let homes = Homes::new(lay);
-    for (number, flags) in ["--alpha 0 --max-grad-norm 0.05", "--alpha 0.5"]
-        .into_iter()
-        .enumerate()
-    {
+    for (number, least, flags) in [
+        (0, TIGHT, "--alpha 0 --max-grad-norm 0.05"),
+        (1, 0.01, "--alpha 0.5"),
+    ] {
         let line = format!(
             "fair --input people.csv --schema schema.toml --test tests.csv --steps 1 --rate 1 --optimizer sgd --learning-rate {RATE} \
              {flags} --epsilon 2 --delta 1e-4 --backend flex {KNOWN} --cache-dir cache --run run{number}"
         );
-        homes.both(&line);
-        let [one, other] = ["one", "other"].map(|name| homes.at(name).join(format!("run{number}")));
+        homes.run(&line);
+        let [one, other] = homes.both(&format!("run{number}"));
         let values = |run: &Path| -> Vec<f64> {
             let bytes = weights(run).expect("weights");
             // What stands before them fills up to a multiple of more bytes.
@@ -715,7 +613,6 @@ fn a_step_on_a_table() {
         };
         let share = moved(&values(&one), &values(&other)) / RATE / declared(&one, 1);
         // Weights are rounded to `f32` in each of two runs.
-        let least = if number == 0 { TIGHT } else { 0.01 };
         assert!(share > least && share <= 1.0 + 1e-3, "{flags}: {share}");
         let [one, other] = [one, other].map(|run| files(&run).into_keys().collect::<Vec<_>>());
         assert_eq!(one, other);
@@ -737,12 +634,7 @@ fn one_differs(one: &[Vec<f64>], other: &[Vec<f64>], near: f64) -> f64 {
             None => alone.push(row),
         }
     }
-    assert!(
-        alone.len() <= 1,
-        "{} rows of {} differ",
-        alone.len(),
-        one.len()
-    );
+    assert!(alone.len() <= 1, "{} rows differ", alone.len());
     alone.iter().zip(free).map(|(a, b)| apart(a, b)).sum()
 }
 
@@ -750,20 +642,7 @@ fn one_differs(one: &[Vec<f64>], other: &[Vec<f64>], near: f64) -> f64 {
 fn out_of_place(found: &[Vec<f64>], expected: &[Vec<f64>], near: f64) {
     let pairs = found.iter().zip(expected);
     let kept = pairs.filter(|(a, b)| moved(a, b) < near).count();
-    assert!(
-        kept <= 8,
-        "{kept} of {} rows are in their place",
-        found.len()
-    );
-}
-
-fn npy(path: &Path, rows: &[[f32; 2]]) {
-    let array = NpyArray {
-        rows: rows.len(),
-        width: Some(2),
-        values: rows.concat(),
-    };
-    npy::write(fs::File::create(path).expect("created"), &array).expect("written");
+    assert!(kept <= 8, "{kept} rows are in their place");
 }
 
 /// Points on a circle; in the other file one of them is at its opposite, and stands first.
@@ -772,33 +651,29 @@ fn points(replaced: bool) -> Vec<[f32; 2]> {
         let angle = place as f32 * 0.07;
         [sign * angle.cos(), sign * angle.sin()]
     };
-    let gone = |place: usize| replaced && place == 30;
-    let kept = (0..60)
-        .filter(|&place| !gone(place))
-        .map(|place| point(place, 1.0));
+    let kept = (0..60).filter(|&place| !replaced || place != 30);
+    let kept = kept.map(|place| point(place, 1.0));
     let first = replaced.then(|| point(30, -1.0));
     first.into_iter().chain(kept).collect()
 }
 
 /// Rows as files hold them, each alike but for its place and values.
 fn rows_of(home: &Path, rows: &[[f32; 2]]) {
-    npy(&home.join("rows.npy"), rows);
-    let lines: Vec<String> = rows.iter().map(|[x, y]| format!("{x:?},{y:?}")).collect();
-    fs::write(
-        home.join("rows.csv"),
-        format!("x,y\n{}\n", lines.join("\n")),
-    )
-    .expect("written");
-    let lines: Vec<String> = lines.iter().map(|line| format!("{line},no")).collect();
-    fs::write(
-        home.join("table.csv"),
-        format!("x,y,ill\n{}\n", lines.join("\n")),
-    )
-    .expect("written");
-    let column =
-        |name| format!("[[column]]\nname = \"{name}\"\nkind = \"numeric\"\nmin = -1\nmax = 1\n");
-    let label = "[[column]]\nname = \"ill\"\nkind = \"label\"\nclasses = [[\"no\"], [\"yes\"]]\n";
-    fs::write(home.join("table.toml"), column("x") + &column("y") + label).expect("written");
+    put(home.join("rows.npy"), npy(Some(2), &rows.concat()));
+    let lines = |more: &str| -> String {
+        let line = |[x, y]: &[f32; 2]| format!("{x:?},{y:?}{more}\n");
+        rows.iter().map(line).collect()
+    };
+    put(home.join("rows.csv"), format!("x,y\n{}", lines("")));
+    put(home.join("table.csv"), format!("x,y,ill\n{}", lines(",no")));
+    let schema = r#"
+column = [
+    { name = "x", kind = "numeric", min = -1, max = 1 },
+    { name = "y", kind = "numeric", min = -1, max = 1 },
+    { name = "ill", kind = "label", classes = [["no"], ["yes"]] },
+]
+"#;
+    put(home.join("table.toml"), schema);
 }
 
 fn doubles(rows: &[[f32; 2]]) -> Vec<Vec<f64>> {
@@ -812,8 +687,9 @@ fn doubles(rows: &[[f32; 2]]) -> Vec<Vec<f64>> {
 fn rows_whose_projections_are_released() {
     let lay = |home: &Path, replaced: bool| {
         rows_of(home, &points(replaced));
-        npy(&home.join("public.npy"), &points(false)[..40]);
-        fs::create_dir(home.join("none")).expect("created");
+        let public = npy(Some(2), &points(false)[..40].concat());
+        put(home.join("public.npy"), public);
+        make_folder(home.join("none"));
         rows_of(&home.join("none"), &[[0.0; 2]; 60]);
     };
     for input in ["rows.npy", "rows.csv"] {
@@ -824,11 +700,12 @@ fn rows_whose_projections_are_released() {
                  --cache-dir cache --run {run}"
             )
         };
-        homes.both(&line(input, "run"));
-        run(&homes.at("one"), &line(&format!("none/{input}"), "noise"));
-        let [one, other] = ["one", "other"].map(|name| homes.at(name).join("run"));
+        homes.run(&line(input, "run"));
+        let [first, _] = homes.both("");
+        run(&first, &line(&format!("none/{input}"), "noise"));
+        let [one, other] = homes.both("run");
         let values = |run: &Path| release(run, "projections.bin").0;
-        let noise = values(&homes.at("one").join("noise"));
+        let noise = values(&first.join("noise"));
         let exact = |run: &Path| -> Vec<Vec<f64>> {
             let clear: Vec<f64> = values(run).iter().zip(&noise).map(|(a, b)| a - b).collect();
             let n = clear.len() / 2;
@@ -861,14 +738,15 @@ fn records_that_are_privatised() {
         ("--input table.csv --schema table.toml", numbers, 1.0),
     ] {
         let line = format!("privatise {input} --out noisy.safetensors --force {CLEAR} {KNOWN}");
-        homes.both(&line);
-        let [one, other] = ["one", "other"].map(|name| privatised(&homes.at(name)));
+        homes.run(&line);
+        let [one, other] = homes.both("").map(|home| privatised(&home));
         // The diameter is 3.6, in the sum of absolute values.
         let found = one_differs(&one, &other, 1e-3);
         assert!((found - far).abs() < 1e-3, "{input}: {found}");
         out_of_place(&one, &expected, 1e-3);
-        run(&homes.at("one"), &format!("{line} --keep-order"));
-        let kept = privatised(&homes.at("one"));
+        let [first, _] = homes.both("");
+        run(&first, &format!("{line} --keep-order"));
+        let kept = privatised(&first);
         let near = |(a, b): (&Vec<f64>, &Vec<f64>)| moved(a, b) < 1e-3;
         assert!(kept.iter().zip(&expected).all(near), "{input}");
     }
@@ -889,29 +767,23 @@ fn files_that_are_privatised() {
         |home: &Path, replaced| folder_of(&home.join("scans"), &pictures(replaced, false), true);
     let homes = Homes::new(lay);
     let line = "privatise --input scans --side 8 --out noisy.safetensors --force --mechanism laplace --epsilon 2e8 --radius 300";
-    homes.both(&format!("{line} {KNOWN}"));
-    let [one, other] = ["one", "other"].map(|name| privatised(&homes.at(name)));
+    homes.run(&format!("{line} {KNOWN}"));
+    let [one, other] = homes.both("").map(|home| privatised(&home));
     assert!(one_differs(&one, &other, 0.05) > 1.0);
-    run(&homes.at("one"), &format!("{line} {KNOWN} --keep-order"));
-    let in_order = privatised(&homes.at("one"));
+    let again = |flags: &str| {
+        let [home, _] = homes.both("");
+        run(&home, &format!("{line} {flags}"));
+        privatised(&home)
+    };
+    let in_order = again(&format!("{KNOWN} --keep-order"));
     out_of_place(&one, &in_order, 0.05);
     // Without a known seed each order is a new one: two of 24 images are the same in one of 10^23.
-    let secret = || {
-        run(&homes.at("one"), line);
-        privatised(&homes.at("one"))
-    };
-    let [first, second] = [secret(), secret()];
+    let [first, second] = [again(""), again("")];
     assert!(first.iter().zip(&second).any(|(a, b)| moved(a, b) > 1.0));
-    let some = |seed: u64| {
-        run(
-            &homes.at("one"),
-            &format!("{line} --records 12 --insecure-noise-seed {seed}"),
-        );
-        privatised(&homes.at("one"))
-    };
-    let first: Vec<Vec<f64>> = in_order[..12].to_vec();
-    let kept = some(4)
-        .into_iter()
+    let some = again("--records 12 --insecure-noise-seed 4");
+    let first = &in_order[..12];
+    let kept = some
+        .iter()
         .filter(|row| first.iter().any(|other| moved(row, other) < 0.05));
     // Of 24 images 12: all from the first twelve paths in one of 2.7 million choices.
     assert!(kept.count() < 12, "the first paths are taken");

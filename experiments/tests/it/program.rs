@@ -1,16 +1,18 @@
 //! What tests of the program need of a run: its command, its folder, its text, its JSON.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use data::NpyArray;
 use dp_core::accounting::{Accountant, Event, PldAccountant};
 use dp_core::ledger::{Entries, Ledger};
 pub(crate) use test_support::says;
 
-/// The program with its subcommand.
-pub(crate) fn sliver(subcommand: &str) -> Command {
+/// The program with its subcommand, or with a whole line of words without spaces.
+pub(crate) fn sliver(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sliver"));
-    command.arg(subcommand);
+    command.args(words(line));
     command
 }
 
@@ -19,6 +21,146 @@ pub(crate) fn folder() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let out = folder.path().join("run");
     (folder, out)
+}
+
+/// A temporary folder, in which the program runs and keeps its cache: lines name files by their places in it.
+pub(crate) struct Home(tempfile::TempDir);
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Writes a file, and the folders that it lies in.
+    pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.at(name);
+        make_folder(path.parent().expect("a folder"));
+        put(&path, content);
+        path
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        text_at(self.at(name))
+    }
+
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        bytes_at(self.at(name))
+    }
+
+    pub(crate) fn json(&self, name: &str) -> serde_json::Value {
+        json(&self.at(name))
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.at(name).exists()
+    }
+
+    /// Removes files and folders.
+    pub(crate) fn lose(&self, names: &str) {
+        words(names).iter().for_each(|name| remove(self.at(name)));
+    }
+
+    pub(crate) fn sliver(&self, line: &str) -> Command {
+        let mut command = sliver(line);
+        command.current_dir(self.0.path());
+        command.env("XDG_CACHE_HOME", self.at("cache"));
+        command
+    }
+
+    /// What a line prints that must succeed.
+    #[track_caller]
+    pub(crate) fn done(&self, line: &str) -> String {
+        text(&done(self.sliver(line)).stdout)
+    }
+
+    /// A line that must be refused with these words.
+    #[track_caller]
+    pub(crate) fn refuses(&self, line: &str, words: &[&str]) -> String {
+        let message = refusal(self.sliver(line));
+        says(&message, words);
+        message
+    }
+
+    /// Refuses the flags of each line `FLAGS => WORDS | WORDS` behind `before`; none leaves a folder `none`, where they may write.
+    #[track_caller]
+    pub(crate) fn refuses_each(&self, before: &str, cases: &str) {
+        for case in cases.lines().filter(|line| !line.trim().is_empty()) {
+            let (flags, says) = case.split_once("=>").expect("FLAGS => WORDS");
+            let words: Vec<&str> = says.split('|').map(str::trim).collect();
+            self.refuses(&format!("{before} {flags}"), &words);
+            assert!(!self.has("none"), "{flags}");
+        }
+    }
+}
+
+#[track_caller]
+pub(crate) fn text_at(path: impl AsRef<Path>) -> String {
+    std::fs::read_to_string(path).expect("a text")
+}
+
+#[track_caller]
+pub(crate) fn bytes_at(path: impl AsRef<Path>) -> Vec<u8> {
+    std::fs::read(path).expect("a file")
+}
+
+#[track_caller]
+pub(crate) fn put(path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+    std::fs::write(path, content).expect("written");
+}
+
+#[track_caller]
+pub(crate) fn make_folder(path: impl AsRef<Path>) {
+    std::fs::create_dir_all(path).expect("a folder");
+}
+
+/// Removes a file, or a folder with all that is in it.
+#[track_caller]
+pub(crate) fn remove(path: impl AsRef<Path>) {
+    let path = path.as_ref();
+    let removed = match path.is_dir() {
+        true => std::fs::remove_dir_all(path),
+        false => std::fs::remove_file(path),
+    };
+    removed.expect("removed");
+}
+
+#[track_caller]
+pub(crate) fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) {
+    std::fs::rename(from, to).expect("moved");
+}
+
+/// What lies in a folder, at any depth: paths in it, and contents.
+pub(crate) fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(root).expect("below").to_path_buf();
+                found.insert(name, bytes_at(&path));
+            }
+        }
+    }
+    found
+}
+
+/// The same files, to the last byte; of differing ones the first line that differs is said.
+#[track_caller]
+pub(crate) fn same(one: &BTreeMap<PathBuf, Vec<u8>>, other: &BTreeMap<PathBuf, Vec<u8>>) {
+    let names = [one, other].map(|files| files.keys().collect::<Vec<_>>());
+    assert_eq!(names[0], names[1]);
+    for (name, bytes) in one {
+        let [lines, others] = [bytes, &other[name]].map(|bytes| text(bytes));
+        let differ = lines.lines().zip(others.lines()).find(|(a, b)| a != b);
+        assert!(bytes == &other[name], "{}: {differ:?}", name.display());
+    }
 }
 
 /// What a program printed.
@@ -100,30 +242,22 @@ pub(crate) fn pld(event: &Event, delta: f64) -> f64 {
 
 /// A file as JSON.
 pub(crate) fn json(path: &Path) -> serde_json::Value {
-    serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON")
+    serde_json::from_str(&text_at(path)).expect("JSON")
 }
 
-/// Refuses the flags of each line `FLAGS => WORDS`: exit code 2, the words in the message, nothing created.
-pub(crate) fn refuses<R: Ran>(cases: &str, run: impl Fn(&Path, &[&str]) -> R) {
-    let cases = cases.lines().filter(|line| !line.trim().is_empty());
-    for case in cases {
-        let (flags, says) = case.split_once("=>").expect("FLAGS => WORDS");
-        let (_keep, out) = folder();
-        let message = refusal(run(&out, &words(flags)));
-        assert!(message.contains(says.trim()), "{flags}: {message}");
-        assert!(!out.exists(), "{flags}");
+/// Takes files and the copy away from the run of `synth` in the folder `run`, and resumes it: one that was released stays, and those
+/// that are made again, as many as said, are counted again.
+#[track_caller]
+pub(crate) fn made_again(home: &Home, stays: &str, gone: &str, releases: usize) {
+    let run = home.at("run");
+    let before = (bytes_at(run.join(stays)), lines(&run));
+    for name in words(gone).into_iter().chain(["copy"]) {
+        remove(run.join(name));
     }
-}
-
-/// Resumes a finished run of `synth` from which these files, and its copy, are gone.
-pub(crate) fn made_again(run: &Path, files: &[&str]) {
-    for name in files {
-        std::fs::remove_file(run.join(name)).expect("removed");
-    }
-    std::fs::remove_dir_all(run.join("copy")).expect("removed");
-    let mut again = sliver("synth");
-    again.arg("--resume").arg(run).arg("--cache-dir");
-    done(again.arg(run.with_file_name("cache")));
+    home.done("synth --resume run");
+    assert!(bytes_at(run.join(stays)) == before.0);
+    assert_eq!(lines(&run), before.1 + releases);
+    assert!(home.has("run/copy/card.json"));
 }
 
 /// Runs until `step` steps are done, as with a SIGINT that comes then.
@@ -136,7 +270,7 @@ pub(crate) fn stopped_after(command: &mut Command, step: usize) {
 /// Leaves `run` as a kill after `step` steps does, before the next checkpoint is written.
 pub(crate) fn killed_after(command: &mut Command, run: &Path, step: usize) {
     stopped_after(command, step);
-    std::fs::remove_dir_all(last_checkpoint(run)).expect("a checkpoint");
+    remove(last_checkpoint(run));
 }
 
 /// A run from its first step to its last, and one that is killed after some steps and then resumes: their folders.
@@ -152,6 +286,12 @@ pub(crate) fn whole_and_killed(
         done(run(out));
     }
     [whole, killed]
+}
+
+pub(crate) fn signal(process: u32, name: &str) {
+    let mut kill = Command::new("kill");
+    kill.args([format!("-{name}"), process.to_string()]);
+    assert!(kill.status().expect("kill").success());
 }
 
 /// The last checkpoint of a run.
@@ -177,8 +317,8 @@ pub(crate) fn lines(run: &Path) -> usize {
 
 /// The lines of `metrics.jsonl`, and the epsilon spent at each of a private step.
 pub(crate) fn metrics(out: &Path) -> (Vec<serde_json::Value>, Vec<f64>) {
-    let text = std::fs::read_to_string(out.join("metrics.jsonl")).expect("metrics");
-    text.lines()
+    text_at(out.join("metrics.jsonl"))
+        .lines()
         .map(|line| {
             let mut line: serde_json::Value = serde_json::from_str(line).expect("JSON");
             let spent = line["epsilon_upper"].take().as_f64().unwrap_or(0.0);
@@ -187,20 +327,23 @@ pub(crate) fn metrics(out: &Path) -> (Vec<serde_json::Value>, Vec<f64>) {
         .unzip()
 }
 
+/// A file of NumPy: an array of numbers in one column, or in several.
+pub(crate) fn npy(width: Option<usize>, values: &[f32]) -> Vec<u8> {
+    let array = NpyArray {
+        rows: values.len() / width.unwrap_or(1),
+        width,
+        values: values.to_vec(),
+    };
+    let mut file = Vec::new();
+    data::npy::write(&mut file, &array).expect("an array");
+    file
+}
+
 /// The columns of a table of one's own.
 pub(crate) const SCHEMA: &str = r#"
-[[column]]
-name = "x"
-kind = "numeric"
-min = 0
-max = 10
-[[column]]
-name = "sex"
-kind = "sensitive"
-zero = ["F"]
-one = ["M"]
-[[column]]
-name = "y"
-kind = "label"
-classes = [["no"], ["yes"]]
+column = [
+    { name = "x", kind = "numeric", min = 0, max = 10 },
+    { name = "sex", kind = "sensitive", zero = ["F"], one = ["M"] },
+    { name = "y", kind = "label", classes = [["no"], ["yes"]] },
+]
 "#;

@@ -8,7 +8,10 @@ use data::Schema;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use crate::program::{Ran, folder, lines, metrics, refusal, says, sliver, text, unwrapped, words};
+use crate::program::{
+    Home, Ran, folder, lines, make_folder, metrics, refusal, says, signal, sliver, text, text_at,
+    unwrapped, words,
+};
 use crate::synth_table::people;
 
 /// `mpirun` of so many processes of the program; nothing where there is no MPI.
@@ -37,6 +40,7 @@ fn mpirun(ranks: usize) -> Option<Command> {
 const TRAINING: &str = "swae glyphs --records 400 --batch 50 --steps 6 --seed 1 --insecure-noise-seed 5 --backend flex \
                         --quick-scores --checkpoint-every 1";
 
+#[track_caller]
 fn done(command: &mut Command) -> Output {
     let output = command.ran();
     let (stdout, failed) = (text(&output.stdout), text(&output.stderr));
@@ -44,16 +48,19 @@ fn done(command: &mut Command) -> Output {
     output
 }
 
-fn train(ranks: usize, flags: &str, out: &Path) -> Option<()> {
-    let mut command = match ranks {
-        0 => Command::new(env!("CARGO_BIN_EXE_sliver")),
-        _ => mpirun(ranks)?,
-    };
-    command.args(TRAINING.split(' '));
-    command.args(flags.split_whitespace());
-    if ranks > 0 {
-        command.args(["--ranks", &ranks.to_string()]);
+/// A line in one process, or over so many ranks.
+fn over(ranks: usize, line: &str) -> Option<Command> {
+    if ranks == 0 {
+        return Some(sliver(line));
     }
+    let mut command = mpirun(ranks)?;
+    command.args(words(line));
+    command.args(["--ranks", &ranks.to_string()]);
+    Some(command)
+}
+
+fn train(ranks: usize, flags: &str, out: &Path) -> Option<()> {
+    let mut command = over(ranks, &format!("{TRAINING} {flags}"))?;
     done(command.arg("--out").arg(out));
     Some(())
 }
@@ -99,58 +106,40 @@ fn ranks_train_as_one_process_does() {
 /// Counts are whole numbers, whose sums are exact: what is released of a table is the same to the bit.
 #[test]
 fn ranks_release_a_table_as_one_process_does() {
-    let keep = tempfile::tempdir().expect("a folder");
-    let (csv, schema) = people(keep.path(), 700);
-    let flags = "--epsilon 1 --score-share 0 --insecure-noise-seed 3 --backend flex";
+    let home = Home::new();
+    people(&home, 700);
     // Three Parquet files of one row group each: a group a rank.
-    let (known, parts) = (
-        Schema::read(&schema).expect("a schema"),
-        keep.path().join("parts"),
-    );
-    fs::create_dir(&parts).expect("a folder");
-    let table = known.coded(&csv).expect("records");
+    let known = Schema::read(&home.at("people.toml")).expect("a schema");
+    make_folder(home.at("parts"));
+    let table = known.coded(&home.at("people.csv")).expect("records");
     for (part, codes) in table.codes.chunks(250 * table.columns).enumerate() {
-        let path = parts.join(format!("part-{part}.parquet"));
+        let path = home.at(&format!("parts/part-{part}.parquet"));
         let rng = &mut ChaCha20Rng::seed_from_u64(1);
         known.write(&path, codes, rng).expect("written");
     }
-    let copy = |ranks: usize, table: &Path, out: &Path, more: &str| {
-        let mut command = match ranks {
-            0 => Command::new(env!("CARGO_BIN_EXE_sliver")),
-            _ => mpirun(ranks)?,
-        };
-        command.args(["synth", "table"]).arg(table).arg("--schema");
-        command.arg(&schema);
-        command.args(flags.split(' ')).arg("--out").arg(out);
-        command.args(more.split_whitespace());
-        if ranks > 0 {
-            command.args(["--ranks", &ranks.to_string()]);
-        }
-        done(&mut command);
-        Some(
-            ["columns.bin", "pairs.bin", "copy.bin"]
-                .map(|name| fs::read(out.join(name)).expect(name)),
-        )
+    let copy = |ranks: usize, table: &str, out: &str, more: &str| {
+        let flags = "--schema people.toml --epsilon 1 --score-share 0 --insecure-noise-seed 3 --backend flex";
+        let line = format!("synth table {table} {flags} --out {out} {more}");
+        done(over(ranks, &line)?.current_dir(home.at("")));
+        let names = ["columns.bin", "pairs.bin", "copy.bin"];
+        Some(names.map(|name| home.bytes(&format!("{out}/{name}"))))
     };
-    let one = copy(0, &csv, &keep.path().join("one"), "");
+    let one = copy(0, "people.csv", "one", "");
     assert!(one.is_some());
     for (ranks, table, place) in [
-        (3, &csv, "three"),
-        (3, &parts, "groups"),
-        (4, &parts, "records"),
+        (3, "people.csv", "three"),
+        (3, "parts", "groups"),
+        (4, "parts", "records"),
     ] {
-        if mpirun(ranks).is_none() {
+        let Some(over) = copy(ranks, table, place, "") else {
             return;
-        }
-        assert!(
-            copy(ranks, table, &keep.path().join(place), "") == one,
-            "{place}"
-        );
+        };
+        assert!(one.as_ref() == Some(&over), "{place}");
     }
     // Which records of a unit count does not depend on who holds them.
     let units = "--unit patient --most-per-unit 2";
-    let one = copy(0, &csv, &keep.path().join("one-of-units"), units);
-    assert!(one.is_some() && one == copy(3, &csv, &keep.path().join("units"), units));
+    let one = copy(0, "people.csv", "one-of-units", units);
+    assert!(one.is_some() && one == copy(3, "people.csv", "units", units));
 }
 
 /// The process of `rank` of the job that `mpirun` started.
@@ -170,35 +159,28 @@ fn process_of(job: &Child, rank: usize) -> Option<u32> {
     })
 }
 
-/// Starts a long training over two ranks, and sends `signal` to the second one once something was released.
-fn disturbed(out: &Path, signal: &str, flags: &str) -> Option<Output> {
-    let mut command = mpirun(2)?;
-    command.args(TRAINING.replace("--steps 6", "--steps 300").split(' '));
-    command.args(flags.split_whitespace());
-    command.args(["--ranks", "2"]);
+/// Starts a long training over two ranks, and sends a signal to the second one once something was released.
+fn disturbed(out: &Path, name: &str, flags: &str) -> Option<Output> {
+    let long = TRAINING.replace("--steps 6", "--steps 300");
+    let mut command = over(2, &format!("{long} {flags}"))?;
     command.arg("--out").arg(out);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut job = command.spawn().expect("mpirun starts");
     while lines(out) < 3 {
-        assert!(
-            job.try_wait().expect("a state").is_none(),
-            "the run ended by itself"
-        );
+        let ended = job.try_wait().expect("a state");
+        assert!(ended.is_none(), "the run ended by itself");
         std::thread::yield_now();
     }
-    let id = process_of(&job, 1)
-        .expect("the process of rank 1")
-        .to_string();
-    let sent = Command::new("kill").args([signal, &id]).status();
-    assert!(sent.expect("kill").success());
+    let id = process_of(&job, 1).expect("the process of rank 1");
+    signal(id, name);
     Some(job.wait_with_output().expect("an end"))
 }
 
 #[test]
 fn a_rank_that_dies_or_stalls_ends_the_run_and_another_number_of_ranks_goes_on() {
-    for (signal, flags, says) in [
-        ("-KILL", "", "rank 1"),
-        ("-STOP", "--rank-timeout 2", "no answer for 2 s from rank 1"),
+    for (signal, flags, words) in [
+        ("KILL", "", "rank 1"),
+        ("STOP", "--rank-timeout 2", "no answer for 2 s from rank 1"),
     ] {
         let (_keep, out) = folder();
         let Some(output) = disturbed(&out, signal, flags) else {
@@ -206,25 +188,16 @@ fn a_rank_that_dies_or_stalls_ends_the_run_and_another_number_of_ranks_goes_on()
         };
         let message = unwrapped(&output.stderr);
         assert!(!output.status.success(), "{signal}: {message}");
-        assert!(message.contains(says), "{signal}: {message}");
+        says(&message, &[words]);
         assert!(!out.join("run.json").exists(), "{signal}");
         let released = lines(&out);
         // One process takes it to its end, and the ledger counts what is made again.
-        let settings = fs::read_to_string(out.join("config.toml")).expect("settings");
-        assert!(settings.contains("steps = 300"), "{settings}");
-        let mut resumed = sliver("swae");
-        resumed.arg("--resume").arg(&out);
-        resumed.args(["--quick-scores", "--backend", "flex"]);
-        let mut resumed = match signal {
-            "-KILL" => resumed,
-            _ => {
-                let mut over = mpirun(3).expect("mpirun");
-                over.args(words("swae --quick-scores --backend flex --ranks 3"));
-                over.arg("--resume").arg(&out);
-                over
-            }
-        };
-        done(&mut resumed);
+        let settings = text_at(out.join("config.toml"));
+        says(&settings, &["steps = 300"]);
+        let ranks = if signal == "KILL" { 0 } else { 3 };
+        let line = "swae --quick-scores --backend flex";
+        let mut resumed = over(ranks, line).expect("mpirun");
+        done(resumed.arg("--resume").arg(&out));
         let all = lines(&out);
         assert!(
             all >= 300 && all <= 300 + released,
@@ -235,74 +208,58 @@ fn a_rank_that_dies_or_stalls_ends_the_run_and_another_number_of_ranks_goes_on()
 
 #[test]
 fn what_ranks_cannot_do_is_refused_by_name() {
-    let program = env!("CARGO_BIN_EXE_sliver");
-    let message = refusal(
-        Command::new(program)
-            .args(TRAINING.split(' '))
-            .args(["--ranks", "2"]),
-    );
+    let message = refusal(sliver(&format!("{TRAINING} --ranks 2")));
     let expected = match cfg!(feature = "mpi") {
         true => "--ranks 2: there are 1 processes",
         false => "--ranks 2: this program was built without MPI",
     };
-    assert!(message.contains(expected), "{message}");
-    let keep = tempfile::tempdir().expect("a folder");
-    let (csv, schema) = people(keep.path(), 300);
-    let (csv, schema) = (csv.display(), schema.display());
-    let copy = format!("synth table {csv} --schema {schema} --epsilon 1");
-    for (ranks, command, says) in [
-        (2, TRAINING.to_string(), "--ranks is not given"),
+    says(&message, &[expected]);
+    let home = Home::new();
+    people(&home, 300);
+    for (line, words) in [
+        (TRAINING.to_string(), "--ranks is not given"),
         (
-            2,
             format!("{TRAINING} --ranks 3"),
             "--ranks 3: there are 2 processes",
         ),
         (
-            2,
-            format!("{copy} --ranks 2"),
+            "synth table people.csv --schema people.toml --epsilon 1 --ranks 2".into(),
             "private records score the copy in one process",
         ),
         (
-            2,
             "fair adult --repair 0.5 --ranks 2".into(),
             "--repair takes one process",
         ),
         (
-            2,
             format!("{TRAINING} --no-privacy --ordered --ranks 2"),
             "without privacy",
         ),
-        (
-            2,
-            format!("{TRAINING} --ranks 2 --epsilon -1"),
-            "--epsilon -1",
-        ),
+        (format!("{TRAINING} --ranks 2 --epsilon -1"), "--epsilon -1"),
     ] {
-        let Some(mut job) = mpirun(ranks) else { return };
-        let out = keep.path().join("out");
-        let message = refusal(job.args(command.split(' ')).arg("--out").arg(&out).ran());
-        assert!(message.contains(says), "{command}: {message}");
-        assert!(!out.exists(), "{command}");
+        let Some(mut job) = mpirun(2) else { return };
+        job.args(line.split(' ')).args(["--out", "out"]);
+        let message = refusal(job.current_dir(home.at("")));
+        says(&message, &[words]);
+        assert!(!home.has("out"), "{line}");
     }
 }
 
 /// Each rank starts in a folder of its own, with another table of the same name.
 #[test]
 fn ranks_with_other_records_are_refused() {
-    let keep = tempfile::tempdir().expect("a folder");
-    let homes = ["a", "b"].map(|name| keep.path().join(name));
-    for (home, records) in homes.iter().zip([300, 303]) {
-        fs::create_dir(home).expect("a folder");
-        people(home, records);
-    }
+    let homes = [300, 303].map(|records| {
+        let home = Home::new();
+        people(&home, records);
+        home
+    });
     let Some(mut job) = mpirun(1) else { return };
     let flags = "synth table people.csv --schema people.toml --epsilon 1 --score-share 0 --ranks 2 --out run";
-    job.current_dir(&homes[0]).args(flags.split(' '));
-    job.args([":", "-n", "1", "-wdir"]).arg(&homes[1]);
+    job.current_dir(homes[0].at("")).args(flags.split(' '));
+    job.args([":", "-n", "1", "-wdir"]).arg(homes[1].at(""));
     job.arg(env!("CARGO_BIN_EXE_sliver")).args(flags.split(' '));
     let output = job.ran();
     let message = unwrapped(&output.stderr);
     says(&message, &["rank 1 has other private records"]);
     assert_eq!(output.status.code(), Some(1), "{message}");
-    assert!(homes.iter().all(|home| !home.join("run").exists()));
+    assert!(homes.iter().all(|home| !home.has("run")));
 }

@@ -2,30 +2,17 @@
 
 use std::io::Read;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use crate::program::{Ran, done, lines, refusal, says, sliver, text, unwrapped, words};
+use crate::program::{
+    Home, Ran, done, files, lines, put, refusal, says, signal, text, text_at, unwrapped, words,
+};
+use crate::sweep::{SWEEP, one_failed, sweep};
 
 /// How often a daemon, the queue or a ledger is looked at before the test fails.
 const TRIES: usize = 10_000;
-
-/// Runs with known noise: one that is refused, and two of some steps.
-const SWEEP: &str = r#"
-    experiment = "swae"
-    name = "three"
-    [fixed]
-    backend = "flex"
-    records = 200
-    batch = 20
-    steps = 3
-    delta = 1e-3
-    slices = 8
-    quick-scores = true
-    insecure-noise-seed = 3
-    [grid]
-    epsilon = [-1, 2, 5]
-"#;
 
 /// munged, slurmctld and slurmd, with all of their files in one folder.
 struct Cluster {
@@ -47,16 +34,18 @@ impl Cluster {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().display().to_string();
         // munge wants its socket to be within everybody's reach.
-        let open = std::os::unix::fs::PermissionsExt::from_mode(0o711);
-        std::fs::set_permissions(folder.path(), open).expect("permitted");
+        let permit = |path: &Path, mode| {
+            let mode = PermissionsExt::from_mode(mode);
+            std::fs::set_permissions(path, mode).expect("permitted");
+        };
+        permit(folder.path(), 0o711);
         let key = folder.path().join("munge.key");
         let mut random = [0; 128];
         std::fs::File::open("/dev/urandom")
             .and_then(|mut file| file.read_exact(&mut random))
             .expect("random bytes");
-        std::fs::write(&key, random).expect("written");
-        let own = std::os::unix::fs::PermissionsExt::from_mode(0o400);
-        std::fs::set_permissions(&key, own).expect("permitted");
+        put(&key, random);
+        permit(&key, 0o400);
         let host = said("hostname", &["-s"])?.trim().to_string();
         let user = said("id", &["-un"])?.trim().to_string();
         // Two at once, so that they differ.
@@ -90,7 +79,7 @@ PartitionName=main Nodes={host} Default=YES State=UP
 ",
             ports[0], ports[1]
         );
-        std::fs::write(folder.path().join("slurm.conf"), configuration).expect("written");
+        put(folder.path().join("slurm.conf"), configuration);
         let mut cluster = Self {
             folder,
             daemons: Vec::new(),
@@ -146,8 +135,8 @@ PartitionName=main Nodes={host} Default=YES State=UP
     }
 
     /// `sweep --on slurm` of a text in a folder.
-    fn sweep(&self, folder: &Path, sweep: &str) -> Command {
-        let mut command = sweep_command(folder, sweep);
+    fn sweep(&self, folder: &Path, text: &str) -> Command {
+        let mut command = sweep(folder, text);
         self.configured(command.args(["--on", "slurm", "--submit", "--cpus-per-task 1"]));
         command
     }
@@ -205,30 +194,6 @@ fn step(cluster: &Cluster, folder: &Path, before: usize) {
     });
 }
 
-fn sweep_command(folder: &Path, sweep: &str) -> Command {
-    let file = folder.join("sweep.toml");
-    std::fs::write(&file, sweep).expect("written");
-    let mut command = sliver("sweep");
-    command.arg(file).arg("--out").arg(folder.join("runs"));
-    command
-}
-
-/// What lies in a folder, by its place there.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut open = vec![folder.to_path_buf()];
-    let mut files = Vec::new();
-    while let Some(next) = open.pop() {
-        for entry in std::fs::read_dir(next).expect("a folder").flatten() {
-            match entry.path() {
-                path if path.is_dir() => open.push(path),
-                path => files.push(path.strip_prefix(folder).expect("below").to_path_buf()),
-            }
-        }
-    }
-    files.sort();
-    files
-}
-
 /// The one run of a sweep.
 fn run_of(folder: &Path) -> PathBuf {
     let runs = std::fs::read_dir(folder.join("runs")).into_iter().flatten();
@@ -239,46 +204,38 @@ fn run_of(folder: &Path) -> PathBuf {
 
 /// The same runs as on this machine: what fails by itself is reported and not tried again.
 fn is_as_here(cluster: &mut Cluster) {
-    let [there, here] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
-    let outputs = [
-        cluster.sweep(there.path(), SWEEP).output(),
-        sweep_command(here.path(), SWEEP).output(),
-    ];
-    let [there, here] = [&there, &here].map(|folder| folder.path().join("runs"));
-    for output in outputs.map(|output| output.expect("the binary starts")) {
-        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-        let message = unwrapped(&output.stderr);
-        says(&message, &["1 of 3 cells failed: epsilon--1_"]);
-        assert!(message.contains("failed, exit status: 2; see"), "{message}");
+    let [there, here] = [(); 2].map(|()| Home::new());
+    let three = SWEEP.replace("[2, 5]", "[-1, 2, 5]");
+    for command in [
+        cluster.sweep(&there.at(""), &three),
+        sweep(&here.at(""), &three),
+    ] {
+        let message = one_failed(command, 3);
+        says(&message, &["failed, exit status: 2; see"]);
         assert!(message.matches("array job").count() <= 1, "{message}");
     }
-    let all = files(&here);
-    let mut found = files(&there);
-    found.retain(|path| !path.starts_with("slurm"));
-    assert_eq!(found, all);
+    let [mut found, all] = [&there, &here].map(|home| files(&home.at("runs")));
+    found.retain(|path, _| !path.starts_with("slurm"));
+    assert!(found.keys().eq(all.keys()));
     let lasting = words("ledger.jsonl metrics.jsonl config.toml samples.png");
     let lasting: Vec<&PathBuf> = all
-        .iter()
+        .keys()
         .filter(|path| lasting.iter().any(|name| path.ends_with(name)))
         .collect();
     assert_eq!(lasting.len(), 8);
     for path in lasting {
-        let of = |folder: &Path| std::fs::read(folder.join(path)).expect("readable");
-        assert!(of(&there) == of(&here), "{}", path.display());
+        assert!(found[path] == all[path], "{}", path.display());
     }
 }
 
 /// A run that is lost is submitted again, three times at most; the same command goes on after that, where it stopped.
 fn goes_on_after_losses(cluster: &mut Cluster) {
     let folder = tempfile::tempdir().expect("a folder");
-    let sweep = SWEEP
-        .replace("[-1, 2, 5]", "[5]")
-        .replace("steps = 3", "steps = 200");
-    let sweep = sweep.replace("[grid]", "checkpoint-every = 1\n[grid]");
-    let started = cluster
-        .sweep(folder.path(), &sweep)
-        .stderr(Stdio::piped())
-        .spawn();
+    let long = SWEEP
+        .replace("[2, 5]", "[5]")
+        .replace("steps = 3", "steps = 200\n    checkpoint-every = 1");
+    let mut started = cluster.sweep(folder.path(), &long);
+    let started = started.stderr(Stdio::piped()).spawn();
     let started = started.expect("the binary starts");
     for loss in 1..=4 {
         let before = lines(&run_of(folder.path()));
@@ -286,24 +243,18 @@ fn goes_on_after_losses(cluster: &mut Cluster) {
         let job = cluster.queue(true);
         cluster.lose(&job);
         until("the end", || cluster.queue(false) != job);
-        assert!(
-            !run_of(folder.path()).join("run.json").exists(),
-            "loss {loss}"
-        );
+        let run = run_of(folder.path());
+        assert!(!run.join("run.json").exists(), "loss {loss}");
     }
     let output = started.wait_with_output().expect("a child");
     let message = unwrapped(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
-    assert_eq!(
-        message.matches("lost; it is submitted again").count(),
-        3,
-        "{message}"
-    );
-    assert!(message.contains("lost 4 times; see"), "{message}");
-    done(cluster.sweep(folder.path(), &sweep).ran());
+    let again = message.matches("lost; it is submitted again").count();
+    assert_eq!(again, 3, "{message}");
+    says(&message, &["lost 4 times; see"]);
+    done(cluster.sweep(folder.path(), &long));
     let run = run_of(folder.path());
-    let log = std::fs::read_to_string(run.with_extension("log")).expect("a log");
-    assert!(log.contains("resum"), "{log}");
+    says(&text_at(run.with_extension("log")), &["resum"]);
     assert!(run.join("run.json").exists());
 }
 
@@ -311,52 +262,45 @@ fn goes_on_after_losses(cluster: &mut Cluster) {
 fn is_cancelled(cluster: &mut Cluster) {
     let folder = tempfile::tempdir().expect("a folder");
     let endless = SWEEP
-        .replace("[-1, 2, 5]", "[2, 5, 6]")
+        .replace("[2, 5]", "[2, 5, 6]")
         .replace("steps = 3", "steps = 100000");
-    let started = cluster
-        .sweep(folder.path(), &endless)
-        .stderr(Stdio::piped())
-        .spawn();
+    let mut started = cluster.sweep(folder.path(), &endless);
+    let started = started.stderr(Stdio::piped()).spawn();
     let started = started.expect("the binary starts");
     step(cluster, folder.path(), 5);
-    let message = refusal(cluster.sweep(folder.path(), &endless).ran());
+    let message = refusal(cluster.sweep(folder.path(), &endless));
     says(&message, &["of this folder is still in the queue"]);
-    let status = Command::new("kill")
-        .args(["-INT", &started.id().to_string()])
-        .status();
-    assert!(status.expect("kill").success());
+    signal(started.id(), "INT");
     let output = started.wait_with_output().expect("a child");
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{message}");
-    assert!(message.contains("is cancelled"), "{message}");
+    says(&message, &["is cancelled"]);
     assert_eq!(cluster.queue(false), "");
     assert!(run_of(folder.path()).join("checkpoints").exists());
 }
 
 /// What Slurm refuses is said in its words, with what was asked for.
 fn says_what_is_missing(cluster: &mut Cluster) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let home = Home::new();
     let refused = |command: &mut Command, code: i32, words: &[&str]| {
-        let output: Output = command.ran();
+        let output = command.ran();
         let message = unwrapped(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{message}");
-        test_support::says(&message, words);
+        says(&message, words);
     };
-    let nowhere = &mut cluster.sweep(folder.path(), SWEEP);
+    let command = || cluster.sweep(&home.at(""), SWEEP);
     refused(
-        nowhere.env("SBATCH_PARTITION", "nowhere"),
+        command().env("SBATCH_PARTITION", "nowhere"),
         1,
         &["partition specified: nowhere"],
     );
-    let no_commands = &mut cluster.sweep(folder.path(), SWEEP);
     refused(
-        no_commands.env("PATH", folder.path()),
+        command().env("PATH", home.at("")),
         2,
         &["--on slurm: squeue", "where this command is"],
     );
-    let private = &mut cluster.sweep(folder.path(), SWEEP);
     refused(
-        private.args(["--private", "--select", "x"]),
+        command().args(["--private", "--select", "x"]),
         2,
         &["cannot be used with"],
     );
@@ -369,12 +313,9 @@ fn says_what_is_missing(cluster: &mut Cluster) {
         "Unable to contact slurm controller",
         "the same command goes on",
     ];
-    refused(&mut cluster.sweep(folder.path(), SWEEP), 1, &words);
-    assert!(
-        files(&folder.path().join("runs"))
-            .iter()
-            .all(|path| path.starts_with("slurm"))
-    );
+    refused(&mut cluster.sweep(&home.at(""), SWEEP), 1, &words);
+    let mut left = files(&home.at("runs")).into_keys();
+    assert!(left.all(|path| path.starts_with("slurm")));
 }
 
 #[test]

@@ -1,13 +1,16 @@
 //! `sweep` as a person runs it, of runs of seconds.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-use crate::program::{Ran, done, json, refusal, says, sliver, text};
+use crate::program::{
+    Home, Ran, bytes_at, done, files, json, put, refusal, says, sliver, text, unwrapped,
+};
 
-const SWEEP: &str = r#"
+/// Runs with known noise, of a few steps each.
+pub(crate) const SWEEP: &str = r#"
     experiment = "swae"
-    name = "two"
+    name = "some"
     [fixed]
     backend = "flex"
     records = 200
@@ -16,86 +19,83 @@ const SWEEP: &str = r#"
     delta = 1e-3
     slices = 8
     quick-scores = true
+    insecure-noise-seed = 3
     [grid]
     epsilon = [2, 5]
 "#;
 
-fn sweep(folder: &Path, text: &str, more: &[&str]) -> Output {
-    let file = folder.join("two.toml");
-    std::fs::write(&file, text).expect("written");
-    sliver("sweep")
-        .arg(&file)
-        .arg("--out")
-        .arg(folder.join("runs"))
-        .args(more)
-        .ran()
+/// A sweep of this text, whose runs are in the folder `runs` of this one.
+pub(crate) fn sweep(folder: &Path, text: &str) -> Command {
+    let file = folder.join("sweep.toml");
+    put(&file, text);
+    let mut command = sliver("sweep");
+    command.arg(file).arg("--out").arg(folder.join("runs"));
+    command
 }
 
-fn finished(folder: &Path) -> Vec<PathBuf> {
-    let runs = std::fs::read_dir(folder.join("runs")).into_iter().flatten();
+/// What a sweep says whose first of these cells failed.
+#[track_caller]
+pub(crate) fn one_failed(program: impl Ran, of: usize) -> String {
+    let output = program.ran();
+    let message = unwrapped(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    let failed = format!("1 of {of} cells failed: epsilon--1_");
+    says(&message, &[&failed]);
+    message
+}
+
+fn finished(home: &Home) -> Vec<PathBuf> {
+    let runs = std::fs::read_dir(home.at("runs")).into_iter().flatten();
     let runs = runs.flatten().map(|entry| entry.path());
     let mut done: Vec<PathBuf> = runs.filter(|run| run.join("run.json").exists()).collect();
     done.sort();
     done
 }
 
-fn is_of(run: &Path, values: &str) -> bool {
-    let name = run.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with(values)
-}
-
 #[test]
 fn what_is_done_is_skipped_and_lines_can_be_run_elsewhere() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let printed = done(sweep(folder.path(), SWEEP, &["--plan"]));
-    let lines: Vec<String> = text(&printed.stdout).lines().map(String::from).collect();
+    let home = Home::new();
+    let run = |flags: &[&str]| done(sweep(&home.at(""), SWEEP).args(flags));
+    let printed = text(&run(&["--plan"]).stdout);
+    let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(lines.len(), 2);
 
     // One line by a shell, as GNU parallel would; again, and nothing happens.
-    let shell = || {
-        done(Command::new("sh").args(["-c", &lines[0]]).ran());
-        let first = finished(folder.path());
+    let [made, again] = [(); 2].map(|()| {
+        done(Command::new("sh").args(["-c", lines[0]]).ran());
+        let first = finished(&home);
         assert_eq!(first.len(), 1);
-        assert!(is_of(&first[0], "epsilon-2_"), "{first:?}");
-        let files = ["ledger.jsonl", "run.json"];
-        files.map(|name| std::fs::read(first[0].join(name)).expect("a file"))
-    };
-    let made = shell();
-    assert_eq!(shell(), made);
+        says(&first[0].display(), &["runs/epsilon-2_"]);
+        ["ledger.jsonl", "run.json"].map(|name| bytes_at(first[0].join(name)))
+    });
+    assert!(made == again);
 
-    let rest = done(sweep(folder.path(), SWEEP, &["--workers", "2"]));
-    assert!(text(&rest.stderr).contains("2 cells, 1 done, 1 to run"));
-    let both = finished(folder.path());
+    let rest = run(&["--workers", "2"]);
+    says(&text(&rest.stderr), &["2 cells, 1 done, 1 to run"]);
+    let both = finished(&home);
     assert_eq!(both.len(), 2);
-    assert_eq!(
-        std::fs::read(both[0].join("run.json")).expect("a file"),
-        made[1]
-    );
-    let none = sweep(folder.path(), SWEEP, &["--plan"]);
-    assert!(none.stdout.is_empty());
+    assert!(bytes_at(both[0].join("run.json")) == made[1]);
+    assert!(run(&["--plan"]).stdout.is_empty());
 }
 
 #[test]
 fn a_cell_that_fails_is_named_and_the_others_run() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let home = Home::new();
     let bad = SWEEP.replace("[2, 5]", "[-1, 5]");
-    let output = sweep(folder.path(), &bad, &[]);
-    assert_eq!(output.status.code(), Some(1));
-    let message = text(&output.stderr);
-    says(&message, &["1 of 2 cells failed: epsilon--1_"]);
-    assert_eq!(finished(folder.path()).len(), 1);
+    one_failed(sweep(&home.at(""), &bad), 2);
+    assert_eq!(finished(&home).len(), 1);
 }
 
 #[test]
 fn mistakes_end_with_code_2() {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (change, to, says) in [
+    let home = Home::new();
+    for (change, to, words) in [
         ("\"swae\"", "\"swea\"", "there is none of that name"),
         ("\"swae\"", "\"report\"", "name one of synth, swae, fair"),
         ("[2, 5]", "2", "grid.epsilon must be a list"),
     ] {
-        let message = refusal(sweep(folder.path(), &SWEEP.replace(change, to), &[]));
-        assert!(message.contains(says), "{message}");
+        let message = refusal(sweep(&home.at(""), &SWEEP.replace(change, to)));
+        says(&message, &[words]);
     }
 }
 
@@ -114,73 +114,44 @@ fn a_private_choice_tells_of_no_single_run() {
             "sliced Wasserstein",
         ),
     ] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let cache = folder.path().join("cache");
+        let home = Home::new();
+        let cache = home.at("cache").display().to_string();
         let text = format!(
-            "experiment = \"{experiment}\"\nname = \"choice\"\n[fixed]\nbackend = \"flex\"\ncache-dir = {:?}\n{fixed}\n[grid]\nseed = [1, 2]\n",
-            cache.display().to_string()
+            "experiment = \"{experiment}\"\nname = \"choice\"\n[fixed]\nbackend = \"flex\"\ncache-dir = {cache:?}\n{fixed}\n[grid]\nseed = [1, 2]\n"
         );
-        let flags = [
-            "--private",
-            "--select",
-            select,
-            "--runs",
-            "2",
-            "--law",
-            "logarithmic",
-        ];
-        done(sweep(folder.path(), &text, &flags));
-        let (best, secret) = (
-            folder.path().join("runs/best"),
-            folder.path().join("runs/private"),
-        );
+        let mut command = sweep(&home.at(""), &text);
+        command.args(["--private", "--select", select]);
+        done(command.args(["--runs", "2", "--law", "logarithmic"]));
         let mut single = Vec::new();
-        for run in std::fs::read_dir(secret).expect("runs").flatten() {
-            if !run.path().is_dir() {
-                continue;
-            }
-            let run = json(&run.path().join("run.json"));
-            for number in [
-                &run["plan"]["epsilon_upper"],
-                &run["plan"]["noise_multiplier"],
-            ] {
-                single.extend(number.as_f64());
+        for name in files(&home.at("runs/private")).into_keys() {
+            if name.ends_with("run.json") && name.components().count() == 2 {
+                let plan = json(&home.at("runs/private").join(name))["plan"].clone();
+                let numbers = [&plan["epsilon_upper"], &plan["noise_multiplier"]];
+                single.extend(numbers.into_iter().filter_map(serde_json::Value::as_f64));
             }
         }
         assert!(single.len() >= 2);
-        for entry in std::fs::read_dir(&best).expect("a folder").flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name == "ledger.jsonl" {
-                // What may be chosen has its noise there: the selection's epsilon is computed from it.
+        for (name, bytes) in files(&home.at("runs/best")) {
+            // What may be chosen has its noise in the ledger: the selection's epsilon is computed from it.
+            if name == Path::new("ledger.jsonl") {
                 continue;
             }
-            let bytes = std::fs::read(entry.path()).expect("a file");
             let written = String::from_utf8_lossy(&bytes);
             for number in &single {
                 for shown in [number.to_string(), dp_core::decimal::upper(*number)] {
                     // A whole number may be any number.
                     let told = shown.contains('.') && written.contains(&shown);
-                    assert!(!told, "{experiment} {name}: {shown}");
+                    assert!(!told, "{experiment} {}: {shown}", name.display());
                 }
             }
         }
-        let run = json(&best.join("run.json"));
-        assert_eq!(run["settings"]["epsilon"], run["plan"]["epsilon_upper"]);
+        let run = home.json("runs/best/run.json");
+        let epsilon = &run["plan"]["epsilon_upper"];
+        assert_eq!(run["settings"]["epsilon"], *epsilon);
         if experiment == "synth" {
-            let to = folder.path().join("copy");
-            let mut export = sliver("export");
-            done(
-                export
-                    .arg(&best)
-                    .arg("--out")
-                    .arg(&to)
-                    .args(["--count", "20"]),
-            );
-            let card = json(&to.join("card.json"));
-            assert_eq!(
-                card["privacy"]["epsilon_upper"],
-                run["plan"]["epsilon_upper"]
-            );
+            home.done("export runs/best --out copy --count 20");
+            let card = home.json("copy/card.json");
+            assert_eq!(card["privacy"]["epsilon_upper"], *epsilon);
         }
     }
 }

@@ -1,11 +1,10 @@
 //! The tutorials as a reader follows them: each command of docs/tutorials, and the lines that it is said to print.
 
-use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::program::{folder, json, text};
+use crate::program::{Home, Ran, files, make_folder, says, text, text_at};
 
 /// The tutorials.
 fn pages() -> PathBuf {
@@ -24,76 +23,65 @@ fn blocks(page: &str, language: &str) -> String {
 /// Gives the commands of a page to a shell in an empty folder, with this build as `sliver`; it stops at the first one
 /// that fails. Examples, which cargo runs, are tests of their own crates. An error says what failed, or which line of a
 /// `text` block was not printed.
-fn follow(page: &str) -> Result<(tempfile::TempDir, PathBuf), String> {
-    let (keep, here) = folder();
-    let (programs, cache) = (keep.path().join("bin"), keep.path().join("cache"));
+fn follow(page: &str) -> Result<Home, String> {
+    let home = Home::new();
+    let (here, programs) = (home.at("here"), home.at("bin"));
     for place in [&here, &programs] {
-        fs::create_dir(place).expect("a folder");
+        make_folder(place);
     }
     symlink(env!("CARGO_BIN_EXE_sliver"), programs.join("sliver")).expect("a link");
     let path = std::env::var("PATH").expect("programs");
     let commands = blocks(page, "sh");
-    let commands: Vec<&str> = commands
-        .lines()
-        .filter(|line| !line.starts_with("cargo "))
-        .collect();
-    let output = Command::new("sh")
-        .args(["-euc", &commands.join("\n")])
-        .current_dir(&here)
-        .env("PATH", format!("{}:{path}", programs.display()))
-        .env("XDG_CACHE_HOME", cache)
-        .output()
-        .expect("a shell");
+    let commands = commands.lines().filter(|line| !line.starts_with("cargo "));
+    let commands = commands.collect::<Vec<_>>().join("\n");
+    let mut shell = Command::new("sh");
+    shell.args(["-euc", &commands]).current_dir(&here);
+    shell.env("PATH", format!("{}:{path}", programs.display()));
+    let output = shell.env("XDG_CACHE_HOME", home.at("cache")).ran();
     if !output.status.success() {
         return Err(text(&output.stderr));
     }
     let printed = text(&output.stdout);
     let said = blocks(page, "text");
-    match said
-        .lines()
-        .find(|line| !printed.lines().any(|l| l == *line))
-    {
+    let mut said = said.lines();
+    match said.find(|line| !printed.lines().any(|l| l == *line)) {
         Some(missing) => Err(format!("not printed: {missing}\n{printed}")),
-        None => Ok((keep, here)),
+        None => Ok(home),
     }
 }
 
 /// A tutorial, followed to its end.
-fn followed(name: &str) -> (tempfile::TempDir, PathBuf) {
-    let page = fs::read_to_string(pages().join(name)).expect("a tutorial");
+fn followed(name: &str) -> Home {
+    let page = text_at(pages().join(name));
     assert!(blocks(&page, "sh").contains("sliver ") && !blocks(&page, "text").is_empty());
     follow(&page).unwrap_or_else(|wrong| panic!("{name}: {wrong}"))
 }
 
 #[test]
 fn images_are_copied_as_the_tutorial_says() {
-    let (_keep, here) = followed("images.md");
-    let card = json(&here.join("give-away/card.json"));
+    let home = followed("images.md");
+    let card = home.json("here/give-away/card.json");
     let privacy = &card["privacy"];
     assert_eq!(privacy["private"], true);
     assert!(privacy["epsilon_upper"].as_f64().expect("a number") <= 2.0);
-    assert_eq!(
-        privacy["neighbours"],
-        "replace all images of one unit, 2 of which count at most"
-    );
+    let neighbours = "replace all images of one unit, 2 of which count at most";
+    assert_eq!(privacy["neighbours"], neighbours);
     for file in [
         "scans-copy/report.html",
         "scans-copy/samples.png",
         "give-away/images.npz",
         "give-away/README.md",
     ] {
-        assert!(here.join(file).exists(), "{file}");
+        assert!(home.at("here").join(file).exists(), "{file}");
     }
 }
 
 #[test]
 fn a_table_is_copied_as_the_tutorial_says() {
-    let (_keep, here) = followed("table.md");
-    let copy = here.join("people-copy/copy");
-    let table = fs::read_to_string(copy.join("table.csv")).expect("a copy");
+    let home = followed("table.md");
+    let table = home.text("here/people-copy/copy/table.csv");
     let mut lines = table.lines();
-    let head: Vec<&str> = lines.next().expect("names").split(',').collect();
-    assert_eq!(head, ["age", "job", "hours", "start", "end", "income"]);
+    assert_eq!(lines.next(), Some("age,job,hours,start,end,income"));
     let mut count = 0;
     for line in lines {
         count += 1;
@@ -104,8 +92,9 @@ fn a_table_is_copied_as_the_tutorial_says() {
         );
     }
     assert!(count > 1000, "{count}");
-    assert_eq!(json(&copy.join("card.json"))["privacy"]["private"], true);
-    assert!(here.join("people-copy/report.html").exists());
+    let card = home.json("here/people-copy/copy/card.json");
+    assert_eq!(card["privacy"]["private"], true);
+    assert!(home.has("here/people-copy/report.html"));
 }
 
 #[test]
@@ -115,11 +104,8 @@ fn noise_is_what_the_tutorial_says() {
 
 #[test]
 fn no_tutorial_is_passed_over() {
-    let entries = fs::read_dir(pages()).expect("tutorials");
-    let mut names: Vec<String> = entries
-        .map(|entry| text(entry.expect("an entry").file_name().as_encoded_bytes()))
-        .collect();
-    names.sort();
+    let names = files(&pages()).into_keys();
+    let names: Vec<String> = names.map(|name| name.display().to_string()).collect();
     assert_eq!(names, ["images.md", "network.md", "table.md"]);
 }
 
@@ -129,11 +115,11 @@ fn a_page_that_is_wrong_is_seen() {
     let page = |command: &str, line: &str| {
         let words =
             format!("```sh\n{command}\n```\n\n```sh\necho done\n```\n\n```text\n{line}\n```\n");
-        follow(&words).map(|_| ())
+        follow(&words).map(drop)
     };
     assert_eq!(page("sliver --version > version", "done"), Ok(()));
     let wrong = page("sliver synth nothing.csv --epsilon 1", "done").expect_err("no such file");
-    assert!(wrong.contains("nothing.csv"), "{wrong}");
+    says(&wrong, &["nothing.csv"]);
     let wrong = page("sliver --version", "epsilon 1").expect_err("not printed");
-    assert!(wrong.contains("not printed: epsilon 1"), "{wrong}");
+    says(&wrong, &["not printed: epsilon 1"]);
 }
