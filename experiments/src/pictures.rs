@@ -1,7 +1,7 @@
 //! Images `[n, channels, side, side]` as files and grids want them: the channels of a pixel side by side.
 
 use lab::diagnostic::Failure;
-use lab::figures::Grid;
+use lab::figures;
 use lab::session::Picture;
 use model::latent::ImageShape;
 
@@ -20,16 +20,9 @@ pub(crate) fn channels_last(images: &[f32], shape: ImageShape) -> Vec<f32> {
 
 /// A grid of images `[n, channels, side, side]` as PNG.
 pub(crate) fn grid(images: &[f32], shape: ImageShape, columns: usize) -> Result<Vec<u8>, Failure> {
-    let grid = Grid {
-        images: &channels_last(images, shape),
-        width: shape.side,
-        height: shape.side,
-        channels: shape.channels,
-        columns: columns.max(1),
-        group: 0,
-        zoom: if shape.side > 32 { 1 } else { 2 },
-    };
-    Ok(grid.draw()?.bytes)
+    let zoom = if shape.side > 32 { 1 } else { 2 };
+    let size = [shape.side, shape.side, shape.channels];
+    figures::grid(&channels_last(images, shape), size, columns.max(1), zoom)
 }
 
 /// The first of some samples: a row a class, or a square of them without classes.

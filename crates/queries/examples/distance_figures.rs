@@ -15,7 +15,7 @@ use private_queries::distance::{Directions, Estimate, Side, Sides, estimate, per
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
-use reporting::figures::{LineChart, Scale, Series};
+use reporting::figures::{Chart, Mark, Scale, Series};
 use reporting::run_folder::write_file;
 use swd::smoothed::projection_sensitivity_upper;
 use swd::{RADII, Region, Slices};
@@ -102,12 +102,12 @@ fn shift(folder: &Path, seed: u64) -> Result<(), Box<dyn Error>> {
             // The mean of squares first: one that is negative has no root.
             let corrected = &mut lines[2];
             let points = corrected.points.iter_mut();
-            points.for_each(|(_, squared)| *squared = squared.max(0.0).sqrt());
-            (corrected.band, corrected.dashed) = (Vec::new(), true);
+            points.for_each(|point| *point = (point.x, point.y.max(0.0).sqrt()).into());
+            corrected.mark = Mark::Dashed;
             for i in [0, 5, 10] {
-                let shift = lines[0].points[i].0;
+                let shift = lines[0].points[i].x;
                 let [swd, private, corrected] =
-                    [0, 1, 2].map(|line: usize| lines[line].points[i].1);
+                    [0, 1, 2].map(|line: usize| lines[line].points[i].y);
                 writeln!(
                     csv,
                     "{sigma},{n},{shift},{swd:.3},{private:.3},{corrected:.3}"
@@ -115,12 +115,13 @@ fn shift(folder: &Path, seed: u64) -> Result<(), Box<dyn Error>> {
             }
             series.extend(lines);
         }
-        let chart = LineChart {
+        let chart = Chart {
             title: format!("sigma {sigma}"),
             x: Scale::linear("shift of each mean"),
             y: Scale::linear("sliced distance"),
             series,
-            size: Some((900, 620)),
+            size: Some((900.0, 620.0)),
+            ..Chart::default()
         };
         picture(folder, &format!("distance-shift-sigma{sigma}"), &chart)?;
     }
@@ -166,12 +167,12 @@ fn power(folder: &Path, seed: u64, epsilon: f64) -> Result<(), Box<dyn Error>> {
         writeln!(csv, "{epsilon},{n},{sigma:.1},{}", cells.join(","))?;
         series.push(Series::new(format!("{n} rows a side"), found));
     }
-    let chart = LineChart {
+    let chart = Chart {
         title: format!("epsilon {epsilon}, level {LEVEL}"),
         x: Scale::linear("shift of each mean"),
         y: Scale::linear("share of tests that reject"),
         series,
-        ..LineChart::default()
+        ..Chart::default()
     };
     let name = format!("distance-power-eps{epsilon}");
     picture(folder, &name, &chart)?;
@@ -179,7 +180,7 @@ fn power(folder: &Path, seed: u64, epsilon: f64) -> Result<(), Box<dyn Error>> {
 }
 
 /// Writes a chart, and says where.
-fn picture(folder: &Path, name: &str, chart: &LineChart) -> Result<(), Box<dyn Error>> {
+fn picture(folder: &Path, name: &str, chart: &Chart) -> Result<(), Box<dyn Error>> {
     let path = folder.join(format!("{name}.svg"));
     println!("picture   {}", path.display());
     Ok(write_file(&path, &chart.draw()?.bytes)?)

@@ -14,7 +14,7 @@ use data::Gaussians;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
-use reporting::figures::{Field, Particles as Panels, Snapshot};
+use reporting::figures::{Chart, Mark, Series, panels};
 use reporting::run_folder::write_file;
 use swd::flow::StepSize;
 use swd::smoothed::NoisyProjections;
@@ -49,7 +49,7 @@ fn draw(folder: &Path, seed: u64) -> Result<Vec<f64>, Box<dyn Error>> {
     let mixture = Gaussians::five();
     let target = mixture.sample(POINTS, &mut rng)?.values;
     let fresh = mixture.sample(POINTS, &mut rng)?.values;
-    let (mut panels, mut distances) = (Vec::new(), Vec::new());
+    let (mut seen, mut distances) = (Vec::new(), Vec::new());
     println!("| sigma | sliced distance after {STEPS} steps | theirs |\n|---|---|---|");
     for (sigma, theirs) in SIGMAS {
         let mut particles = Particles::gaussian(POINTS, 2, 1.0, &mut rng)?;
@@ -58,10 +58,8 @@ fn draw(folder: &Path, seed: u64) -> Result<Vec<f64>, Box<dyn Error>> {
             let all: Vec<usize> = (0..SLICES).collect();
             particles.step(&smoothed, &all, SIZE, &mut rng)?;
             if SEEN.contains(&step) {
-                panels.push(Snapshot {
-                    title: format!("sigma {sigma}, step {step}"),
-                    groups: vec![in_plane(&particles.rows())],
-                });
+                let points = Series::of(Mark::Dots, "", in_plane(&particles.rows()));
+                seen.push((format!("sigma {sigma}, step {step}"), points));
             }
         }
         let slices = Slices::tight(2, SLICES, &mut rng)?;
@@ -74,17 +72,14 @@ fn draw(folder: &Path, seed: u64) -> Result<Vec<f64>, Box<dyn Error>> {
     let side = 5.0;
     let density = |x: f64, y: f64| mixture.density([x, y]);
     let [x, y] = mixture.centres()[0];
-    let figure = Panels {
-        snapshots: panels,
-        names: Vec::new(),
-        density: Some(Field::of(-side..side, -side..side, 121, density)),
-        levels: [0.1, 0.4, 0.7].map(|share| share * density(x, y)).to_vec(),
-        x: -side..side,
-        y: -side..side,
-        columns: SEEN.len(),
-    };
+    let levels = [0.1, 0.4, 0.7].map(|share| share * density(x, y));
+    let levels = Series::level_sets(side, &levels, density);
+    let charts = seen.into_iter();
+    let charts =
+        charts.map(|(title, points)| Chart::plane(title, side, vec![points, levels.clone()]));
+    let figure = panels(&charts.collect::<Vec<_>>(), SEEN.len())?;
     let path = folder.join("toy.svg");
-    write_file(&path, &figure.draw()?.bytes)?;
+    write_file(&path, &figure.bytes)?;
     println!("picture   {}", path.display());
     Ok(distances)
 }

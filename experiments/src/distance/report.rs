@@ -1,7 +1,7 @@
 //! What is said of a distance.
 
 use lab::diagnostic::{Failure, OrFailed};
-use lab::figures::Histogram;
+use lab::figures::histogram;
 use lab::report::Metric;
 use lab::session::Report;
 use private_queries::distance::{estimate, permutation_test};
@@ -51,12 +51,7 @@ pub(crate) fn report(run: &mut Distance) -> Result<Report, Failure> {
     // The first direction, which is as good as any.
     let groups = [("source", a), ("target", b)]
         .map(|(name, side)| (name.into(), directions.values(side, 0)));
-    let chart = Histogram {
-        quantity: "released projection".into(),
-        groups: groups.into(),
-        bins: 40,
-        ..Histogram::default()
-    };
+    let chart = histogram("released projection", &groups, None)?;
     let caption = "What was released, in the first direction".to_string();
     let mut warnings = Vec::new();
     if found.error() > found.squared.abs() {
@@ -67,7 +62,7 @@ pub(crate) fn report(run: &mut Distance) -> Result<Report, Failure> {
         );
     }
     Ok(Report {
-        pictures: vec![("release.svg", caption, chart.draw()?.bytes)],
+        pictures: vec![("release.svg", caption, chart.bytes)],
         metrics,
         test: test.as_object().cloned().unwrap_or_default(),
         warnings,

@@ -1,7 +1,7 @@
 //! What is shown of a run.
 
 use lab::diagnostic::Failure;
-use lab::figures::{Histogram, Scale, scatter};
+use lab::figures::{Scale, histogram, scatter};
 use lab::session::{Picture, Predictions, Report, Session, curve};
 
 use super::settings::Notion;
@@ -53,15 +53,10 @@ impl Fair {
                 Notion::Eo => format!(", Y = {class}"),
             };
             let named = |a: usize| (format!("A = {a}{of}"), values(&pair[a]));
-            let chart = Histogram {
-                quantity: "output".into(),
-                groups: [0, 1].map(named).into(),
-                bins: 40,
-                range: self.settings.task.classifies().then_some((0.0, 1.0)),
-                ..Histogram::default()
-            };
+            let range = self.settings.task.classifies().then_some([0.0, 1.0]);
+            let chart = histogram("output", &[0, 1].map(named), range)?;
             let caption = format!("Outputs on test records by group{of}");
-            pictures.push((name, caption, chart.draw()?.bytes));
+            pictures.push((name, caption, chart.bytes));
         }
         Ok(pictures)
     }

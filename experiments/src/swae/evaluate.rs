@@ -146,9 +146,9 @@ impl Evaluator {
         show(
             "reconstructions.png",
             "First test image of each class, and its reconstruction",
-            figures::grid(&both, side, columns, 3)?,
+            figures::grid(&both, [side, side, 1], columns, 3)?,
         );
-        let grid = figures::grid(&samples, side, 10, 2)?;
+        let grid = figures::grid(&samples, [side, side, 1], 10, 2)?;
         show("samples.png", "100 samples", grid);
         show(
             "latents.svg",
@@ -228,6 +228,7 @@ impl Evaluator {
         if inputs.is_empty() {
             inputs = ends;
         }
-        figures::grid(&self.decode(model, inputs), self.test().width(), 30, 1)
+        let side = self.test().width();
+        figures::grid(&self.decode(model, inputs), [side, side, 1], 30, 1)
     }
 }

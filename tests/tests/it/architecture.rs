@@ -158,7 +158,6 @@ fn the_libraries_bring_neither_tools_nor_backends() {
             "burn-ndarray ",
             "clap ",
             "image ",
-            "plotters ",
             "rustls ",
             "turso ",
             "ureq ",

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use reporting::diagnostic::Failure;
+use reporting::figures::{Chart, Mark, Point, Scale, Series};
 use serde_json::json;
 
 use super::arguments::{AccountantName, CurveFlags};
-use super::chart::{Chart, Series};
 use super::output::{NOT_A_BOUND, number};
 use super::refusal::refusal;
 
@@ -50,7 +50,7 @@ pub(super) fn curve(asked: &CurveFlags) -> Result<(), Failure> {
             write(path, csv(&chart).as_bytes())?;
             continue;
         }
-        let drawn = chart.picture()?;
+        let drawn = chart.draw()?;
         write(path, &drawn.bytes)?;
         if drawn.skipped > 0 {
             eprintln!(
@@ -61,7 +61,7 @@ pub(super) fn curve(asked: &CurveFlags) -> Result<(), Failure> {
         }
     }
     if asked.json {
-        println!("{}", json(&chart, asked));
+        println!("{}", json(&chart, &names, asked));
     } else {
         for path in &asked.out {
             println!("wrote {}: {}", path.display(), chart.title);
@@ -91,19 +91,16 @@ fn over_steps(asked: &CurveFlags, names: &[AccountantName], delta: f64) -> Resul
         for count in &steps {
             let event = asked.mechanism.event(asked.noise_multiplier, *count)?;
             let epsilon = accountant.epsilon(&event, delta).map_err(refusal)?;
-            points.push((*count as f64, epsilon));
+            points.push((*count as f64, epsilon).into());
         }
-        series.push(named(
-            accountant.name(),
-            accountant.is_upper_bound(),
-            points,
-        ));
+        series.push(named(name, points));
     }
     Ok(Chart {
         title: format!("epsilon at delta {delta:e}"),
-        x: "steps",
-        y: "epsilon",
+        x: Scale::linear("steps"),
+        y: Scale::linear("epsilon"),
         series,
+        ..Chart::default()
     })
 }
 
@@ -118,88 +115,76 @@ fn trade_off(asked: &CurveFlags, names: &[AccountantName]) -> Result<Chart, Fail
         let values = accountant
             .trade_off_curve(&event, &alphas)
             .map_err(refusal)?;
-        let points = alphas.iter().copied().zip(values).collect();
-        series.push(named(
-            accountant.name(),
-            accountant.is_upper_bound(),
-            points,
-        ));
+        let points = alphas.iter().copied().zip(values).map(Point::from);
+        series.push(named(name, points.collect()));
     }
     Ok(Chart {
         title: format!("trade-off function after {} steps", asked.steps),
-        x: "type I error",
-        y: "type II error",
+        x: Scale::linear("type I error"),
+        y: Scale::linear("type II error"),
         series,
+        ..Chart::default()
     })
 }
 
-fn named(name: &str, is_upper_bound: bool, points: Vec<(f64, f64)>) -> Series {
-    Series {
-        accountant: name.into(),
-        is_upper_bound,
-        points,
-    }
+/// The curve of an accountant; one that is no upper bound is dashed and says so.
+fn named(name: &AccountantName, points: Vec<Point>) -> Series {
+    let accountant = name.accountant();
+    let (mark, note) = match accountant.is_upper_bound() {
+        true => (Mark::Line, ""),
+        false => (Mark::Dashed, " (not an upper bound)"),
+    };
+    Series::of(mark, format!("{}{note}", accountant.name()), points)
 }
 
 fn csv(chart: &Chart) -> String {
-    let mut text = chart.x.replace(' ', "_");
+    let mut text = chart.x.label.replace(' ', "_");
     for series in &chart.series {
-        let _ = write!(text, ",{}", series.accountant);
-        if !series.is_upper_bound {
-            text.push_str(" (not an upper bound)");
-        }
+        let _ = write!(text, ",{}", series.name);
     }
     text.push('\n');
-    for (row, (x, _)) in chart.series[0].points.iter().enumerate() {
-        let _ = write!(text, "{x}");
+    for (row, point) in chart.series[0].points.iter().enumerate() {
+        let _ = write!(text, "{}", point.x);
         for series in &chart.series {
-            let _ = write!(text, ",{}", series.points[row].1);
+            let _ = write!(text, ",{}", series.points[row].y);
         }
         text.push('\n');
     }
     text
 }
 
-fn json(chart: &Chart, asked: &CurveFlags) -> serde_json::Value {
-    let curves: Vec<_> = chart
-        .series
-        .iter()
-        .map(|series| {
-            let values = |pick: fn(&(f64, f64)) -> f64| -> Vec<_> {
-                series
-                    .points
-                    .iter()
-                    .map(|point| number(pick(point)))
-                    .collect()
-            };
-            let mut object = json!({
-                "accountant": series.accountant,
-                "is_upper_bound": series.is_upper_bound,
-                "x": values(|point| point.0),
-                "y": values(|point| point.1),
-            });
-            if !series.is_upper_bound {
-                object["note"] = json!(NOT_A_BOUND);
-            }
-            object
-        })
-        .collect();
-    let first = &chart.series[0];
+fn json(chart: &Chart, names: &[AccountantName], asked: &CurveFlags) -> serde_json::Value {
+    let curve = |(name, series): (&AccountantName, &Series)| {
+        let accountant = name.accountant();
+        let values = |pick: fn(&Point) -> f64| -> Vec<_> {
+            let points = series.points.iter();
+            points.map(|point| number(pick(point))).collect()
+        };
+        let mut object = json!({
+            "accountant": accountant.name(),
+            "is_upper_bound": accountant.is_upper_bound(),
+            "x": values(|point| point.x),
+            "y": values(|point| point.y),
+        });
+        if !accountant.is_upper_bound() {
+            object["note"] = json!(NOT_A_BOUND);
+        }
+        object
+    };
+    let curves: Vec<_> = names.iter().zip(&chart.series).map(curve).collect();
     let mut object = json!({
-        "accountant": first.accountant,
-        "is_upper_bound": first.is_upper_bound,
+        "accountant": curves[0]["accountant"],
+        "is_upper_bound": curves[0]["is_upper_bound"],
         "delta": asked.delta,
         "noise_multiplier": asked.noise_multiplier,
         "steps": asked.steps,
-        "x": chart.x,
-        "y": chart.y,
+        "x": chart.x.label,
+        "y": chart.y.label,
         "curves": curves,
     });
     if asked.delta.is_some() {
-        object["epsilon"] = first
-            .points
-            .last()
-            .map_or(json!(null), |point| number(point.1));
+        let last = chart.series[0].points.last();
+        object["epsilon"] = last.map_or(json!(null), |point| number(point.y));
     }
     object
 }

@@ -2,7 +2,6 @@
 
 mod arguments;
 mod calibrate;
-mod chart;
 mod compare;
 mod curve;
 mod epsilon;

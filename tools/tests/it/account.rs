@@ -175,7 +175,7 @@ fn curves_are_written_as_svg_and_csv() {
         ));
         assert!(output.status.success());
         let picture = std::fs::read_to_string(svg).unwrap();
-        assert!(picture.starts_with("<svg") && picture.contains("polyline"));
+        assert!(picture.starts_with("<svg") && picture.contains("<path"));
         assert!(picture.contains("not an upper bound"));
         let values = std::fs::read_to_string(csv).unwrap();
         assert_eq!(values.lines().count(), 12);

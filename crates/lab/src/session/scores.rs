@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::experiment::{Evaluation, Picture, Report};
 use super::steps::METRICS;
 use crate::diagnostic::Failure;
-use crate::figures::{LineChart, Scale, Series};
+use crate::figures::{Chart, Scale, Series};
 use crate::report::{Better, Metric};
 use crate::run_folder::RunFolder;
 
@@ -85,13 +85,13 @@ pub fn curve(
     let lines: Vec<Value> = lines.collect::<Result<_, _>>().map_err(Failure::failed)?;
     let series = |&(key, name): &(&str, &str)| {
         let point = |line: &Value| Some((line["step"].as_f64()?, line[key].as_f64()?));
-        Series::new(name, lines.iter().filter_map(point).collect())
+        Series::new(name, lines.iter().filter_map(point))
     };
-    let chart = LineChart {
+    let chart = Chart {
         x: Scale::linear("step"),
         y,
         series: scores.iter().map(series).collect(),
-        ..LineChart::default()
+        ..Chart::default()
     };
     Ok(("curve.svg", caption.into(), chart.draw()?.bytes))
 }

@@ -1,16 +1,16 @@
 //! A linear or logarithmic axis, with round numbers at its ticks.
 
-use std::ops::Range;
-
-use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
-
 /// What an axis says and how it is scaled.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scale {
     /// The quantity, with its unit.
     pub label: String,
     /// Equal ratios are equally far apart; values that are not positive are then left out.
     pub logarithmic: bool,
+    /// From where to where; without it what holds all values, with a little room.
+    pub range: Option<[f64; 2]>,
+    /// Names of both ends, instead of round numbers.
+    pub ends: Option<[String; 2]>,
 }
 
 impl Scale {
@@ -18,15 +18,24 @@ impl Scale {
     pub fn linear(label: impl Into<String>) -> Self {
         Self {
             label: label.into(),
-            logarithmic: false,
+            ..Self::default()
         }
     }
 
     /// A logarithmic axis.
     pub fn logarithmic(label: impl Into<String>) -> Self {
         Self {
-            label: label.into(),
             logarithmic: true,
+            ..Self::linear(label)
+        }
+    }
+
+    /// The axis from one value to another.
+    #[must_use]
+    pub fn between(self, low: f64, high: f64) -> Self {
+        Self {
+            range: Some([low, high]),
+            ..self
         }
     }
 
@@ -34,63 +43,16 @@ impl Scale {
     pub(super) fn shows(&self, value: f64) -> bool {
         value.is_finite() && (!self.logarithmic || value > 0.0)
     }
-}
 
-/// An interval of values on the side of a figure.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Axis {
-    low: f64,
-    high: f64,
-    logarithmic: bool,
-}
-
-impl Axis {
-    /// The axis that holds all `values` which `scale` shows, with a little room; `None` where there
-    /// is none.
-    pub(super) fn around(scale: &Scale, values: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for value in values.into_iter().filter(|&v| scale.shows(v)) {
-            let value = if scale.logarithmic {
-                value.log10()
-            } else {
-                value
-            };
-            low = low.min(value);
-            high = high.max(value);
-        }
-        if low > high {
-            return None;
-        }
-        let width = high - low;
-        let room = if width > 0.0 {
-            0.04 * width
-        } else if scale.logarithmic {
-            0.5
+    /// The ends of a spread of `error` around `value`; a logarithmic axis shows it from a tenth of the value on.
+    pub(super) fn spread(&self, value: f64, error: f64) -> [f64; 2] {
+        let error = if error.is_finite() { error } else { 0.0 };
+        let least = if self.logarithmic {
+            0.1 * value
         } else {
-            // A single value; the smallest of all still gets some room.
-            match 0.1 * low.abs() {
-                0.0 => 1.0,
-                room => room,
-            }
+            f64::MIN
         };
-        // What starts at zero, or nearly so, is drawn from zero.
-        let from_zero = !scale.logarithmic && low >= 0.0 && low <= 0.25 * high && width > 0.0;
-        let low = if from_zero { 0.0 } else { low - room };
-        Some(Self::of(scale.logarithmic, low, high + room))
-    }
-
-    /// The interval from `low` to `high`, of their logarithms to base 10 where it is logarithmic.
-    fn of(logarithmic: bool, low: f64, high: f64) -> Self {
-        Self {
-            low: low.max(-1e300),
-            high: high.min(1e300),
-            logarithmic,
-        }
-    }
-
-    /// The linear interval from `low` to `high`.
-    pub(super) fn linear(low: f64, high: f64) -> Self {
-        Self::of(false, low, high)
+        [(value - error).max(least), value + error]
     }
 
     fn position(&self, value: f64) -> f64 {
@@ -101,10 +63,72 @@ impl Axis {
         }
     }
 
+    /// The axis that holds all `values` which it shows; `None` if there is none, or no range.
+    pub(super) fn around(&self, values: impl IntoIterator<Item = f64>) -> Option<Axis<'_>> {
+        let axis = |low: f64, high: f64| Axis {
+            scale: self,
+            low: low.max(-1e300),
+            high: high.min(1e300),
+        };
+        if let Some([low, high]) = self.range {
+            let shown = self.shows(low) && self.shows(high) && low < high;
+            return shown.then(|| axis(self.position(low), self.position(high)));
+        }
+        let shown = values.into_iter().filter(|&value| self.shows(value));
+        let (low, high) = shown
+            .map(|value| self.position(value))
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                (low.min(value), high.max(value))
+            });
+        let width = high - low;
+        let room = if low > high {
+            return None;
+        } else if width > 0.0 {
+            0.04 * width
+        } else if self.logarithmic {
+            0.5
+        } else {
+            // A single value; the smallest of all still gets some room.
+            match 0.1 * low.abs() {
+                0.0 => 1.0,
+                room => room,
+            }
+        };
+        // What starts at zero, or nearly so, is drawn from zero.
+        let from_zero = !self.logarithmic && low >= 0.0 && low <= 0.25 * high && width > 0.0;
+        Some(axis(if from_zero { 0.0 } else { low - room }, high + room))
+    }
+}
+
+/// An interval of values on the side of a figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Axis<'a> {
+    pub(super) scale: &'a Scale,
+    /// The logarithm to base 10 if the axis is logarithmic, as `high`.
+    low: f64,
+    high: f64,
+}
+
+impl Axis<'_> {
+    /// How much it spans.
+    pub(super) fn width(&self) -> f64 {
+        self.high - self.low
+    }
+
+    /// How far along the axis a value lies, from 0 to 1; what lies outside is at its end.
+    pub(super) fn share(&self, value: f64) -> f64 {
+        let share = (self.scale.position(value) - self.low) / self.width();
+        if share.is_nan() {
+            0.5
+        } else {
+            share.clamp(0.0, 1.0)
+        }
+    }
+
     /// Round values on the axis, about `most` of them.
     pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
         let most = most.max(2);
-        if self.logarithmic {
+        if self.scale.logarithmic {
             let width = self.high - self.low;
             if width >= 1.0 {
                 return decades(self.low, self.high, most);
@@ -163,40 +187,6 @@ fn round_values(low: f64, high: f64, most: usize) -> Vec<f64> {
         .collect()
 }
 
-impl Ranged for Axis {
-    type FormatOption = NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let share = (self.position(*value) - self.low) / (self.high - self.low);
-        let share = if share.is_nan() {
-            0.5
-        } else {
-            // Far outside is as good as further outside, and cannot overflow.
-            share.clamp(-4.0, 5.0)
-        };
-        limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
-    }
-
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        self.ticks(hint.bold_points())
-    }
-
-    fn range(&self) -> Range<f64> {
-        if self.logarithmic {
-            10f64.powf(self.low)..10f64.powf(self.high)
-        } else {
-            self.low..self.high
-        }
-    }
-}
-
-impl ValueFormatter<f64> for Axis {
-    fn format(value: &f64) -> String {
-        label(*value)
-    }
-}
-
 /// As wide as a plus, unlike the hyphen.
 const MINUS: &str = "\u{2212}";
 
@@ -235,14 +225,15 @@ mod tests {
 
     #[test]
     fn ticks_are_round() {
+        let scale = Scale::linear("").between(0.0, 1.0);
         assert_eq!(
-            Axis::linear(0.0, 1.0).ticks(5),
+            scale.around([]).unwrap().ticks(5),
             [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]
         );
         let scale = Scale::logarithmic("");
-        let axis = Axis::around(&scale, [1e-5, 1.0]).unwrap();
+        let axis = scale.around([1e-5, 1.0]).unwrap();
         assert_eq!(axis.ticks(6), [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0]);
-        let narrow = Axis::around(&scale, [3.0, 4.0]).unwrap();
+        let narrow = scale.around([3.0, 4.0]).unwrap();
         assert!(narrow.ticks(5).len() >= 2);
     }
 
@@ -266,20 +257,21 @@ mod tests {
     #[test]
     fn nothing_to_show_is_no_axis() {
         let linear = Scale::linear("");
-        assert_eq!(Axis::around(&linear, [f64::NAN, f64::INFINITY]), None);
-        assert_eq!(Axis::around(&Scale::logarithmic(""), [0.0, -1.0]), None);
-        assert!(Axis::around(&linear, [0.0]).is_some());
+        assert_eq!(linear.around([f64::NAN, f64::INFINITY]), None);
+        assert_eq!(Scale::logarithmic("").around([0.0, -1.0]), None);
+        assert!(linear.around([0.0]).is_some());
+        assert_eq!(linear.between(1.0, 1.0).around([1.0]), None);
     }
 
     proptest! {
         /// Whatever the values, they have places inside, in their order, and ticks are few.
         #[test]
         fn values_have_places(a in -1e200..1e200f64, b in -1e200..1e200f64, log: bool) {
-            let scale = Scale { label: String::new(), logarithmic: log };
+            let scale = Scale { logarithmic: log, ..Scale::default() };
             let (a, b) = if log { (a.abs() + 1e-200, b.abs() + 1e-200) } else { (a, b) };
-            let axis = Axis::around(&scale, [a, b]).unwrap();
-            let (at_a, at_b) = (axis.map(&a, (0, 1000)), axis.map(&b, (0, 1000)));
-            prop_assert!((0..=1000).contains(&at_a) && (0..=1000).contains(&at_b));
+            let axis = scale.around([a, b]).unwrap();
+            let (at_a, at_b) = (axis.share(a), axis.share(b));
+            prop_assert!((0.0..=1.0).contains(&at_a) && (0.0..=1.0).contains(&at_b));
             prop_assert_eq!(a < b && at_a > at_b, false);
             prop_assert!(axis.ticks(6).len() <= 8);
         }

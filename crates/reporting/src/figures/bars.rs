@@ -1,23 +1,15 @@
-//! Small bar charts side by side: how often each value of several columns is, measured and copied.
+//! How often values are: bars of counts, measured and copied, and shares of groups.
 
-use plotters::element::{PathElement, Rectangle};
-use plotters::style::Color;
-use plotters::style::text_anchor::{HPos, VPos};
-
-use super::canvas::{Drawn, UNIT, render};
-use super::chart::{Key, Sign, legend, legend_height, style, units, write};
-use super::palette::{FAINT, INK, colour};
+use super::axis::Scale;
+use super::chart::{Chart, Mark, Point, Series, panels};
+use super::svg::Drawn;
 use crate::diagnostic::Failure;
 
-/// Nominal size of a chart, with its title and the names below it.
-const WIDTH: i32 = 220;
-const HEIGHT: i32 = 130;
-const TITLE: i32 = 20;
-const NAMES: i32 = 18;
-const GAP: i32 = 14;
-const TEXT: f64 = 12.0;
-/// Charts in a row.
+/// Small charts in a row, and their size.
 const COLUMNS: usize = 4;
+const SIZE: (f64, f64) = (244.0, 150.0);
+/// Bins of a histogram.
+const BINS: usize = 40;
 
 /// One chart.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,100 +24,122 @@ pub struct Bars {
     pub copied: Vec<f64>,
 }
 
+impl Bars {
+    fn chart(&self, [measured, copied]: [&str; 2]) -> Chart {
+        let ends = self
+            .measured
+            .iter()
+            .map(|[value, deviation]| value + deviation);
+        let ends = ends.chain(self.copied.iter().copied());
+        let most = ends.fold(f64::MIN_POSITIVE, f64::max);
+        let places = (0..).map(f64::from);
+        let blocks = places.clone().zip(&self.measured);
+        let blocks = blocks.map(|(x, &[y, y_error])| Point {
+            y_error,
+            ..(x, y).into()
+        });
+        let across = places.zip(self.copied.iter().copied());
+        Chart {
+            title: self.title.clone(),
+            x: Scale {
+                ends: Some(self.ends.clone()),
+                ..Scale::default().between(-0.5, self.copied.len() as f64 - 0.5)
+            },
+            y: Scale {
+                ends: Some(Default::default()),
+                ..Scale::default().between(0.0, most)
+            },
+            series: vec![
+                Series::of(Mark::Blocks, measured, blocks),
+                Series::of(Mark::Across, copied, across),
+            ],
+            size: Some(SIZE),
+            plane: false,
+        }
+    }
+}
+
 /// Charts in rows of four: bars with an error of one deviation for what was `measured`, lines across them for what is
 /// `copied`, by those names.
 ///
 /// # Errors
 ///
 /// [`Failure::Failed`] without a chart, or without a value in one.
-pub fn bars(charts: &[Bars], [measured, copied]: [&str; 2]) -> Result<Drawn, Failure> {
-    let empty =
-        |chart: &Bars| chart.measured.is_empty() || chart.measured.len() != chart.copied.len();
-    if charts.is_empty() || charts.iter().any(empty) {
-        return Err(Failure::failed("bars cannot be drawn: there are none"));
-    }
-    let rows = charts.len().div_ceil(COLUMNS) as i32;
-    let wide = (WIDTH + GAP) * charts.len().min(COLUMNS) as i32 + GAP;
-    let key = |name: &str, place, sign| Key {
-        name: name.into(),
-        colour: colour(place),
-        sign,
-    };
-    let keys = [
-        key(measured, 0, Sign::Block),
-        key(copied, 1, Sign::Line(&[])),
-    ];
-    let above = legend_height(&keys, wide) + GAP;
-    let high = above + (HEIGHT + GAP) * rows;
-    let bytes = render((wide as u32, high as u32), |root| {
-        legend(root, &keys, units(4), units(wide))?;
-        for (place, chart) in charts.iter().enumerate() {
-            let left = GAP + (WIDTH + GAP) * (place % COLUMNS) as i32;
-            let top = above + (HEIGHT + GAP) * (place / COLUMNS) as i32;
-            let at = |x: i32, y: i32| (units(left + x), units(top + y));
-            write(
-                root,
-                &short(&chart.title, 30),
-                at(0, 0),
-                style(TEXT + 1.0, HPos::Left, VPos::Top),
-            )?;
-            let base = units(top + HEIGHT - NAMES);
-            let room = f64::from(units(HEIGHT - NAMES - TITLE));
-            let values = chart
-                .measured
-                .iter()
-                .map(|[value, deviation]| value + deviation);
-            let most = values
-                .chain(chart.copied.iter().copied())
-                .fold(f64::MIN_POSITIVE, f64::max);
-            let level = |value: f64| base - (room * (value / most).clamp(0.0, 1.0)) as i32;
-            let step = f64::from(units(WIDTH)) / chart.copied.len() as f64;
-            for (bar, ([value, deviation], &copied)) in
-                chart.measured.iter().zip(&chart.copied).enumerate()
-            {
-                let x = |share: f64| units(left) + (step * (bar as f64 + share)) as i32;
-                let block = [(x(0.1), level(*value)), (x(0.9), base)];
-                root.draw(&Rectangle::new(block, colour(0).mix(0.45).filled()))?;
-                let error = vec![
-                    (x(0.5), level(value - deviation)),
-                    (x(0.5), level(value + deviation)),
-                ];
-                root.draw(&PathElement::new(error, INK.mix(0.6).stroke_width(UNIT)))?;
-                let across = vec![(x(0.05), level(copied)), (x(0.95), level(copied))];
-                root.draw(&PathElement::new(across, colour(1).stroke_width(2 * UNIT)))?;
-            }
-            let axis = vec![(units(left), base), (units(left + WIDTH), base)];
-            root.draw(&PathElement::new(axis, FAINT.stroke_width(UNIT)))?;
-            let [first, last] = chart.ends.each_ref().map(|name| short(name, 16));
-            write(
-                root,
-                &first,
-                at(0, HEIGHT - NAMES + 2),
-                style(TEXT, HPos::Left, VPos::Top),
-            )?;
-            write(
-                root,
-                &last,
-                at(WIDTH, HEIGHT - NAMES + 2),
-                style(TEXT, HPos::Right, VPos::Top),
-            )?;
-        }
-        Ok(())
-    })?;
-    Ok(Drawn { bytes, skipped: 0 })
+pub fn bars(charts: &[Bars], names: [&str; 2]) -> Result<Drawn, Failure> {
+    let charts: Vec<Chart> = charts.iter().map(|bars| bars.chart(names)).collect();
+    panels(&charts, COLUMNS)
 }
 
-/// A name that has so many characters at most.
-pub(super) fn short(name: &str, most: usize) -> String {
-    match name.chars().count() > most {
-        true => name.chars().take(most - 1).chain(['\u{2026}']).collect(),
-        false => name.into(),
+/// Shares of the values of each group in bins of equal width, which divide `range`, or lie between the extremes; values
+/// outside are left out. Each group is normalised by its own size, so that groups of different sizes compare.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] if no value can be drawn.
+pub fn histogram(
+    quantity: &str,
+    groups: &[(String, Vec<f64>)],
+    range: Option<[f64; 2]>,
+) -> Result<Drawn, Failure> {
+    let values = || groups.iter().flat_map(|(_, values)| values).copied();
+    let finite = || values().filter(|value| value.is_finite());
+    let extremes = [
+        finite().fold(f64::INFINITY, f64::min),
+        finite().fold(f64::NEG_INFINITY, f64::max),
+    ];
+    let [low, high] = match range.unwrap_or(extremes) {
+        [low, high] if low == high => [low - 0.5, high + 0.5],
+        range => range,
+    };
+    let kept = finite().filter(|v| (low..=high).contains(v)).count();
+    if kept == 0 {
+        let count = values().count();
+        return Err(Failure::failed(format!(
+            "the histogram of \"{quantity}\" cannot be drawn: none of {count} values has a place"
+        )));
     }
+    let edge = |bin: usize| low + (high - low) * bin as f64 / BINS as f64;
+    let series = groups.iter().map(|(name, values)| {
+        let shares = shares(values, [low, high]).into_iter().enumerate();
+        let steps = shares.flat_map(|(bin, share)| [(edge(bin), share), (edge(bin + 1), share)]);
+        let outline = [(low, 0.0)].into_iter().chain(steps).chain([(high, 0.0)]);
+        Series::of(Mark::Area, format!("{name} ({})", values.len()), outline)
+    });
+    let series: Vec<Series> = series.collect();
+    let points = series.iter().flat_map(|series| &series.points);
+    let highest = points.map(|point| point.y).fold(0.0, f64::max);
+    let chart = Chart {
+        x: Scale::linear(quantity).between(low, high),
+        y: Scale::linear("share of the group").between(0.0, 1.05 * highest),
+        series,
+        ..Chart::default()
+    };
+    Ok(Drawn {
+        skipped: values().count() - kept,
+        ..chart.draw()?
+    })
+}
+
+/// Share of the values in each bin; the last bin holds its upper end too.
+fn shares(values: &[f64], [low, high]: [f64; 2]) -> [f64; BINS] {
+    let mut counts = [0.0; BINS];
+    for &value in values.iter().filter(|v| (low..=high).contains(*v)) {
+        let bin = ((value - low) / (high - low) * BINS as f64) as usize;
+        counts[bin.min(BINS - 1)] += 1.0;
+    }
+    let total: f64 = counts.iter().sum();
+    counts.map(|count| count / total.max(1.0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_of_a_group_sum_to_one() {
+        let shares = shares(&[0.0, 0.01, 0.5, 1.0, 7.0, f64::NAN], [0.0, 1.0]);
+        assert_eq!([shares[0], shares[20], shares[39]], [0.5, 0.25, 0.25]);
+    }
 
     #[test]
     fn each_chart_is_there_with_its_names() {
@@ -135,15 +149,12 @@ mod tests {
             measured: vec![[5.0, 1.0], [-1.0, 1.0]],
             copied: vec![4.0, 0.0],
         };
-        let drawn = bars(
-            &[chart("age"), chart("height")],
-            ["noisy counts", "the copy"],
-        )
-        .expect("a picture");
+        let names = ["noisy counts", "the copy"];
+        let drawn = bars(&[chart("age"), chart("height")], names).expect("a picture");
         let svg = String::from_utf8(drawn.bytes).expect("text");
         for words in ["age", "height", "low", "high", "noisy counts", "the copy"] {
             assert!(svg.contains(words), "{words}");
         }
-        assert!(bars(&[], ["a", "b"]).is_err());
+        assert!(bars(&[], names).is_err());
     }
 }

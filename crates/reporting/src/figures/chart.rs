@@ -1,244 +1,431 @@
-//! The frame of a chart: title, legend, axes; what is inside is drawn by the figure.
-
-use plotters::chart::{ChartBuilder, ChartContext};
-use plotters::coord::cartesian::Cartesian2d;
-use plotters::element::{Polygon, Text};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, FontTransform, IntoFont, RGBColor, TRANSPARENT, TextStyle};
+//! The chart: a title, a legend, two axes, and marks between them.
 
 use super::axis::{Axis, Scale, label};
-use super::canvas::{Area, Canvas, UNIT};
-use super::palette::{FAINT, INK};
-use super::{marker, stroke, text};
+use super::legend::{self, Key};
+use super::palette::{CONTEXT, FAINT, INK, colour, dashes};
+use super::svg::{Anchor, At, Drawn, Svg};
+use super::text;
 use crate::diagnostic::Failure;
 
-/// Size of the text, in nominal pixels.
+/// Size of a chart: legible at half of it.
+pub(super) const SIZE: (f64, f64) = (480.0, 320.0);
+/// Size of the text.
 pub(super) const TEXT: f64 = 14.0;
-/// Size of the title, in nominal pixels.
-const TITLE: f64 = TEXT + 1.0;
-const LINE: i32 = 20;
-const MARGIN: i32 = 10;
-/// plotters sizes text by the line.
-const LINE_OF_EM: f64 = 1.24;
+/// From one line of text to the next.
+pub(super) const LINE: f64 = 20.0;
+pub(super) const MARGIN: f64 = 10.0;
+/// About how many numbers an axis has.
+const TICKS: usize = 6;
+/// Groups of dots are drawn by turns, so that none hides the others.
+const TURNS: usize = 20;
 
-/// One line of a legend.
-pub(super) struct Key {
+/// One measured point.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Point {
+    /// Along the horizontal axis.
+    pub x: f64,
+    /// Along the vertical axis.
+    pub y: f64,
+    /// Half the length of its spread in `x`, 0 for none.
+    pub x_error: f64,
+    /// Half the length of its spread in `y`, 0 for none.
+    pub y_error: f64,
+}
+
+impl From<(f64, f64)> for Point {
+    fn from((x, y): (f64, f64)) -> Self {
+        Self {
+            x,
+            y,
+            ..Self::default()
+        }
+    }
+}
+
+/// How a series is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mark {
+    /// A line, with a band for the spread.
+    #[default]
+    Line,
+    /// The same, dashed, as for what is not a bound.
+    Dashed,
+    /// A mark a point, with bars for the spread.
+    Points,
+    /// The same, joined by a line.
+    Joined,
+    /// Small marks of many points.
+    Dots,
+    /// A line over the area that it encloses.
+    Area,
+    /// A bar a point up from 0, one unit apart, with a line for the spread.
+    Blocks,
+    /// A line across such a bar.
+    Across,
+    /// A thin grey line, not in the legend: not data.
+    Context,
+}
+
+/// What is drawn by one name.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Series {
+    /// Its name in the legend, which has none without one.
     pub name: String,
-    pub colour: RGBColor,
-    pub sign: Sign,
+    /// How it is drawn.
+    pub mark: Mark,
+    /// Its points, in the order in which they are joined; a line is broken at one that has no place.
+    pub points: Vec<Point>,
 }
 
-/// What stands before a name in a legend.
-pub(super) enum Sign {
-    Line(&'static [f64]),
-    Block,
-    Mark(usize),
-}
-
-/// The inside of a chart.
-pub(super) struct Plot<'a, 'b> {
-    pub area: &'a Area<'b>,
-    chart: ChartContext<'a, Canvas<'b>, Cartesian2d<Axis, Axis>>,
-}
-
-/// Units of the surface for nominal pixels.
-pub(super) fn units(pixels: i32) -> i32 {
-    pixels * UNIT as i32
-}
-
-/// Text of `size` nominal pixels, placed by its `horizontal` and `vertical` middle or edge.
-pub(super) fn style<'t>(size: f64, horizontal: HPos, vertical: VPos) -> TextStyle<'t> {
-    TextStyle::from((text::FAMILY, size * f64::from(UNIT) * LINE_OF_EM).into_font())
-        .color(&INK)
-        .pos(Pos::new(horizontal, vertical))
-}
-
-/// Writes `content` at a place in surface units.
-pub(super) fn write(
-    area: &Area<'_>,
-    content: &str,
-    at: (i32, i32),
-    style: TextStyle<'_>,
-) -> Result<(), Failure> {
-    area.draw(&Text::new(content.to_string(), at, style))?;
-    Ok(())
-}
-
-/// Draws title, legend and axes on `part` of `root`, and gives the inside.
-pub(super) fn frame<'a, 'b>(
-    root: &'a Area<'b>,
-    part: &'a Area<'b>,
-    title: &str,
-    (x_scale, x): (&Scale, Axis),
-    (y_scale, y): (&Scale, Axis),
-    keys: &[Key],
-) -> Result<Plot<'a, 'b>, Failure> {
-    let (width, _) = part.dim_in_pixel();
-    let mut top = units(MARGIN);
-    let room = width as f32 / UNIT as f32 - 2.5 * MARGIN as f32;
-    let lines = text::wrapped(title, TITLE as f32, room);
-    for line in &lines {
-        let place = style(TITLE, HPos::Left, VPos::Top);
-        write(part, line, (units(MARGIN), top), place)?;
-        top += units(LINE);
-    }
-    if !lines.is_empty() {
-        top += units(4);
-    }
-    legend(part, keys, top, width as i32)?;
-    top += units(legend_height(keys, width as i32 / UNIT as i32));
-    let widest = y
-        .ticks(6)
-        .into_iter()
-        .map(|value| text::width(&label(value), TEXT as f32))
-        .fold(0.0, f32::max);
-    let label_width = widest.ceil() as i32 + if y_scale.label.is_empty() { 10 } else { 34 };
-    let below = if x_scale.label.is_empty() { 26 } else { 48 };
-    let mut chart = ChartBuilder::on(part)
-        .margin_top(top)
-        .margin_right(units(MARGIN + 8))
-        .margin_left(units(MARGIN))
-        .margin_bottom(units(MARGIN))
-        .x_label_area_size(units(below - 10))
-        .y_label_area_size(units(label_width))
-        .build_cartesian_2d(x, y)?;
-    chart
-        .configure_mesh()
-        .x_labels(6)
-        .y_labels(6)
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(FAINT.stroke_width(UNIT))
-        .axis_style(INK.stroke_width(UNIT))
-        .x_label_style(style(TEXT, HPos::Center, VPos::Top))
-        .y_label_style(style(TEXT, HPos::Right, VPos::Center))
-        .set_all_tick_mark_size(units(4))
-        .draw()?;
-    let (across, down) = chart.plotting_area().get_pixel_range();
-    // The descriptions are placed here: plotters would set them by a text height of its own.
-    let (_, base) = part.get_base_pixel();
-    let (left, _) = part.get_base_pixel();
-    let middle = (across.start + across.end) / 2;
-    let bottom = base + part.dim_in_pixel().1 as i32 - units(6);
-    write(
-        root,
-        &x_scale.label,
-        (middle, bottom),
-        style(TEXT, HPos::Center, VPos::Bottom),
-    )?;
-    write(
-        root,
-        &y_scale.label,
-        (left + units(8), (down.start + down.end) / 2),
-        style(TEXT, HPos::Center, VPos::Top).transform(FontTransform::Rotate270),
-    )?;
-    Ok(Plot::new(root, chart))
-}
-
-impl Key {
-    /// Nominal width of the sign.
-    fn sign_width(&self) -> i32 {
-        match self.sign {
-            Sign::Line(_) => 26,
-            Sign::Block | Sign::Mark(_) => 14,
-        }
+impl Series {
+    /// A line.
+    pub fn new(name: impl Into<String>, points: impl IntoIterator<Item: Into<Point>>) -> Self {
+        Self::of(Mark::Line, name, points)
     }
 
-    /// Nominal width of sign, name and the space after them.
-    fn width(&self) -> i32 {
-        self.sign_width() + 22 + text::width(&self.name, TEXT as f32).ceil() as i32
-    }
-}
-
-/// Nominal left end and row of each key in a legend that is `width` nominal pixels wide.
-fn places(keys: &[Key], width: i32) -> Vec<(i32, i32)> {
-    let (mut x, mut row) = (MARGIN, 0);
-    keys.iter()
-        .map(|key| {
-            if x > MARGIN && x + key.width() > width {
-                x = MARGIN;
-                row += 1;
-            }
-            let place = (x, row);
-            x += key.width();
-            place
-        })
-        .collect()
-}
-
-/// Nominal height of a legend.
-pub(super) fn legend_height(keys: &[Key], width: i32) -> i32 {
-    places(keys, width)
-        .last()
-        .map_or(0, |(_, row)| LINE * (row + 1) + 4)
-}
-
-/// Draws the legend from `top` downwards in as many rows as it needs; `top` and `width` in surface
-/// units.
-pub(super) fn legend(part: &Area<'_>, keys: &[Key], top: i32, width: i32) -> Result<(), Failure> {
-    for (key, (left, row)) in keys.iter().zip(places(keys, width / UNIT as i32)) {
-        let (x, y) = (units(left), top + units(LINE * row + LINE / 2));
-        let sign = key.sign_width();
-        match key.sign {
-            Sign::Line(dashes) => {
-                let ends = vec![(x, y), (x + units(sign), y)];
-                stroke::line(part, ends, key.colour, 2.0, dashes)?;
-            }
-            Sign::Block => {
-                let (right, half) = (x + units(sign), units(6));
-                let corners = vec![
-                    (x, y - half),
-                    (right, y - half),
-                    (right, y + half),
-                    (x, y + half),
-                ];
-                part.draw(&Polygon::new(corners, key.colour.mix(0.55).filled()))?;
-            }
-            Sign::Mark(shape) => {
-                marker::draw(part, shape, (x + units(sign / 2), y), 5.0, key.colour)?;
-            }
-        }
-        let place = style(TEXT, HPos::Left, VPos::Center);
-        write(part, &key.name, (x + units(sign + 6), y), place)?;
-    }
-    Ok(())
-}
-
-impl<'a, 'b> Plot<'a, 'b> {
-    /// What `chart`, on a part of `area`, encloses.
-    pub(super) fn new(
-        area: &'a Area<'b>,
-        chart: ChartContext<'a, Canvas<'b>, Cartesian2d<Axis, Axis>>,
+    /// Points that are drawn by some mark.
+    pub fn of(
+        mark: Mark,
+        name: impl Into<String>,
+        points: impl IntoIterator<Item: Into<Point>>,
     ) -> Self {
-        Self { area, chart }
+        Self {
+            name: name.into(),
+            mark,
+            points: points.into_iter().map(Into::into).collect(),
+        }
     }
 
-    /// Where a value lies on the surface.
-    pub(super) fn at(&self, x: f64, y: f64) -> (i32, i32) {
-        self.chart.backend_coord(&(x, y))
+    /// The mean of several runs at each `x` that any of them has, with a spread of one standard deviation (divided by
+    /// `n - 1`) to either side. Values that are not finite are passed over.
+    pub fn mean_and_deviation(name: impl Into<String>, runs: &[Vec<(f64, f64)>]) -> Self {
+        let finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
+        let mut all: Vec<(f64, f64)> = runs.iter().flatten().copied().filter(finite).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let same = all.chunk_by(|a, b| a.0 == b.0);
+        let points = same.map(|group| {
+            let values: Vec<f64> = group.iter().map(|(_, y)| *y).collect();
+            let (mean, deviation) = mean_and_deviation(&values);
+            Point {
+                y_error: deviation.unwrap_or(0.0),
+                ..(group[0].0, mean).into()
+            }
+        });
+        Self::new(name, points)
+    }
+}
+
+/// Mean, and standard deviation with divisor `n - 1`, `None` for fewer than two values.
+pub fn mean_and_deviation(values: &[f64]) -> (f64, Option<f64>) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    let deviation = (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt());
+    (mean, deviation)
+}
+
+/// Series over common axes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Chart {
+    /// Above the chart; may be empty.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Scale,
+    /// The vertical axis.
+    pub y: Scale,
+    /// What is drawn, at least one point.
+    pub series: Vec<Series>,
+    /// Width and height in pixels.
+    pub size: Option<(f64, f64)>,
+    /// A part of the plane: one unit is as long in both directions, and what lies outside is left out.
+    pub plane: bool,
+}
+
+impl Chart {
+    /// The chart as a picture.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Failed`] if no point can be drawn.
+    pub fn draw(&self) -> Result<Drawn, Failure> {
+        let size = self.size.unwrap_or(SIZE);
+        let mut svg = Svg::new(size);
+        let skipped = self.inside(&mut svg, [(0.0, 0.0), size], TEXT, &self.keys())?;
+        Ok(svg.finish(skipped))
     }
 
-    /// Draws a line through values.
-    pub(super) fn line(
+    /// The lines of its legend.
+    pub(super) fn keys(&self) -> Vec<Key> {
+        let series = self.series.iter().enumerate();
+        let named = series.filter(|(_, series)| !series.name.is_empty());
+        let key = |(k, series): (usize, &Series)| Key {
+            name: series.name.clone(),
+            k,
+            mark: series.mark,
+        };
+        named.map(key).collect()
+    }
+
+    fn shows(&self, point: &Point) -> bool {
+        let inside = |scale: &Scale, value: f64| match scale.range {
+            Some([low, high]) if self.plane => (low..=high).contains(&value),
+            _ => scale.shows(value),
+        };
+        inside(&self.x, point.x) && inside(&self.y, point.y)
+    }
+
+    /// Draws the chart between two corners, and says how many points have no place.
+    pub(super) fn inside(
         &self,
-        values: impl IntoIterator<Item = (f64, f64)>,
-        colour: RGBColor,
-        width: f64,
-        dashes: &[f64],
-    ) -> Result<(), Failure> {
-        let points = values.into_iter().map(|(x, y)| self.at(x, y)).collect();
-        stroke::line(self.area, points, colour, width, dashes)
+        svg: &mut Svg,
+        [(left, top), (right, bottom)]: [At; 2],
+        size: f64,
+        keys: &[Key],
+    ) -> Result<usize, Failure> {
+        let points = || {
+            let data = self.series.iter().filter(|s| s.mark != Mark::Context);
+            data.flat_map(|series| &series.points)
+        };
+        let kept = || points().filter(|point| self.shows(point));
+        let ends = |scale: &Scale, value, error| {
+            let [low, high] = scale.spread(value, error);
+            [value, low, high]
+        };
+        let x = kept().flat_map(|p| ends(&self.x, p.x, p.x_error));
+        let y = kept().flat_map(|p| ends(&self.y, p.y, p.y_error));
+        let (Some(x), Some(y)) = (self.x.around(x), self.y.around(y)) else {
+            return Err(Failure::failed(format!(
+                "the chart \"{}\" has no point to draw: {} given, none with a place on its axes",
+                self.title,
+                points().count()
+            )));
+        };
+        let mut top = top + MARGIN;
+        let lines = text::wrapped(&self.title, size + 1.0, right - left - 2.5 * MARGIN);
+        for line in &lines {
+            let place = (left + MARGIN, top + LINE / 2.0 - 2.0);
+            svg.text(line, place, size + 1.0, Anchor::Start);
+            top += LINE;
+        }
+        if !lines.is_empty() {
+            top += 4.0;
+        }
+        top += legend::draw(svg, keys, (left, top), right - left);
+        let named = |scale: &Scale, without: f64, with: f64| match scale.label.is_empty() {
+            true => without,
+            false => with,
+        };
+        let widths = y.labels(TICKS).into_iter();
+        let widest = widths.map(|(_, words)| text::width(&words, size));
+        let before = MARGIN + widest.fold(0.0, f64::max).ceil() + named(&self.y, 10.0, 34.0);
+        let plot = Plot {
+            from: (left + before, top),
+            to: (right - MARGIN - 8.0, bottom - named(&self.x, 26.0, 48.0)),
+            x,
+            y,
+        };
+        let plot = if self.plane { plot.even() } else { plot };
+        plot.frame(svg, size);
+        let (across, down) = plot.middle();
+        let at = (across, bottom - 6.0 - size / 2.0);
+        svg.text(&self.x.label, at, size, Anchor::Middle);
+        let at = (left + 8.0 + size / 2.0, down);
+        svg.upright(&self.y.label, at, size, Anchor::Middle);
+        let both = |a: &Point, b: &Point| self.shows(a) && self.shows(b);
+        let parts = self.series.iter().map(|series| {
+            let parts = series.points.chunk_by(both);
+            let parts: Vec<&[Point]> = parts.filter(|part| self.shows(&part[0])).collect();
+            (series.mark, parts)
+        });
+        let parts: Vec<(Mark, Vec<&[Point]>)> = parts.collect();
+        for layer in 0..=TURNS {
+            for (k, (mark, parts)) in parts.iter().enumerate() {
+                match (layer, mark) {
+                    (0, _) => plot.behind(svg, k, *mark, parts),
+                    (turn, Mark::Dots) => {
+                        let points = parts
+                            .iter()
+                            .copied()
+                            .flatten()
+                            .skip(turn - 1)
+                            .step_by(TURNS);
+                        let places = points.map(|point| plot.at(point.x, point.y));
+                        svg.marks(places, k, 1.9, colour(k));
+                    }
+                    (1, _) => plot.before(svg, k, *mark, parts),
+                    _ => {}
+                }
+            }
+        }
+        Ok(points().count() - kept().count())
+    }
+}
+
+/// The inside of a chart: its axes between two corners.
+struct Plot<'a> {
+    from: At,
+    to: At,
+    x: Axis<'a>,
+    y: Axis<'a>,
+}
+
+impl Plot<'_> {
+    /// The largest part with units of one length.
+    fn even(self) -> Self {
+        let (wide, high) = (self.to.0 - self.from.0, self.to.1 - self.from.1);
+        let unit = (wide / self.x.width()).min(high / self.y.width());
+        let to = (
+            self.from.0 + unit * self.x.width(),
+            self.from.1 + unit * self.y.width(),
+        );
+        Self { to, ..self }
     }
 
-    /// Fills the polygon through values.
-    pub(super) fn fill(
-        &self,
-        values: impl IntoIterator<Item = (f64, f64)>,
-        colour: RGBColor,
-        opacity: f64,
-    ) -> Result<(), Failure> {
-        let points: Vec<_> = values.into_iter().map(|(x, y)| self.at(x, y)).collect();
-        self.area
-            .draw(&Polygon::new(points, colour.mix(opacity).filled()))?;
-        Ok(())
+    fn middle(&self) -> At {
+        let (from, to) = (self.from, self.to);
+        ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0)
+    }
+
+    fn at(&self, x: f64, y: f64) -> At {
+        let (from, to) = (self.from, self.to);
+        (
+            from.0 + (to.0 - from.0) * self.x.share(x),
+            to.1 - (to.1 - from.1) * self.y.share(y),
+        )
+    }
+
+    /// The grid, the axes, and what they say at their sides.
+    fn frame(&self, svg: &mut Svg, size: f64) {
+        let ((left, top), (right, bottom)) = (self.from, self.to);
+        let (mut grid, mut axes) = (Vec::new(), vec![[(left, bottom), (right, bottom)]]);
+        let under = bottom + 6.0 + size / 2.0;
+        for (tick, words) in self.x.labels(TICKS) {
+            let x = left + (right - left) * self.x.share(tick);
+            grid.push([(x, top), (x, bottom)]);
+            axes.push([(x, bottom), (x, bottom + 4.0)]);
+            svg.text(&words, (x, under), size, Anchor::Middle);
+        }
+        for (tick, words) in self.y.labels(TICKS) {
+            let y = bottom - (bottom - top) * self.y.share(tick);
+            grid.push([(left, y), (right, y)]);
+            axes.push([(left - 4.0, y), (left, y)]);
+            svg.text(&words, (left - 7.0, y), size, Anchor::End);
+        }
+        match &self.x.scale.ends {
+            Some(ends) => {
+                let [first, last] = ends
+                    .each_ref()
+                    .map(|end| text::fitted(end, size, (right - left) / 2.0 - 4.0));
+                svg.text(&first, (left, under), size, Anchor::Start);
+                svg.text(&last, (right, under), size, Anchor::End);
+            }
+            None => axes.push([(left, top), (left, bottom)]),
+        }
+        svg.lines(grid, FAINT, 1.0, "");
+        svg.lines(axes, INK, 1.0, "");
+    }
+
+    fn line<'s>(&'s self, part: &'s [Point]) -> impl Iterator<Item = At> {
+        part.iter().map(|point| self.at(point.x, point.y))
+    }
+
+    /// The lower and the upper end of a point's spread in `y`.
+    fn spread(&self, point: &Point) -> [At; 2] {
+        let ends = self.y.scale.spread(point.y, point.y_error);
+        ends.map(|end| self.at(point.x, end))
+    }
+
+    /// What lies below the marks of all series.
+    fn behind(&self, svg: &mut Svg, k: usize, mark: Mark, parts: &[&[Point]]) {
+        for part in parts {
+            match mark {
+                Mark::Line | Mark::Dashed if part.iter().any(|point| point.y_error > 0.0) => {
+                    let upper = part.iter().map(|point| self.spread(point)[1]);
+                    let lower = part.iter().rev().map(|point| self.spread(point)[0]);
+                    svg.area(upper.chain(lower), colour(k), 0.2);
+                }
+                Mark::Area => svg.area(self.line(part), colour(k), 0.35),
+                _ => {}
+            }
+        }
+        if mark == Mark::Context {
+            svg.lines(parts.iter().map(|part| self.line(part)), CONTEXT, 1.2, "");
+        }
+    }
+
+    fn before(&self, svg: &mut Svg, k: usize, mark: Mark, parts: &[&[Point]]) {
+        let points = || parts.iter().copied().flatten();
+        let places = || points().map(|point| self.at(point.x, point.y));
+        let several = parts.iter().filter(|part| part.len() > 1);
+        let lines = several.map(|part| self.line(part));
+        match mark {
+            Mark::Line | Mark::Dashed => {
+                svg.lines(lines, colour(k), 2.0, dashes(k, mark == Mark::Dashed));
+                let single = parts.iter().filter(|part| part.len() == 1);
+                svg.marks(single.flat_map(|part| self.line(part)), 0, 3.0, colour(k));
+            }
+            Mark::Points | Mark::Joined => {
+                if mark == Mark::Joined {
+                    svg.lines(lines, colour(k), 1.5, "");
+                }
+                let up = points().filter(|point| point.y_error > 0.0);
+                let up = up.map(|point| self.spread(point));
+                let along = points().filter(|point| point.x_error > 0.0).map(|point| {
+                    let ends = self.x.scale.spread(point.x, point.x_error);
+                    ends.map(|end| self.at(end, point.y))
+                });
+                svg.lines(up.chain(along), colour(k), 1.2, "");
+                svg.marks(places(), k, 5.0, colour(k));
+            }
+            Mark::Area => svg.lines(lines, colour(k), 1.5, ""),
+            Mark::Blocks => {
+                for point in points() {
+                    let corners = [self.at(point.x - 0.4, point.y), self.at(point.x + 0.4, 0.0)];
+                    svg.block(corners, colour(k), 0.45);
+                }
+                svg.lines(points().map(|point| self.spread(point)), INK, 1.0, "");
+            }
+            Mark::Across => {
+                let ends = points().map(|p| [-0.45, 0.45].map(|side| self.at(p.x + side, p.y)));
+                svg.lines(ends, colour(k), 2.0, "");
+            }
+            Mark::Dots | Mark::Context => {}
+        }
+    }
+}
+
+/// Charts side by side, so many in a row, with the legend of the first.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] if there is none, or one has no point with a place.
+pub fn panels(charts: &[Chart], columns: usize) -> Result<Drawn, Failure> {
+    let Some(first) = charts.first() else {
+        return Err(Failure::failed("panels cannot be drawn: there is none"));
+    };
+    let (width, height) = first.size.unwrap_or(SIZE);
+    let columns = columns.clamp(1, charts.len());
+    let (wide, keys) = (width * columns as f64, first.keys());
+    let above = MARGIN + legend::height(&keys, wide);
+    let mut svg = Svg::new((wide, above + height * charts.len().div_ceil(columns) as f64));
+    legend::draw(&mut svg, &keys, (0.0, MARGIN), wide);
+    let mut skipped = 0;
+    for (place, chart) in charts.iter().enumerate() {
+        let left = width * (place % columns) as f64;
+        let top = above - MARGIN + height * (place / columns) as f64;
+        let corners = [(left, top), (left + width, top + height)];
+        skipped += chart.inside(&mut svg, corners, TEXT - 2.0, &[])?;
+    }
+    Ok(svg.finish(skipped))
+}
+
+impl Axis<'_> {
+    /// Round values with their words; none if its ends have names.
+    fn labels(&self, most: usize) -> Vec<(f64, String)> {
+        let ticks = match self.scale.ends {
+            Some(_) => Vec::new(),
+            None => self.ticks(most),
+        };
+        ticks.into_iter().map(|tick| (tick, label(tick))).collect()
     }
 }

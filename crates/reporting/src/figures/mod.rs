@@ -5,13 +5,13 @@
 //! [`Drawn::skipped`]; a figure without any value is an error.
 //!
 //! ```
-//! use reporting::figures::{LineChart, Scale, Series};
+//! use reporting::figures::{Chart, Scale, Series};
 //!
-//! let chart = LineChart {
+//! let chart = Chart {
 //!     x: Scale::linear("step"),
 //!     y: Scale::logarithmic("loss"),
 //!     series: vec![Series::new("test", vec![(1.0, 2.0), (10.0, 0.5), (20.0, f64::NAN)])],
-//!     ..LineChart::default()
+//!     ..Chart::default()
 //! };
 //! let drawn = chart.draw()?;
 //! assert_eq!(drawn.skipped, 1);
@@ -21,34 +21,21 @@
 
 mod axis;
 mod bars;
-mod canvas;
 mod chart;
-mod contour;
 mod grid;
 mod heat;
-mod histogram;
-mod latents;
-mod lines;
-mod marker;
-mod mode;
+mod legend;
 mod palette;
-mod panel;
-mod particles;
-mod png;
+mod planes;
 mod rows;
-mod stroke;
+mod svg;
 mod text;
-mod trade_off;
 
 pub use axis::Scale;
-pub use bars::{Bars, bars};
-pub use canvas::Drawn;
-pub use contour::Field;
-pub use grid::{Grid, grid, interpolations};
+pub use bars::{Bars, bars, histogram};
+pub use chart::{Chart, Mark, Point, Series, mean_and_deviation, panels};
+pub use grid::grid;
 pub use heat::heat;
-pub use histogram::Histogram;
-pub use latents::{Latents, scatter};
-pub use lines::{LineChart, Series, mean_and_deviation};
-pub use particles::{Particles, Snapshot};
+pub use planes::scatter;
 pub use rows::{Row, Rows};
-pub use trade_off::{Measured, Method, TradeOff};
+pub use svg::Drawn;

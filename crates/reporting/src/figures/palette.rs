@@ -1,54 +1,50 @@
 //! Colours that can be told apart with any colour vision, on white.
 
-use plotters::style::{RGBColor, WHITE};
+/// As SVG writes it.
+pub(super) type Colour = &'static str;
+
+/// What figures are drawn on.
+pub(super) const WHITE: Colour = "#FFFFFF";
 
 /// Six of Okabe and Ito (2008), black, and three that lie far from them and from each other under
 /// normal, protanopic, deuteranopic and tritanopic vision.
-const COLOURS: [RGBColor; 10] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(20, 20, 20),
-    RGBColor(135, 22, 244),
-    RGBColor(107, 35, 5),
-    RGBColor(10, 18, 143),
+const COLOURS: [Colour; 10] = [
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#141414", "#8716F4",
+    "#6B2305", "#0A128F",
 ];
 
 /// Text and frames.
-pub(super) const INK: RGBColor = RGBColor(45, 45, 45);
+pub(super) const INK: Colour = "#2D2D2D";
 /// Grid lines.
-pub(super) const FAINT: RGBColor = RGBColor(224, 224, 224);
+pub(super) const FAINT: Colour = "#E0E0E0";
 /// Boundaries that are context, not data.
-pub(super) const CONTEXT: RGBColor = RGBColor(150, 150, 150);
+pub(super) const CONTEXT: Colour = "#969696";
 
 /// What stands for white and for each colour that is hard to see on black, on a dark page.
-pub(super) const DARK: [(RGBColor, RGBColor); 8] = [
-    (WHITE, RGBColor(13, 17, 23)),
-    (INK, RGBColor(220, 220, 220)),
-    (FAINT, RGBColor(52, 58, 66)),
-    (COLOURS[0], RGBColor(70, 160, 225)),
-    (COLOURS[6], RGBColor(245, 245, 245)),
-    (COLOURS[7], RGBColor(176, 110, 255)),
-    (COLOURS[8], RGBColor(190, 120, 85)),
-    (COLOURS[9], RGBColor(112, 124, 255)),
+pub(super) const DARK: [(Colour, Colour); 8] = [
+    (WHITE, "#0D1117"),
+    (INK, "#DCDCDC"),
+    (FAINT, "#343A42"),
+    (COLOURS[0], "#46A0E1"),
+    (COLOURS[6], "#F5F5F5"),
+    (COLOURS[7], "#B06EFF"),
+    (COLOURS[8], "#BE7855"),
+    (COLOURS[9], "#707CFF"),
 ];
 
 /// The colour of the series, class or method with this number; after ten they repeat.
-pub(super) fn colour(number: usize) -> RGBColor {
+pub(super) fn colour(number: usize) -> Colour {
     COLOURS[number % COLOURS.len()]
 }
 
-/// The dashes of a series: after ten colours the dashes tell series apart. Lengths in nominal
-/// pixels, drawn and left out in turn; empty for a whole line.
-pub(super) fn dashes(number: usize, dashed: bool) -> &'static [f64] {
+/// The dashes of a series: after ten colours the dashes tell series apart. Lengths drawn and left out in turn; empty for
+/// a whole line.
+pub(super) fn dashes(number: usize, dashed: bool) -> &'static str {
     match (number / COLOURS.len(), dashed) {
-        (0, false) => &[],
-        (0, true) => &[7.0, 4.0],
-        (1, _) => &[2.0, 3.0],
-        _ => &[8.0, 3.0, 2.0, 3.0],
+        (0, false) => "",
+        (0, true) => "7 4",
+        (1, _) => "2 3",
+        _ => "8 3 2 3",
     }
 }
 
@@ -57,8 +53,9 @@ mod tests {
     use super::*;
 
     /// Linear RGB of a colour.
-    fn linear(RGBColor(r, g, b): RGBColor) -> [f64; 3] {
-        [r, g, b].map(|v| {
+    fn linear(colour: Colour) -> [f64; 3] {
+        [1, 3, 5].map(|place| {
+            let v = u8::from_str_radix(&colour[place..place + 2], 16).unwrap();
             let v = f64::from(v) / 255.0;
             if v <= 0.04045 {
                 v / 12.92
@@ -128,7 +125,7 @@ mod tests {
         }
     }
 
-    fn luminance(colour: RGBColor) -> f64 {
+    fn luminance(colour: Colour) -> f64 {
         let [r, g, b] = linear(colour);
         0.2126 * r + 0.7152 * g + 0.0722 * b
     }
@@ -143,13 +140,13 @@ mod tests {
 
     #[test]
     fn colours_stand_out_from_a_dark_page() {
-        let dark = |light: RGBColor| {
+        let dark = |light: Colour| {
             let pair = DARK.iter().find(|(from, _)| *from == light);
             luminance(pair.map_or(light, |(_, to)| *to))
         };
         for colour in COLOURS.into_iter().chain([INK]) {
             let contrast = (dark(colour) + 0.05) / (dark(WHITE) + 0.05);
-            assert!(contrast > 4.0, "{colour:?}: {contrast}");
+            assert!(contrast > 4.0, "{colour}: {contrast}");
         }
     }
 }

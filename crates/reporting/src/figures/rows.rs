@@ -1,19 +1,13 @@
 //! Values by name, one below the other: a bar each, with its spread and its value as it was written.
 
-use plotters::element::{PathElement, Rectangle};
-use plotters::style::Color;
-use plotters::style::text_anchor::{HPos, VPos};
-
-use super::canvas::{Drawn, UNIT, render};
-use super::chart::{TEXT, style, units, write};
-use super::lines::SIZE;
+use super::chart::{LINE, MARGIN, SIZE, TEXT};
 use super::palette::{CONTEXT, INK, colour};
+use super::svg::{Anchor, Drawn, Svg};
 use super::text;
 use crate::diagnostic::Failure;
 
-const LINE: i32 = 20;
-const ROW: i32 = 24;
-const MARGIN: i32 = 10;
+/// From one bar to the next.
+const ROW: f64 = 24.0;
 
 /// One named value, at least 0.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,71 +52,49 @@ impl Rows {
             )));
         }
         let widest = |of: fn(&Row) -> &String| {
-            let widths = rows().map(|row| text::width(of(row), TEXT as f32));
-            widths.fold(0.0, f32::max).ceil() as i32
+            let widths = rows().map(|row| text::width(of(row), TEXT));
+            widths.fold(0.0, f64::max).ceil()
         };
-        let width = SIZE.0 as i32;
-        let left = MARGIN + widest(|row| &row.name) + 8;
-        let room = f64::from(units(
-            width - left - widest(|row| &row.written) - 8 - MARGIN,
-        ));
-        let title = text::wrapped(&self.title, TEXT as f32 + 1.0, (width - 2 * MARGIN) as f32);
+        let width = SIZE.0;
+        let left = MARGIN + widest(|row| &row.name) + 8.0;
+        let room = width - left - widest(|row| &row.written) - 8.0 - MARGIN;
+        let title = text::wrapped(&self.title, TEXT + 1.0, width - 2.0 * MARGIN);
         let heads = self.groups.iter().filter(|(name, _)| !name.is_empty());
-        let high = 2 * MARGIN
-            + LINE * title.len() as i32
-            + (LINE + 8) * heads.count() as i32
-            + ROW * rows().count() as i32;
-        let bytes = render((SIZE.0, high as u32), |root| {
-            let mut top = MARGIN;
-            for line in &title {
-                let place = style(TEXT + 1.0, HPos::Left, VPos::Top);
-                write(root, line, (units(MARGIN), units(top)), place)?;
-                top += LINE;
+        let high = 2.0 * MARGIN
+            + LINE * title.len() as f64
+            + (LINE + 8.0) * heads.count() as f64
+            + ROW * rows().count() as f64;
+        let mut svg = Svg::new((width, high));
+        let mut top = MARGIN;
+        for line in &title {
+            let place = (MARGIN, top + LINE / 2.0 - 2.0);
+            svg.text(line, place, TEXT + 1.0, Anchor::Start);
+            top += LINE;
+        }
+        for (name, rows) in &self.groups {
+            if !name.is_empty() {
+                let place = (left, top + 8.0 + LINE / 2.0);
+                svg.text(name, place, TEXT, Anchor::Start);
+                top += LINE + 8.0;
             }
-            for (name, rows) in &self.groups {
-                if !name.is_empty() {
-                    let place = style(TEXT, HPos::Left, VPos::Center);
-                    write(root, name, (units(left), units(top + 8 + LINE / 2)), place)?;
-                    top += LINE + 8;
+            let ends = rows.iter().map(|row| row.value + row.error);
+            let most = ends.fold(f64::MIN_POSITIVE, f64::max);
+            let along = |value: f64| left + room * (value / most).clamp(0.0, 1.0);
+            for row in rows {
+                let middle = top + ROW / 2.0;
+                let shade = if row.ours { colour(0) } else { CONTEXT };
+                let bar = [(left, middle - 7.0), (along(row.value), middle + 7.0)];
+                svg.block(bar, shade, 1.0);
+                let [low, end] = [-row.error, row.error].map(|error| along(row.value + error));
+                if row.error > 0.0 {
+                    svg.lines([[(low, middle), (end, middle)]], INK, 2.0, "");
                 }
-                let ends = rows.iter().map(|row| row.value + row.error);
-                let most = ends.fold(f64::MIN_POSITIVE, f64::max);
-                let along = |value: f64| {
-                    units(left) + (room * (value / most).clamp(0.0, 1.0)).round() as i32
-                };
-                for row in rows {
-                    let middle = units(top + ROW / 2);
-                    let half = units(7);
-                    let shade = if row.ours { colour(0) } else { CONTEXT };
-                    let bar = [
-                        (units(left), middle - half),
-                        (along(row.value), middle + half),
-                    ];
-                    root.draw(&Rectangle::new(bar, shade.filled()))?;
-                    let (low, end) = (along(row.value - row.error), along(row.value + row.error));
-                    if row.error > 0.0 {
-                        let line = vec![(low, middle), (end, middle)];
-                        root.draw(&PathElement::new(line, INK.stroke_width(2 * UNIT)))?;
-                    }
-                    let place = |side| style(TEXT, side, VPos::Center);
-                    write(
-                        root,
-                        &row.name,
-                        (units(left - 8), middle),
-                        place(HPos::Right),
-                    )?;
-                    write(
-                        root,
-                        &row.written,
-                        (end + units(8), middle),
-                        place(HPos::Left),
-                    )?;
-                    top += ROW;
-                }
+                svg.text(&row.name, (left - 8.0, middle), TEXT, Anchor::End);
+                svg.text(&row.written, (end + 8.0, middle), TEXT, Anchor::Start);
+                top += ROW;
             }
-            Ok(())
-        })?;
-        Ok(Drawn { bytes, skipped: 0 })
+        }
+        Ok(svg.finish(0))
     }
 }
 
@@ -150,12 +122,17 @@ mod tests {
         for words in ["times", "small", "fast", "slow", "5 ms", "20 ms"] {
             assert!(svg.contains(words), "{words}");
         }
-        let widths = svg.lines().filter(|line| line.starts_with("<rect"));
-        let widths = widths.filter_map(|line| line.split("width=\"").nth(1)?.split('"').next());
-        let widths: Vec<f64> = widths.filter_map(|width| width.parse().ok()).collect();
-        // Behind the ground, in units of which a bar may miss two by rounding.
-        assert_eq!(widths.len(), 3);
-        assert!((4.0 * widths[1] - widths[2]).abs() < 8.0, "{widths:?}");
+        let bars = svg
+            .lines()
+            .filter(|line| line.ends_with("fill-opacity=\"1\"/>"));
+        let ends = bars.filter_map(|line| {
+            let mut corners = line.split(['M', 'L']).skip(1);
+            let mut across = || corners.next()?.split(' ').next()?.parse::<f64>().ok();
+            across().zip(across())
+        });
+        let widths: Vec<f64> = ends.map(|(left, right)| right - left).collect();
+        assert_eq!(widths.len(), 2);
+        assert!((4.0 * widths[0] - widths[1]).abs() < 0.05, "{widths:?}");
     }
 
     #[test]

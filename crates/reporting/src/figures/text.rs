@@ -1,69 +1,57 @@
-//! The width of text in pictures, by a font that the program carries: no font of the machine is needed.
-//!
-//! The font is Ubuntu Light (Ubuntu Font Licence 1.0) from the crate `epaint_default_fonts`.
+//! The width of text in pictures, which readers see in a sans-serif font of their own: estimated.
 
-use std::sync::OnceLock;
-
-use ab_glyph::{Font, FontRef, PxScale, ScaleFont};
-use epaint_default_fonts::UBUNTU_LIGHT;
-use plotters::style::{FontStyle, register_font};
-
-use crate::diagnostic::Failure;
-
-/// The family that SVG names, and that the font is known by.
-pub(super) const FAMILY: &str = "sans-serif";
-
-static FONT: OnceLock<Option<FontRef<'static>>> = OnceLock::new();
-
-fn font() -> Option<&'static FontRef<'static>> {
-    FONT.get_or_init(|| {
-        // plotters keeps its own copy, to measure by.
-        register_font(FAMILY, FontStyle::Normal, UBUNTU_LIGHT).ok()?;
-        FontRef::try_from_slice(UBUNTU_LIGHT).ok()
-    })
-    .as_ref()
-}
-
-/// Makes the font known.
-pub(super) fn register() -> Result<(), Failure> {
-    match font() {
-        Some(_) => Ok(()),
-        None => Err(Failure::failed("the font of the pictures cannot be read")),
-    }
-}
-
-fn scale(font: &FontRef<'_>, em: f32) -> PxScale {
-    let units = font.units_per_em().unwrap_or(1000.0);
-    PxScale::from(em * font.height_unscaled() / units)
-}
-
-/// Width of a line of text of size `em`, in the units of `em`.
-pub(super) fn width(text: &str, em: f32) -> f32 {
-    let Some(font) = font() else {
-        return em * text.chars().count() as f32;
-    };
-    let scaled = font.as_scaled(scale(font, em));
-    let mut last = None;
-    let mut width = 0.0;
-    for c in text.chars() {
-        let glyph = scaled.glyph_id(c);
-        width += scaled.h_advance(glyph) + last.map_or(0.0, |last| scaled.kern(last, glyph));
-        last = Some(glyph);
-    }
-    width
+/// Width of a line of text of `size`, in its units.
+pub(super) fn width(text: &str, size: f64) -> f64 {
+    // As in Helvetica and Arial, or a little more.
+    let ems = text.chars().map(|c| match c {
+        'i' | 'j' | 'l' | '\'' | '|' => 0.24,
+        ' ' | '.' | ',' | ':' | ';' | '/' | '\\' | '!' | 'I' | 'f' | 't' | '[' | ']' => 0.29,
+        'r' | '(' | ')' | '-' => 0.35,
+        'c' | 'k' | 's' | 'v' | 'x' | 'y' | 'z' | 'J' => 0.52,
+        'm' | 'M' | 'W' | '%' | '@' => 0.9,
+        'A'..='Z' | 'w' => 0.72,
+        // Ideographs are squares.
+        '\u{1100}'..='\u{11ff}' | '\u{2e80}'.. => 1.0,
+        _ => 0.57,
+    });
+    size * ems.sum::<f64>()
 }
 
 /// `text` in lines of at most `most` units, broken between words.
-pub(super) fn wrapped(text: &str, em: f32, most: f32) -> Vec<String> {
+pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if width(&format!("{line} {word}"), em) <= most => {
+            Some(line) if width(&format!("{line} {word}"), size) <= most => {
                 line.push(' ');
                 line.push_str(word);
             }
-            _ => lines.push(word.to_string()),
+            _ => lines.push(fitted(word, size, most)),
         }
     }
     lines
+}
+
+/// As much of `text` as `most` units hold, with an ellipsis for the rest.
+pub(super) fn fitted(text: &str, size: f64, most: f64) -> String {
+    let mut short: String = text.into();
+    while width(&short, size) > most && short.chars().count() > 2 {
+        short.truncate(short.trim_end_matches('\u{2026}').len());
+        short.pop();
+        short.push('\u{2026}');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_hold_what_has_room() {
+        assert_eq!(wrapped("one two  three", 10.0, 45.0), ["one two", "three"]);
+        assert_eq!(fitted("three", 10.0, 16.0), "th\u{2026}");
+        assert_eq!(fitted("three", 10.0, 30.0), "three");
+        assert_eq!(wrapped(" ", 10.0, 45.0), [""; 0]);
+    }
 }

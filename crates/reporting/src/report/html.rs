@@ -34,3 +34,8 @@ pub(super) fn render(name: &str, content: &impl Serialize) -> Result<String, Fai
     let template = environment.get_template(name).map_err(broken)?;
     template.render(Serde(content)).map_err(broken)
 }
+
+/// A text as HTML between tags and in attributes has it.
+pub fn escaped(text: &str) -> String {
+    minijinja::HtmlEscape(text).to_string()
+}

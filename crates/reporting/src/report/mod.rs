@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 pub use crate::command::{command_line, this_command};
 pub use dp_accountant::decimal::{lower, upper};
+pub use html::escaped;
 pub use ledger::{Group, LedgerSummary, Span};
 pub use markdown::markdown;
 pub use metrics::{Curve, Metrics};

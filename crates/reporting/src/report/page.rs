@@ -13,7 +13,7 @@ use super::privacy::{Statement, neighbours};
 use super::record::RunRecord;
 use super::run_file::{Better, Metric};
 use crate::diagnostic::Failure;
-use crate::figures::{LineChart, Scale, Series};
+use crate::figures::{Chart, Scale, Series};
 
 /// Most curves of a page.
 const MOST_CURVES: usize = 12;
@@ -162,16 +162,17 @@ fn picture_of(curve: &Curve, warnings: &mut Vec<String>) -> Option<Picture> {
     let (low, high) = finite.fold((f64::INFINITY, 0.0), |(l, h): (f64, f64), v| {
         (l.min(v), h.max(v))
     });
-    let chart = LineChart {
+    let chart = Chart {
         title: title.clone(),
         x: Scale::linear("step"),
         y: Scale {
             label: String::new(),
             // Over more than a decade equal ratios say more than equal differences.
             logarithmic: low > 0.0 && high > 30.0 * low,
+            ..Scale::default()
         },
         series: vec![Series::new("", curve.points.clone())],
-        size: None,
+        ..Chart::default()
     };
     let drawn = match chart.draw() {
         Ok(drawn) => drawn,

@@ -2,11 +2,10 @@
 
 use proptest::prelude::*;
 use reporting::figures::{
-    Drawn, Field, Grid, Histogram, Latents, LineChart, Measured, Method, Particles, Scale, Series,
-    Snapshot, TradeOff, grid, interpolations, scatter,
+    Chart, Drawn, Mark, Point, Scale, Series, grid, histogram, panels, scatter,
 };
 
-/// A picture's nominal size, after checks that hold for every chart.
+/// A picture's size, after checks that hold for every chart.
 fn size(drawn: &Drawn) -> (u32, u32) {
     let text = std::str::from_utf8(&drawn.bytes).expect("UTF-8");
     assert!(text.starts_with("<svg width=\"") && text.trim_end().ends_with("</svg>"));
@@ -20,16 +19,16 @@ fn size(drawn: &Drawn) -> (u32, u32) {
     (number("width"), number("height"))
 }
 
-fn chart(points: Vec<(f64, f64)>, logarithmic: bool) -> LineChart {
-    LineChart {
+fn chart(points: Vec<(f64, f64)>, logarithmic: bool) -> Chart {
+    Chart {
         title: "loss <of> a & b".into(),
         x: Scale::linear("step"),
         y: Scale {
-            label: "loss".into(),
             logarithmic,
+            ..Scale::linear("loss")
         },
         series: vec![Series::new("test", points)],
-        size: None,
+        ..Chart::default()
     }
 }
 
@@ -57,16 +56,9 @@ fn nothing_to_draw_is_an_error_that_says_so() {
         chart(vec![], false).draw(),
         chart(vec![(1.0, f64::NAN)], false).draw(),
         chart(vec![(1.0, -1.0)], true).draw(),
-        Histogram {
-            bins: 5,
-            ..Histogram::default()
-        }
-        .draw(),
-        Histogram {
-            groups: vec![("a".into(), vec![1.0])],
-            ..Histogram::default()
-        }
-        .draw(),
+        panels(&[], 1),
+        histogram("a", &[], None),
+        histogram("a", &[("a".into(), vec![1.0])], Some([2.0, 3.0])),
     ];
     for case in cases {
         let message = case.expect_err("refused").to_string();
@@ -75,60 +67,56 @@ fn nothing_to_draw_is_an_error_that_says_so() {
             "{message}"
         );
     }
-    assert!(grid(&[], 28, 10, 3).is_err());
-    assert!(grid(&[0.0; 785], 28, 10, 3).is_err());
-    assert!(grid(&[0.0; 784], 28, 0, 3).is_err());
+    assert!(grid(&[], [28, 28, 1], 10, 3).is_err());
+    assert!(grid(&[0.0; 785], [28, 28, 1], 10, 3).is_err());
+    assert!(grid(&[0.0; 784], [28, 28, 1], 0, 3).is_err());
     assert!(scatter(&[], 2, &[], 1.5).is_err());
     assert!(scatter(&[0.0; 4], 2, &[0], 1.5).is_err());
     assert!(scatter(&[0.0; 4], 2, &[0, 1], 0.0).is_err());
 }
 
 #[test]
-fn bands_span_a_deviation_over_seeds() {
+fn a_spread_is_a_deviation_over_seeds() {
     let runs = [
         vec![(1.0, 1.0), (2.0, 4.0)],
         vec![(1.0, 3.0), (2.0, f64::NAN)],
     ];
     let series = Series::mean_and_deviation("seeds", &runs);
-    assert_eq!(series.points, [(1.0, 2.0), (2.0, 4.0)]);
-    let deviation = 2f64.sqrt();
-    assert_eq!(series.band[0], (2.0 - deviation, 2.0 + deviation));
-    assert_eq!(series.band[1], (4.0, 4.0));
+    let point = |x, y, y_error| Point {
+        y_error,
+        ..(x, y).into()
+    };
+    assert_eq!(
+        series.points,
+        [point(1.0, 2.0, 2f64.sqrt()), point(2.0, 4.0, 0.0)]
+    );
 }
 
 #[test]
 fn histograms_and_trade_offs() {
-    let histogram = Histogram {
-        title: "score".into(),
-        quantity: "score".into(),
-        groups: vec![
-            ("a".into(), vec![0.1, 0.2, f64::NAN]),
-            ("b".into(), vec![0.9, 5.0]),
-        ],
-        bins: 10,
-        range: Some((0.0, 1.0)),
-    };
-    let drawn = histogram.draw().expect("drawn");
+    let groups = [
+        ("a".into(), vec![0.1, 0.2, f64::NAN]),
+        ("b".into(), vec![0.9, 5.0]),
+    ];
+    let drawn = histogram("score", &groups, Some([0.0, 1.0])).expect("drawn");
     assert_eq!(drawn.skipped, 2);
     assert_eq!(size(&drawn), (480, 320));
 
-    let at = |x: f64, y: f64| Measured {
+    let points = [(0.1, 0.5), (1.0, 0.7), (0.0, 0.6), (10.0, 0.8)];
+    let points = points.map(|(x, y)| Point {
         x,
         y,
         y_error: 0.1,
         x_error: 2.0 * x,
-    };
-    let trade_off = TradeOff {
+    });
+    let chart = Chart {
         title: "accuracy".into(),
         x: Scale::logarithmic("epsilon"),
         y: Scale::linear("accuracy"),
-        methods: vec![Method {
-            name: "ours".into(),
-            points: vec![at(0.1, 0.5), at(1.0, 0.7), at(0.0, 0.6), at(10.0, 0.8)],
-            joined: true,
-        }],
+        series: vec![Series::of(Mark::Joined, "ours", points)],
+        ..Chart::default()
     };
-    let drawn = trade_off.draw().expect("drawn");
+    let drawn = chart.draw().expect("drawn");
     assert_eq!(drawn.skipped, 1);
     size(&drawn);
 }
@@ -137,33 +125,20 @@ fn histograms_and_trade_offs() {
 fn planes_of_points() {
     let points: Vec<f32> = (0..60).map(|k| (k as f32 * 0.7).sin()).collect();
     let classes: Vec<usize> = (0..10).collect();
-    for (dimension, panels) in [(6usize, 3u32), (5, 3)] {
-        let latents = Latents {
-            points: &points[..10 * dimension],
-            dimension,
-            classes: &classes,
-            names: &[],
-            radius: 1.6,
-        };
-        let (width, _) = size(&latents.draw().expect("drawn"));
-        assert_eq!(width, panels * 304);
+    for (dimension, columns) in [(6, 3), (5, 3)] {
+        let bytes = scatter(&points[..10 * dimension], dimension, &classes, 1.6).expect("drawn");
+        let (width, _) = size(&Drawn { bytes, skipped: 0 });
+        assert_eq!(width, columns * 304);
     }
-    let density = Field::of(-2.0..2.0, -2.0..2.0, 41, |x, y| (-x * x - y * y).exp());
-    let particles = Particles {
-        snapshots: (0..4)
-            .map(|k| Snapshot {
-                title: format!("step {k}"),
-                groups: vec![vec![(0.1 * f64::from(k), 0.0), (9.0, 0.0), (f64::NAN, 0.0)]],
-            })
-            .collect(),
-        names: vec![],
-        levels: density.levels(5, 0.01),
-        density: Some(density),
-        x: -2.0..2.0,
-        y: -2.0..2.0,
-        columns: 2,
-    };
-    let drawn = particles.draw().expect("drawn");
+    let levels = Series::level_sets(2.0, &[0.1, 0.5], |x, y| (-x * x - y * y).exp());
+    let charts: Vec<Chart> = (0..4)
+        .map(|k| {
+            let points = [(0.1 * f64::from(k), 0.0), (9.0, 0.0), (f64::NAN, 0.0)];
+            let points = Series::of(Mark::Dots, "", points);
+            Chart::plane(format!("step {k}"), 2.0, vec![points, levels.clone()])
+        })
+        .collect();
+    let drawn = panels(&charts, 2).expect("drawn");
     assert_eq!(drawn.skipped, 8);
     assert_eq!(size(&drawn).0, 2 * 304);
 }
@@ -173,7 +148,7 @@ fn grids_keep_pixels() {
     let mut images = vec![0.0f32; 3 * 4];
     images[5] = 1.0;
     images[6] = f32::NAN;
-    let bytes = grid(&images, 2, 2, 3).expect("drawn");
+    let bytes = grid(&images, [2, 2, 1], 2, 3).expect("drawn");
     let picture = image::load_from_memory(&bytes).expect("a PNG").to_luma8();
     // Two columns and two rows of 6 pixels with gaps of 2; the last place stays empty.
     assert_eq!(picture.dimensions(), (18, 18));
@@ -183,26 +158,9 @@ fn grids_keep_pixels() {
         (128, 0, 255, 128, 128)
     );
 
-    let drawn = Grid {
-        images: &[0.5; 2 * 12],
-        width: 2,
-        height: 2,
-        channels: 3,
-        columns: 2,
-        group: 0,
-        zoom: 1,
-    }
-    .draw()
-    .expect("drawn");
-    let picture = image::load_from_memory(&drawn.bytes)
-        .expect("a PNG")
-        .to_rgb8();
+    let bytes = grid(&[0.5; 2 * 12], [2, 2, 3], 2, 1).expect("drawn");
+    let picture = image::load_from_memory(&bytes).expect("a PNG").to_rgb8();
     assert_eq!(picture.get_pixel(2, 2).0, [128, 128, 128]);
-
-    let rows = interpolations(&[0.5; 6 * 4], 2, 3, 2, 1).expect("drawn");
-    let picture = image::load_from_memory(&rows).expect("a PNG");
-    // Six images of 2 pixels, gaps of 2, and one wider by 8.
-    assert_eq!((picture.width(), picture.height()), (34, 6));
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use reporting::figures::{LineChart, Scale, Series, grid};
+use reporting::figures::{Chart, Scale, Series, grid};
 use serde_json::{Value, json};
 
 /// One ledger line of a private training step.
@@ -79,13 +79,16 @@ pub(crate) fn write(folder: &Path, run: Option<&Value>) -> PathBuf {
     }
     put("metrics.jsonl", metrics.as_bytes());
     let images: Vec<f32> = (0..20 * 64).map(|k| (k % 64) as f32 / 64.0).collect();
-    put("samples.png", &grid(&images, 8, 10, 8).expect("a grid"));
-    let chart = LineChart {
+    put(
+        "samples.png",
+        &grid(&images, [8, 8, 1], 10, 8).expect("a grid"),
+    );
+    let chart = Chart {
         title: "falling".into(),
         x: Scale::linear("step"),
         y: Scale::linear("loss"),
         series: vec![Series::new("loss", vec![(0.0, 2.0), (1.0, 1.0)])],
-        size: None,
+        ..Chart::default()
     };
     put("chart.svg", &chart.draw().expect("a chart").bytes);
     folder.to_path_buf()

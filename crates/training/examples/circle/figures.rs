@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use reporting::figures::{LineChart, Particles, Scale, Series, Snapshot, mean_and_deviation};
+use reporting::figures::{Chart, Mark, Point, Scale, Series, mean_and_deviation, panels};
 
 use super::Failed;
 use super::run::{Panel, RADIUS, Run};
@@ -36,7 +36,7 @@ pub(super) fn write(runs: &[Run], out: &Path) -> Result<(), Failed> {
     );
     println!("|---|---|---|---|---|");
     for (method, runs) in &methods {
-        let (mut budgets, mut over_steps) = (Series::new(method, Vec::new()), Vec::new());
+        let (mut budgets, mut over_steps) = (Vec::new(), Vec::new());
         for (budget, runs) in by_budget(runs) {
             let scores: Vec<f64> = runs.iter().map(|run| run.sliced_w2_squared).collect();
             let (mean, deviation) = mean_and_deviation(&scores);
@@ -44,43 +44,39 @@ pub(super) fn write(runs: &[Run], out: &Path) -> Result<(), Failed> {
             let [fed, circle] = runs[0].epsilons.map(in_words);
             let mean_in_table = 1e3 * mean;
             println!("| {method} | {budget} | {circle} | {fed} | {mean_in_table:.2}{spread} |");
-            // A logarithmic axis has no place below 0.
-            let deviation = deviation.unwrap_or(0.0).min(0.9 * mean);
-            if let Some(epsilon) = runs[0].settings.epsilon {
-                budgets.points.push((epsilon, mean));
-                budgets.band.push((mean - deviation, mean + deviation));
-            }
+            budgets.extend(runs[0].settings.epsilon.map(|epsilon| Point {
+                y_error: deviation.unwrap_or(0.0),
+                ..(epsilon, mean).into()
+            }));
             let course = |run: &&Run| {
                 let steps = run.course.iter();
                 steps.map(|&(step, value)| (step as f64, value)).collect()
             };
             let courses: Vec<Vec<(f64, f64)>> = runs.iter().map(course).collect();
-            let mut line = Series::mean_and_deviation(budget, &courses);
-            for ((_, mean), (low, _)) in line.points.iter().zip(&mut line.band) {
-                *low = low.max(0.1 * mean);
-            }
-            over_steps.push(line);
+            over_steps.push(Series::mean_and_deviation(budget, &courses));
         }
-        over_budgets.extend(Some(budgets).filter(|line| !line.points.is_empty()));
+        if !budgets.is_empty() {
+            over_budgets.push(Series::new(method, budgets));
+        }
         let file = method.replace(", ", "-").replace([' ', '\''], "-");
-        let chart = LineChart {
+        let chart = Chart {
             title: method.clone(),
             x: Scale::linear("step"),
             y: distance(),
             series: over_steps,
-            ..LineChart::default()
+            ..Chart::default()
         };
         save(&format!("{file}-steps"), chart.draw()?.bytes)?;
-        save(&format!("{file}-panels"), panels(runs)?)?;
+        save(&format!("{file}-panels"), points(runs)?)?;
     }
     if over_budgets.is_empty() {
         return Ok(());
     }
-    let chart = LineChart {
+    let chart = Chart {
         x: Scale::logarithmic("epsilon of the circle's points"),
         y: distance(),
         series: over_budgets,
-        ..LineChart::default()
+        ..Chart::default()
     };
     save("budgets", chart.draw()?.bytes)
 }
@@ -99,25 +95,16 @@ fn by_budget<'a>(runs: &[&'a Run]) -> Vec<(String, Vec<&'a Run>)> {
 }
 
 /// A row a budget, a column a step: the first seed's.
-fn panels(runs: &[&Run]) -> Result<Vec<u8>, Failed> {
+fn points(runs: &[&Run]) -> Result<Vec<u8>, Failed> {
     let budgets = by_budget(runs);
     let rows = || budgets.iter().map(|(_, of)| &of[0].panels);
     let columns = rows().map(Vec::len).min().unwrap_or(0);
-    let snapshots = rows().flat_map(|row| row[row.len() - columns..].iter().map(snapshot));
-    let panels = Particles {
-        snapshots: snapshots.collect(),
-        names: vec!["generated".into(), "circle".into()],
-        density: None,
-        levels: Vec::new(),
-        x: -SIDE..SIDE,
-        y: -SIDE..SIDE,
-        columns,
-    };
-    Ok(panels.draw()?.bytes)
+    let charts = rows().flat_map(|row| row[row.len() - columns..].iter().map(chart));
+    Ok(panels(&charts.collect::<Vec<_>>(), columns)?.bytes)
 }
 
 /// Generated points over the circle; X is the epsilon of what the network is fed, Z that of the circle.
-fn snapshot(panel: &Panel) -> Snapshot {
+fn chart(panel: &Panel) -> Chart {
     let [x, z] = panel.epsilons;
     let side = |name: &str, epsilon: Option<f64>| {
         epsilon.map_or(String::new(), |epsilon| format!(", {name} {epsilon:.2}"))
@@ -128,10 +115,11 @@ fn snapshot(panel: &Panel) -> Snapshot {
     });
     let (step, distance) = (panel.step, panel.sliced_w2_squared);
     let (x, z) = (side("X", x), side("Z", z));
-    Snapshot {
-        title: format!("step {step}: {distance:.4}{x}{z}"),
-        groups: vec![panel.points.clone(), circle.collect()],
-    }
+    let series = vec![
+        Series::of(Mark::Dots, "generated", panel.points.clone()),
+        Series::of(Mark::Dots, "circle", circle),
+    ];
+    Chart::plane(format!("step {step}: {distance:.4}{x}{z}"), SIDE, series)
 }
 
 fn in_words(epsilon: Option<f64>) -> String {

@@ -1,13 +1,12 @@
 //! Loss curves over epsilon, and trade-off curves over the weight of the penalty.
 
 use reporting::diagnostic::Failure;
-use reporting::figures::{
-    LineChart, Measured, Method, Scale, Series, TradeOff, mean_and_deviation,
-};
+use reporting::figures::{Chart, Mark, Point, Scale, Series, mean_and_deviation};
 
 use super::runs::{FairRun, distinct};
 
-pub(super) struct Chart {
+/// A chart that is drawn.
+pub(super) struct Drawing {
     pub file: String,
     /// What it shows.
     pub caption: String,
@@ -16,9 +15,28 @@ pub(super) struct Chart {
 }
 
 /// All charts of a task.
-pub(super) fn of(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
-    let mut charts = curves(kind, runs)?;
-    charts.extend(differences(kind, runs)?);
+pub(super) fn of(kind: &str, runs: &[&FairRun]) -> Result<Vec<Drawing>, Failure> {
+    let plain: Vec<&FairRun> = runs.iter().copied().filter(|r| r.is_plain()).collect();
+    let (mut charts, mut added) = (Vec::new(), Vec::new());
+    for alpha in distinct(plain.iter().map(|r| r.alpha)) {
+        let here: Vec<&FairRun> = plain.iter().copied().filter(|r| r.alpha == alpha).collect();
+        charts.push(over_steps(
+            format!("{kind}-curve-alpha{alpha}.svg"),
+            format!("Objective over the steps, alpha {alpha}"),
+            alpha,
+            ("objective on test records", curves(&here)),
+        )?);
+        let series = differences(&here);
+        if !series.is_empty() {
+            added.push(over_steps(
+                format!("{kind}-difference-alpha{alpha}.svg"),
+                format!("What privacy adds to the objective of the same seed, alpha {alpha}"),
+                alpha,
+                ("objective minus that without privacy", series),
+            )?);
+        }
+    }
+    charts.append(&mut added);
     for (unfair, label) in [
         ("w2_squared", "SW2^2 between groups"),
         ("kolmogorov_smirnov", "Kolmogorov-Smirnov distance"),
@@ -38,86 +56,56 @@ pub(super) fn of(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
     Ok(charts)
 }
 
-/// For each weight of the penalty the objective over the steps, a line each budget.
-fn curves(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
-    let plain: Vec<&&FairRun> = runs.iter().filter(|r| r.is_plain()).collect();
-    let mut charts = Vec::new();
-    for alpha in distinct(plain.iter().map(|r| r.alpha)) {
-        let here = || plain.iter().filter(move |r| r.alpha == alpha);
-        let series: Vec<Series> = distinct(here().map(|r| r.budget()))
-            .into_iter()
-            .map(|budget| {
-                let curves: Vec<Vec<(f64, f64)>> = here()
-                    .filter(|r| r.budget() == budget)
-                    .map(|r| curve(r))
-                    .collect();
-                Series::mean_and_deviation(budget, &curves)
-            })
-            .collect();
-        charts.push(Chart {
-            file: format!("{kind}-curve-alpha{alpha}.svg"),
-            caption: format!("Objective over the steps, alpha {alpha}"),
-            bytes: over_steps(alpha, "objective on test records", series)?,
-        });
-    }
-    Ok(charts)
-}
-
-/// Lines over the steps, as a picture.
-fn over_steps(alpha: f64, label: &str, series: Vec<Series>) -> Result<Vec<u8>, Failure> {
-    let chart = LineChart {
+/// Lines over the steps.
+fn over_steps(
+    file: String,
+    caption: String,
+    alpha: f64,
+    (label, series): (&str, Vec<Series>),
+) -> Result<Drawing, Failure> {
+    let chart = Chart {
         title: format!("alpha {alpha}"),
         x: Scale::linear("step"),
         y: Scale::linear(label),
         series,
-        ..LineChart::default()
+        ..Chart::default()
     };
-    Ok(chart.draw()?.bytes)
+    Ok(Drawing {
+        file,
+        caption,
+        bytes: chart.draw()?.bytes,
+    })
 }
 
-/// For each weight of the penalty the objective of private runs minus that of the run of the same seed
-/// without privacy (figure 21, below): what the noise alone does, where runs of a seed share all else.
-fn differences(kind: &str, runs: &[&FairRun]) -> Result<Vec<Chart>, Failure> {
-    let known: Vec<&&FairRun> = runs.iter().filter(|r| r.is_plain() && r.coupled).collect();
-    let mut charts = Vec::new();
-    for alpha in distinct(known.iter().map(|r| r.alpha)) {
-        let here = || known.iter().filter(move |r| r.alpha == alpha);
-        let mut series = Vec::new();
-        for epsilon in distinct(here().filter_map(|r| r.epsilon)) {
-            let mut lines = Vec::new();
-            for run in here().filter(|r| r.epsilon == Some(epsilon)) {
-                let plain = here().find(|r| r.epsilon.is_none() && r.seed == run.seed);
-                let Some(plain) = plain else { continue };
-                let pairs = curve(run).into_iter().zip(curve(plain));
-                lines.push(
-                    pairs
-                        .filter(|(private, plain)| private.0 == plain.0)
-                        .map(|(private, plain)| (private.0, private.1 - plain.1))
-                        .collect(),
-                );
-            }
-            if !lines.is_empty() {
-                let name = format!("epsilon {epsilon}");
-                series.push(Series::mean_and_deviation(name, &lines));
-            }
-        }
-        if series.is_empty() {
-            continue;
-        }
-        charts.push(Chart {
-            file: format!("{kind}-difference-alpha{alpha}.svg"),
-            caption: format!("What privacy adds to the objective of the same seed, alpha {alpha}"),
-            bytes: over_steps(alpha, "objective minus that without privacy", series)?,
-        });
-    }
-    Ok(charts)
+/// The objective over the steps, a line each budget.
+fn curves(runs: &[&FairRun]) -> Vec<Series> {
+    let budgets = distinct(runs.iter().map(|r| r.budget())).into_iter();
+    let line = |budget: String| {
+        let of = runs.iter().filter(|r| r.budget() == budget);
+        let curves: Vec<Vec<(f64, f64)>> = of.map(|r| r.objective.clone()).collect();
+        Series::mean_and_deviation(budget, &curves)
+    };
+    budgets.map(line).collect()
 }
 
-/// The objective on test records over the steps of a run.
-fn curve(run: &FairRun) -> Vec<(f64, f64)> {
-    let point =
-        |line: &serde_json::Value| Some((line["step"].as_f64()?, line["objective"].as_f64()?));
-    run.steps.iter().filter_map(point).collect()
+/// The objective of private runs minus that of the run of the same seed without privacy (figure 21, below): what the
+/// noise alone does, where runs of a seed share all else.
+fn differences(runs: &[&FairRun]) -> Vec<Series> {
+    let coupled = || runs.iter().filter(|r| r.coupled);
+    let line = |epsilon: f64| {
+        let mut lines = Vec::new();
+        for run in coupled().filter(|r| r.epsilon == Some(epsilon)) {
+            let plain = coupled().find(|r| r.epsilon.is_none() && r.seed == run.seed);
+            let Some(plain) = plain else { continue };
+            let pairs = run.objective.iter().zip(&plain.objective);
+            let pairs = pairs.filter(|(private, plain)| private.0 == plain.0);
+            lines.push(pairs.map(|(a, b)| (a.0, a.1 - b.1)).collect());
+        }
+        let name = format!("epsilon {epsilon}");
+        (!lines.is_empty()).then(|| Series::mean_and_deviation(name, &lines))
+    };
+    let budgets = distinct(coupled().filter_map(|r| r.epsilon)).into_iter();
+    budgets.filter_map(line).collect()
 }
 
 /// What unfairness costs: a point each weight or radius, with the spread over seeds.
@@ -126,8 +114,8 @@ fn trade_off(
     runs: &[&FairRun],
     (unfair, unfair_label): (&str, &str),
     (cost, cost_label): (&str, &str),
-) -> Result<Option<Chart>, Failure> {
-    let mut methods = Vec::new();
+) -> Result<Option<Drawing>, Failure> {
+    let mut series = Vec::new();
     for name in distinct(runs.iter().map(|r| r.method())) {
         let of: Vec<&&FairRun> = runs.iter().filter(|r| r.method() == name).collect();
         let mut points = Vec::new();
@@ -143,7 +131,7 @@ fn trade_off(
                 continue;
             }
             let ((x, x_error), (y, y_error)) = (mean_and_deviation(&x), mean_and_deviation(&y));
-            points.push(Measured {
+            points.push(Point {
                 x,
                 y,
                 x_error: x_error.unwrap_or(0.0),
@@ -151,23 +139,19 @@ fn trade_off(
             });
         }
         if !points.is_empty() {
-            methods.push(Method {
-                name,
-                points,
-                joined: true,
-            });
+            series.push(Series::of(Mark::Joined, name, points));
         }
     }
-    if methods.is_empty() {
+    if series.is_empty() {
         return Ok(None);
     }
-    let chart = TradeOff {
-        title: String::new(),
+    let chart = Chart {
         x: Scale::linear(unfair_label),
         y: Scale::linear(cost_label),
-        methods,
+        series,
+        ..Chart::default()
     };
-    Ok(Some(Chart {
+    Ok(Some(Drawing {
         file: format!("{kind}-{unfair}.svg"),
         caption: format!("{cost_label} over {unfair_label}, mean and deviation over seeds"),
         bytes: chart.draw()?.bytes,

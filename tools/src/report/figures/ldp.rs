@@ -4,10 +4,11 @@
 use std::path::PathBuf;
 
 use reporting::diagnostic::Failure;
-use reporting::figures::{LineChart, Scale, Series, mean_and_deviation};
+use reporting::figures::{Chart, Point, Scale, Series};
+use reporting::report::RunFile;
 use serde_json::Value;
 
-use super::charts::Chart;
+use super::charts::Drawing;
 use super::runs::{distinct, finished};
 
 /// What is read of a run.
@@ -22,20 +23,21 @@ struct Run {
 
 impl Run {
     /// What `run.json` says.
-    fn of(run: &Value) -> Self {
-        let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
-        let loss = run["settings"]["loss"].as_str().unwrap_or("").to_string();
+    fn of(run: &RunFile) -> Self {
+        let number = |name| run.test.get(name).and_then(Value::as_f64);
+        let number = |name| number(name).unwrap_or(f64::NAN);
+        let loss = run.settings.get("loss").and_then(Value::as_str);
         Self {
-            loss,
-            noise: number(&run["test"]["noise_scale"]),
-            records: number(&run["test"]["privatised_records"]),
-            distance: number(&run["test"]["w2_squared"]).sqrt(),
+            loss: loss.unwrap_or("").to_string(),
+            noise: number("noise_scale"),
+            records: number("privatised_records"),
+            distance: number("w2_squared").sqrt(),
         }
     }
 }
 
 /// The charts that the runs below some folders allow.
-pub(super) fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
+pub(super) fn charts(folders: &[PathBuf]) -> Result<Vec<Drawing>, Failure> {
     let runs = finished(folders, "ldp")?.into_iter();
     let runs: Vec<Run> = runs.map(|(_, run)| Run::of(&run)).collect();
     if runs.is_empty() {
@@ -81,17 +83,9 @@ pub(super) fn charts(folders: &[PathBuf]) -> Result<Vec<Chart>, Failure> {
 /// The mean distance of each loss over something, with its deviation over seeds.
 fn lines(runs: &[&Run], at: fn(&Run) -> f64) -> Vec<Series> {
     let line = |loss: String| {
-        let of = || runs.iter().filter(|run| run.loss == loss);
-        let mut line = Series::new(loss.clone(), Vec::new());
-        for place in distinct(of().map(|run| at(run))) {
-            let here = of().filter(|run| at(run) == place);
-            let values: Vec<f64> = here.map(|run| run.distance).collect();
-            let (mean, deviation) = mean_and_deviation(&values);
-            let deviation = deviation.unwrap_or(0.0);
-            line.points.push((place, mean));
-            line.band.push((mean - deviation, mean + deviation));
-        }
-        line
+        let of = runs.iter().filter(|run| run.loss == loss);
+        let points = of.map(|run| (at(run), run.distance)).collect();
+        Series::mean_and_deviation(loss, &[points])
     };
     distinct(runs.iter().map(|run| run.loss.clone()))
         .into_iter()
@@ -99,14 +93,14 @@ fn lines(runs: &[&Run], at: fn(&Run) -> f64) -> Vec<Series> {
         .collect()
 }
 
-fn chart(file: &str, over: String, x: Scale, series: Vec<Series>) -> Result<Chart, Failure> {
-    let chart = LineChart {
+fn chart(file: &str, over: String, x: Scale, series: Vec<Series>) -> Result<Drawing, Failure> {
+    let chart = Chart {
         x,
         y: Scale::linear("2-Wasserstein distance"),
         series,
-        ..LineChart::default()
+        ..Chart::default()
     };
-    Ok(Chart {
+    Ok(Drawing {
         file: file.into(),
         caption: format!(
             "Distance of generated records to clean ones, mean and deviation over seeds, {over}"
@@ -116,21 +110,24 @@ fn chart(file: &str, over: String, x: Scale, series: Vec<Series>) -> Result<Char
 }
 
 /// The rate that is expected of the number of records, and how far the points are from it.
-fn rate(points: &[(f64, f64)]) -> String {
-    let points: Vec<(f64, f64)> = points.iter().map(|&(n, y)| (n.powf(-0.5), y)).collect();
+fn rate(points: &[Point]) -> String {
+    let points: Vec<Point> = points
+        .iter()
+        .map(|p| (p.x.powf(-0.5), p.y).into())
+        .collect();
     let (slope, floor) = fit(&points);
-    let off = points.iter().map(|(x, y)| (y - floor - slope * x).abs());
+    let off = points.iter().map(|p| (p.y - floor - slope * p.x).abs());
     let off = off.fold(0.0, f64::max);
     format!("{floor:.2} + {slope:.2} n^(-1/2), off by up to {off:.2}")
 }
 
 /// Slope and intercept of the line of least squares.
-fn fit(points: &[(f64, f64)]) -> (f64, f64) {
+fn fit(points: &[Point]) -> (f64, f64) {
     let n = points.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
-    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
-    let along: f64 = points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
-    let spread: f64 = points.iter().map(|p| (p.0 - x).powi(2)).sum();
+    let mean = |of: fn(&Point) -> f64| points.iter().map(of).sum::<f64>() / n;
+    let (x, y) = (mean(|p| p.x), mean(|p| p.y));
+    let along: f64 = points.iter().map(|p| (p.x - x) * (p.y - y)).sum();
+    let spread: f64 = points.iter().map(|p| (p.x - x).powi(2)).sum();
     (along / spread, y - x * along / spread)
 }
 
@@ -140,12 +137,10 @@ mod tests {
 
     #[test]
     fn the_rate_is_told_with_what_it_misses() {
-        let mut points: Vec<(f64, f64)> = [1.0, 4.0, 16.0, 64.0]
-            .map(|n: f64| (n, 6.0 + 20.0 / n.sqrt()))
-            .into();
+        let mut points = [1.0, 4.0, 16.0, 64.0].map(|n: f64| (n, 6.0 + 20.0 / n.sqrt()).into());
         assert_eq!(rate(&points), "6.00 + 20.00 n^(-1/2), off by up to 0.00");
         // Least squares spread a change of one point over all.
-        points[3].1 += 1.0;
+        points[3].y += 1.0;
         assert_eq!(rate(&points), "6.61 + 19.23 n^(-1/2), off by up to 0.49");
     }
 }

@@ -22,49 +22,47 @@ use reporting::run_folder::write_file;
 
 use super::Figures;
 
-/// The folders that are read if none is named.
-fn folders(experiment: Figures) -> Vec<PathBuf> {
-    let folders: &[&str] = match experiment {
-        Figures::Fair => &[
-            "runs/sweeps/fair",
-            "runs/sweeps/fair-line",
-            "runs/sweeps/fair-adult",
-        ],
-        Figures::Ldp => &["runs/sweeps/ldp", "runs/sweeps/ldp-records"],
-        Figures::Docs => &["docs/results"],
-    };
-    folders.iter().map(PathBuf::from).collect()
-}
-
 /// Draws everything that the runs in some folders allow, and says where.
 pub(super) fn draw(
     experiment: Figures,
     runs: &[PathBuf],
     out: Option<&Path>,
 ) -> Result<(), Failure> {
+    let (read, written, title): (&[&str], _, _) = match experiment {
+        Figures::Fair => (
+            &[
+                "runs/sweeps/fair",
+                "runs/sweeps/fair-line",
+                "runs/sweeps/fair-adult",
+            ],
+            "runs/figures/fair",
+            "Fair learning under privacy",
+        ),
+        Figures::Ldp => (
+            &["runs/sweeps/ldp", "runs/sweeps/ldp-records"],
+            "runs/figures/ldp",
+            "Learning from privatised records",
+        ),
+        Figures::Docs => (&["docs/results"], "assets/pictures", ""),
+    };
     let folders = match runs {
-        [] => folders(experiment),
+        [] => read.iter().map(PathBuf::from).collect(),
         named => named.to_vec(),
     };
-    let out = out.unwrap_or(Path::new(match experiment {
-        Figures::Fair => "runs/figures/fair",
-        Figures::Ldp => "runs/figures/ldp",
-        Figures::Docs => "assets/pictures",
-    }));
-    let (title, sections) = match experiment {
+    let out = out.unwrap_or(Path::new(written));
+    let sections = match experiment {
         Figures::Docs => {
             for folder in &folders {
-                for chart in docs::charts(folder)? {
-                    save(out, &chart.file, &chart.bytes)?;
-                }
+                save(out, &docs::charts(folder)?)?;
             }
             return Ok(());
         }
         Figures::Ldp => {
             let drawn = ldp::charts(&folders)?;
-            ("Learning from privatised records", one(out, &drawn)?)
+            save(out, &drawn)?;
+            page::charts(&drawn)
         }
-        Figures::Fair => ("Fair learning under privacy", fair(&folders, out)?),
+        Figures::Fair => fair(&folders, out)?,
     };
     let path = out.join("figures.html");
     write_file(&path, page::page(title, &sections).as_bytes())?;
@@ -72,16 +70,8 @@ pub(super) fn draw(
     Ok(())
 }
 
-/// Saves some charts, and makes one section of them.
-fn one(out: &Path, drawn: &[charts::Chart]) -> Result<Vec<String>, Failure> {
-    for chart in drawn {
-        save(out, &chart.file, &chart.bytes)?;
-    }
-    Ok(vec![page::charts(drawn)])
-}
-
 /// The sections of the fair experiment's page.
-fn fair(folders: &[PathBuf], out: &Path) -> Result<Vec<String>, Failure> {
+fn fair(folders: &[PathBuf], out: &Path) -> Result<String, Failure> {
     let found = runs::read(folders)?;
     if found.is_empty() {
         let names: Vec<String> = folders.iter().map(|p| p.display().to_string()).collect();
@@ -93,21 +83,21 @@ fn fair(folders: &[PathBuf], out: &Path) -> Result<Vec<String>, Failure> {
             "run `just sweep assets/sweeps/fair.toml` first",
         ));
     }
-    let mut sections = Vec::new();
+    let mut sections = String::new();
     for kind in runs::kinds(&found) {
         let chosen: Vec<&runs::FairRun> = found.iter().filter(|run| run.kind == kind).collect();
         let drawn = charts::of(&kind, &chosen)?;
-        for chart in &drawn {
-            save(out, &chart.file, &chart.bytes)?;
-        }
-        sections.push(page::section(&kind, &chosen, &drawn)?);
+        save(out, &drawn)?;
+        sections += &page::section(&kind, &chosen, &drawn)?;
     }
     Ok(sections)
 }
 
-fn save(out: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
-    let path = out.join(name);
-    write_file(&path, bytes)?;
-    println!("picture   {}", path.display());
+fn save(out: &Path, drawn: &[charts::Drawing]) -> Result<(), Failure> {
+    for chart in drawn {
+        let path = out.join(&chart.file);
+        write_file(&path, &chart.bytes)?;
+        println!("picture   {}", path.display());
+    }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use reporting::diagnostic::Failure;
+use reporting::report::{RunFile, RunRecord, find_runs};
 use serde_json::Value;
 
 /// One finished run.
@@ -24,8 +25,8 @@ pub(super) struct FairRun {
     pub other_bounds: String,
     /// Scores on test records.
     pub scores: Value,
-    /// Lines of `metrics.jsonl`.
-    pub steps: Vec<Value>,
+    /// On test records, over the steps.
+    pub objective: Vec<(f64, f64)>,
     /// The public seed.
     pub seed: u64,
     /// Whether it shares batches and noise with other runs of its seed (C.6).
@@ -71,30 +72,20 @@ impl FairRun {
     }
 }
 
-/// The finished runs of an experiment below some folders, with what `run.json` says of each.
+/// The finished runs of an experiment below some folders, with what their `run.json` says.
 pub(super) fn finished(
     folders: &[PathBuf],
     experiment: &str,
-) -> Result<Vec<(PathBuf, Value)>, Failure> {
+) -> Result<Vec<(RunRecord, RunFile)>, Failure> {
     let mut found = Vec::new();
-    let folders = folders.iter().filter(|folder| folder.is_dir());
-    let folders = folders.map(|folder| reporting::report::find_runs(folder));
-    for path in folders.collect::<Result<Vec<_>, _>>()?.concat() {
-        let file = path.join("run.json");
-        if !file.exists() {
-            println!("left out  {}: not finished", path.display());
-            continue;
-        }
-        let bad = |e: &dyn std::fmt::Display| {
-            Failure::input(
-                format!("{}: {e}", file.display()),
-                "finish the run, or leave its folder out",
-            )
-        };
-        let text = std::fs::read_to_string(&file).map_err(|e| bad(&e))?;
-        let run: Value = serde_json::from_str(&text).map_err(|e| bad(&e))?;
-        if run["experiment"] == experiment {
-            found.push((path, run));
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        for path in find_runs(folder)? {
+            let mut record = RunRecord::read(&path)?;
+            match record.run.take() {
+                Some(run) if run.experiment == experiment => found.push((record, run)),
+                Some(_) => {}
+                None => println!("left out  {}: not finished", path.display()),
+            }
         }
     }
     Ok(found)
@@ -102,12 +93,11 @@ pub(super) fn finished(
 
 /// The finished runs of `fair` below some folders.
 pub(super) fn read(folders: &[PathBuf]) -> Result<Vec<FairRun>, Failure> {
-    let mut found = Vec::new();
-    for (path, run) in finished(folders, "fair")? {
-        let settings = &run["settings"];
+    let run = |(record, run): (RunRecord, RunFile)| {
+        let settings = Value::Object(run.settings);
         let task = settings["task"].as_str().unwrap_or_default();
-        let metrics = std::fs::read_to_string(path.join("metrics.jsonl")).unwrap_or_default();
-        found.push(FairRun {
+        let objective = record.metrics.curve("objective");
+        FairRun {
             kind: match settings["notion"].as_str() {
                 Some("eo") => format!("{task}-eo"),
                 _ => task.to_string(),
@@ -119,16 +109,14 @@ pub(super) fn read(folders: &[PathBuf]) -> Result<Vec<FairRun>, Failure> {
             bounds: [("M", "clip-activation"), ("C", "max-grad-norm")]
                 .map(|(name, flag)| (name, settings[flag].as_f64().unwrap_or(0.0))),
             other_bounds: String::new(),
-            scores: run["test"].clone(),
-            steps: metrics
-                .lines()
-                .filter_map(|line| serde_json::from_str(line).ok())
-                .collect(),
+            scores: Value::Object(run.test),
+            objective: objective.map_or_else(Vec::new, |curve| curve.points.clone()),
             seed: settings["seed"].as_u64().unwrap_or(0),
             coupled: settings["insecure-noise-seed"].is_u64(),
-            folder: path,
-        });
-    }
+            folder: record.folder,
+        }
+    };
+    let mut found: Vec<FairRun> = finished(folders, "fair")?.into_iter().map(run).collect();
     name_other_bounds(&mut found);
     Ok(found)
 }

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use reporting::diagnostic::Failure;
-use reporting::figures::{Method, Scale, TradeOff};
+use reporting::figures::{Chart, Mark, Point, Scale, Series};
 
-use super::super::charts::Chart;
+use super::super::charts::Drawing;
+use super::drawing;
 use super::published::{self, Figure};
 use super::table::Table;
-use super::{Point, joined};
 
 /// A column of the sweeps: the accuracy of the field's convolutional classifier.
 const ACCURACY: &str = "convolutional classifier trained on 60000";
@@ -16,7 +16,7 @@ const ACCURACY: &str = "convolutional classifier trained on 60000";
 /// How many published methods a chart has room for: the best on its data set.
 const PUBLISHED: usize = 5;
 
-pub(super) fn charts(folder: &Path) -> Result<Vec<Chart>, Failure> {
+pub(super) fn charts(folder: &Path) -> Result<Vec<Drawing>, Failure> {
     let field = Table::read(folder, "flow-field.csv")?;
     let baselines = Table::read(folder, "flow-baselines.csv")?;
     let adult = Table::read(folder, "fair-adult.csv")?;
@@ -34,14 +34,6 @@ pub(super) fn charts(folder: &Path) -> Result<Vec<Chart>, Failure> {
     ])
 }
 
-fn chart(file: &str, chart: &TradeOff) -> Result<Chart, Failure> {
-    Ok(super::chart(file, &chart.title, chart.draw()?))
-}
-
-fn point(x: f64, y: f64, y_error: f64) -> Point {
-    ((x, 0.0), (y, y_error))
-}
-
 /// Error of a classifier that learned from samples, against epsilon, between what the public side teaches alone and
 /// what the real records do; published figures beside it.
 fn error(
@@ -51,9 +43,8 @@ fn error(
     title: &str,
     published: &[Figure],
     theirs: fn(&Figure) -> f64,
-) -> Result<Chart, Failure> {
-    let [of, public, epsilon] = ["input", "public", "epsilon"].map(|name| field.column(&[name]));
-    let (of, public, epsilon) = (of?, public?, epsilon?);
+) -> Result<Drawing, Failure> {
+    let [of, public, epsilon] = field.columns(["input", "public", "epsilon"])?;
     let score = field.column(&["Accuracy", ACCURACY, ": mean (mean)"])?;
     let spread = field.column(&["Accuracy", ACCURACY, ": mean (deviation)"])?;
     let mut methods = Vec::new();
@@ -71,13 +62,13 @@ fn error(
                 .number(row, spread)?
                 .map_or(0.0, |(deviation, _)| deviation);
             let mean = field.number(row, score)?.map(|(mean, _)| mean);
-            points.extend(
-                at.zip(mean)
-                    .map(|(at, mean)| point(at, 1.0 - mean, deviation)),
-            );
+            points.extend(at.zip(mean).map(|(at, mean)| Point {
+                y_error: deviation,
+                ..(at, 1.0 - mean).into()
+            }));
         }
-        points.sort_by(|a: &Point, b| a.0.0.total_cmp(&b.0.0));
-        methods.push(joined(name, points));
+        points.sort_by(|a: &Point, b| a.x.total_cmp(&b.x));
+        methods.push(Series::of(Mark::Joined, name, points));
     }
     let level = |name: &str, first: &str| -> Result<_, Failure> {
         let of = baselines.column(&["input"])?;
@@ -89,10 +80,10 @@ fn error(
             .filter(|row| row.get(of) == Some(dataset))
         {
             if let Some((level, _)) = baselines.number(row, column)? {
-                points = [0.2, 10.0].map(|at| point(at, 1.0 - level, 0.0)).into();
+                points = [0.2, 10.0].map(|at| (at, 1.0 - level)).into();
             }
         }
-        Ok(joined(name, points))
+        Ok(Series::of(Mark::Joined, name, points))
     };
     methods.push(level(
         "synthetic digits alone, no private record",
@@ -102,69 +93,59 @@ fn error(
         "the real records, no privacy",
         "Reads private records",
     )?);
-    methods.retain(|method: &Method| !method.points.is_empty());
+    methods.retain(|method: &Series| !method.points.is_empty());
     let convolutional = |figure: &&Figure| figure.classifier == "convolutional";
     let mut best: Vec<&Figure> = published.iter().filter(convolutional).collect();
     best.sort_by(|a, b| theirs(b).total_cmp(&theirs(a)));
     best.truncate(PUBLISHED);
     for figure in best {
-        let points = vec![point(figure.epsilon, 1.0 - theirs(figure), 0.0)];
+        let point = (figure.epsilon, 1.0 - theirs(figure));
         let name = match figure.public.as_str() {
             "nothing" => figure.method.clone(),
             public => format!("{}, beside {public}", figure.method),
         };
-        methods.push(Method {
-            joined: false,
-            ..joined(name, points)
-        });
+        methods.push(Series::of(Mark::Points, name, [point]));
     }
-    let drawn = TradeOff {
+    let chart = Chart {
         title: format!("{title}, delta 1e-5, and the best published; chance is 0.9"),
         x: Scale::logarithmic("epsilon"),
         y: Scale::logarithmic("error on real test records"),
-        methods,
+        series: methods,
+        ..Chart::default()
     };
-    chart(&format!("error-{dataset}.svg"), &drawn)
+    Ok(drawing(&format!("error-{dataset}.svg"), chart.draw()?))
 }
 
 /// Accuracy against the parity gap on Adult, a line a budget; along it the weight of the penalty rises. The same on records that
 /// were moved to a barycentre, and published methods at epsilon 1, beside it.
-fn front(ours: [&Table; 2], theirs: &Table) -> Result<Chart, Failure> {
-    let mut lines: Vec<(String, Vec<Point>)> = Vec::new();
+fn front(ours: [&Table; 2], theirs: &Table) -> Result<Drawing, Failure> {
+    let mut series: Vec<Series> = Vec::new();
+    let mut add = |name: String, point: Option<Point>| {
+        if series.last().is_none_or(|last| last.name != name) {
+            series.push(Series::of(Mark::Joined, name, point));
+        } else if let Some(last) = series.last_mut() {
+            last.points.extend(point);
+        }
+    };
     for (table, more) in ours.into_iter().zip(["", ", at the barycentre"]) {
-        let columns = ["epsilon", "parity gap", "accuracy"].map(|name| table.column(&[name]));
-        let [budget, gap, score] = columns;
-        let (budget, gap, score) = (budget?, gap?, score?);
+        let [budget, gap, score] = table.columns(["epsilon", "parity gap", "accuracy"])?;
         for row in &table.rows {
             let name = format!("epsilon {}{more}", row.get(budget).unwrap_or_default());
-            if lines.last().is_none_or(|(last, _)| *last != name) {
-                lines.push((name, Vec::new()));
-            }
-            if let Some((_, points)) = lines.last_mut() {
-                points.extend(table.pair(row, [gap, score])?);
-            }
+            add(name, table.point(row, [gap, score])?);
         }
     }
-    let columns = ["accuracy", "method", "epsilon"].map(|name| theirs.column(&[name]));
-    let [accuracy, method, at] = columns;
-    let (accuracy, method, at) = (accuracy?, method?, at?);
-    let their_gap = theirs.column(&["parity gap"])?;
-    let mut published: Vec<(String, Vec<Point>)> = Vec::new();
+    let names = ["accuracy", "method", "epsilon", "parity gap"];
+    let [accuracy, method, at, gap] = theirs.columns(names)?;
     for row in theirs.rows.iter().filter(|row| row.get(at) == Some("1")) {
         let name = format!("{}, epsilon 1", row.get(method).unwrap_or_default());
-        let points = theirs.pair(row, [their_gap, accuracy])?;
-        match published.last_mut() {
-            Some((last, known)) if *last == name => known.extend(points),
-            _ => published.push((name, points.into_iter().collect())),
-        }
+        add(name, theirs.point(row, [gap, accuracy])?);
     }
-    let methods = lines.into_iter().chain(published);
-    let methods = methods.map(|(name, points)| joined(name, points));
-    let drawn = TradeOff {
+    let chart = Chart {
         title: "Adult, delta 9.4e-10; the penalty grows from right to left".into(),
         x: Scale::linear("gap of positive rates between the sexes"),
         y: Scale::linear("accuracy on test records"),
-        methods: methods.collect(),
+        series,
+        ..Chart::default()
     };
-    chart("fair-adult.svg", &drawn)
+    Ok(drawing("fair-adult.svg", chart.draw()?))
 }

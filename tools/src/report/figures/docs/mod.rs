@@ -10,15 +10,12 @@ mod times;
 use std::path::Path;
 
 use reporting::diagnostic::Failure;
-use reporting::figures::{Drawn, Measured, Method};
+use reporting::figures::Drawn;
 
-use super::charts::Chart;
-
-/// Two values, each with its deviation.
-type Point = ((f64, f64), (f64, f64));
+use super::charts::Drawing;
 
 /// All charts that `folder`, `docs/results`, has tables for.
-pub(super) fn charts(folder: &Path) -> Result<Vec<Chart>, Failure> {
+pub(super) fn charts(folder: &Path) -> Result<Vec<Drawing>, Failure> {
     let mut charts = copies::charts(folder)?;
     charts.extend(distance::charts(folder)?);
     charts.extend(times::charts(folder)?);
@@ -26,25 +23,10 @@ pub(super) fn charts(folder: &Path) -> Result<Vec<Chart>, Failure> {
     Ok(charts)
 }
 
-fn chart(file: &str, caption: &str, drawn: Drawn) -> Chart {
-    Chart {
+fn drawing(file: &str, drawn: Drawn) -> Drawing {
+    Drawing {
         file: file.into(),
-        caption: caption.into(),
+        caption: String::new(),
         bytes: drawn.following_the_reader().bytes,
-    }
-}
-
-/// Points of one name, joined by a line.
-fn joined(name: impl Into<String>, points: impl IntoIterator<Item = Point>) -> Method {
-    let measured = |((x, x_error), (y, y_error))| Measured {
-        x,
-        y,
-        y_error,
-        x_error,
-    };
-    Method {
-        name: name.into(),
-        points: points.into_iter().map(measured).collect(),
-        joined: true,
     }
 }

@@ -4,10 +4,10 @@ use dp_accountant::accounting::{Accountant as _, PldAccountant};
 use dp_accountant::plan::TrainingPlan;
 use dp_accountant::sampling::PoissonSampler;
 use reporting::diagnostic::Failure;
-use reporting::figures::{LineChart, Scale, Series};
+use reporting::figures::{Chart, Mark, Scale, Series};
 
-use super::super::charts::Chart;
-use super::chart;
+use super::super::charts::Drawing;
+use super::drawing;
 
 const RECORDS: usize = 60_000;
 const BATCH: f64 = 2048.0;
@@ -18,7 +18,7 @@ const POINTS: u32 = 100;
 
 /// The least type II error of whoever tells two neighbours apart, for a DP-SGD training on MNIST: by the accountant,
 /// by its one pair of epsilon and delta alone, and where nothing can be learned.
-pub(super) fn trade_off() -> Result<Chart, Failure> {
+pub(super) fn trade_off() -> Result<Drawing, Failure> {
     let sampler = PoissonSampler::new(RECORDS, BATCH / RECORDS as f64).map_err(Failure::failed)?;
     let plan = TrainingPlan::within(EPSILON, DELTA, STEPS, sampler);
     let event = plan.check().map_err(Failure::failed)?.event();
@@ -32,25 +32,23 @@ pub(super) fn trade_off() -> Result<Chart, Failure> {
         let flat = (-EPSILON).exp() * (1.0 - DELTA - alpha);
         steep.max(flat).max(0.0)
     };
-    let line = |of: &dyn Fn(f64) -> f64| alphas.iter().map(|&alpha| (alpha, of(alpha))).collect();
-    let training = alphas.iter().copied().zip(curve).collect();
+    let along = || alphas.iter().copied();
+    let guess = along().map(|alpha| (alpha, 1.0 - alpha));
+    let pair = along().map(|alpha| (alpha, one_pair(alpha)));
     let title = format!(
         "{STEPS} steps of DP-SGD on {RECORDS} records, Poisson batches of {BATCH}: epsilon {EPSILON}, \
          delta {DELTA:e}, one record blank, accountant pld"
     );
-    let drawn = LineChart {
-        title: title.clone(),
+    let chart = Chart {
+        title,
         x: Scale::linear("type I error of an attack"),
         y: Scale::linear("type II error"),
         series: vec![
-            Series::new("this training, at least", training),
-            Series {
-                dashed: true,
-                ..Series::new("all that (epsilon, delta) says", line(&one_pair))
-            },
-            Series::new("guessing: perfect secrecy", line(&|alpha| 1.0 - alpha)),
+            Series::new("this training, at least", along().zip(curve)),
+            Series::of(Mark::Dashed, "all that (epsilon, delta) says", pair),
+            Series::new("guessing: perfect secrecy", guess),
         ],
-        size: None,
+        ..Chart::default()
     };
-    Ok(chart("trade-off.svg", &title, drawn.draw()?))
+    Ok(drawing("trade-off.svg", chart.draw()?))
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
 use reporting::diagnostic::Failure;
+use reporting::figures::Point;
 
 /// What to do where a table is not as it should be.
 const AGAIN: &str = "write the table with the command above it, or the report of its sweep, again";
@@ -71,6 +72,15 @@ impl Table {
         })
     }
 
+    /// The columns whose names have these words.
+    pub(super) fn columns<const N: usize>(&self, words: [&str; N]) -> Result<[usize; N], Failure> {
+        let mut columns = [0; N];
+        for (column, words) in columns.iter_mut().zip(words) {
+            *column = self.column(&[words])?;
+        }
+        Ok(columns)
+    }
+
     /// The columns whose names are these words and a number, with that number.
     pub(super) fn numbered<'a>(
         &'a self,
@@ -104,13 +114,19 @@ impl Table {
         number.map(Some).ok_or_else(wrong)
     }
 
-    /// The numbers of two columns in one row, where both are there.
-    pub(super) fn pair(
+    /// The numbers of two columns in one row, where both are there, as a point with its deviations.
+    pub(super) fn point(
         &self,
         row: &StringRecord,
         [x, y]: [usize; 2],
-    ) -> Result<Option<super::Point>, Failure> {
-        Ok(self.number(row, x)?.zip(self.number(row, y)?))
+    ) -> Result<Option<Point>, Failure> {
+        let both = self.number(row, x)?.zip(self.number(row, y)?);
+        Ok(both.map(|((x, x_error), (y, y_error))| Point {
+            x,
+            y,
+            x_error,
+            y_error,
+        }))
     }
 }
 

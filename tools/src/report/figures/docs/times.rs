@@ -3,45 +3,43 @@
 use std::path::Path;
 
 use reporting::diagnostic::Failure;
-use reporting::figures::{Row, Rows, Scale, TradeOff};
+use reporting::figures::{Chart, Mark, Row, Rows, Scale, Series};
 
-use super::super::charts::Chart;
+use super::super::charts::Drawing;
+use super::drawing;
 use super::table::Table;
-use super::{chart, joined};
 
-pub(super) fn charts(folder: &Path) -> Result<Vec<Chart>, Failure> {
+pub(super) fn charts(folder: &Path) -> Result<Vec<Drawing>, Failure> {
     let steps = Table::of_page(folder, "dp_sgd.md", &["batch 256, ms", "batch 2048, ms"])?;
     let scale = Table::of_page(folder, "tables.md", &["records", "MB of Parquet", "peak"])?;
-    let time = [
+    let time: &[_] = &[
         ("read, s", "records read, s"),
         ("released", "counts released, s"),
         ("whole run", "copy written, s"),
     ];
-    let memory = [
+    let memory: &[_] = &[
         ("MB of Parquet", "the private file, MB"),
         ("peak", "peak of memory, MiB"),
     ];
+    let over = |file, title, unit, columns| over_records(&scale, file, title, unit, columns);
+    let copy = [
+        "Time of a private copy of a table",
+        "Memory of a private copy of a table",
+    ];
     Ok(vec![
         step(&steps)?,
-        over_records(
-            &scale,
-            "table-time.svg",
-            "Time of a private copy of a table",
-            "seconds",
-            &time,
-        )?,
-        over_records(
-            &scale,
+        over("table-time.svg", copy[0], "seconds", time)?,
+        over(
             "table-memory.svg",
-            "Memory of a private copy of a table",
+            copy[1],
             "MB of the file, MiB of memory",
-            &memory,
+            memory,
         )?,
     ])
 }
 
 /// A private step of each program, and a plain one.
-fn step(table: &Table) -> Result<Chart, Failure> {
+fn step(table: &Table) -> Result<Drawing, Failure> {
     let mut groups = Vec::new();
     for batch in ["batch 256", "batch 2048"] {
         let column = table.column(&[batch])?;
@@ -58,12 +56,11 @@ fn step(table: &Table) -> Result<Chart, Failure> {
         }
         groups.push((batch.to_string(), rows));
     }
-    let title = "A step of DP-SGD, two threads of a CPU";
-    let drawn = Rows {
-        title: title.into(),
+    let chart = Rows {
+        title: "A step of DP-SGD, two threads of a CPU".into(),
         groups,
     };
-    Ok(chart("private-step.svg", title, drawn.draw()?))
+    Ok(drawing("private-step.svg", chart.draw()?))
 }
 
 /// Columns of a table against the number of records.
@@ -73,22 +70,23 @@ fn over_records(
     title: &str,
     unit: &str,
     columns: &[(&str, &str)],
-) -> Result<Chart, Failure> {
+) -> Result<Drawing, Failure> {
     let records = table.column(&["records"])?;
-    let mut methods = Vec::new();
+    let mut series = Vec::new();
     for (words, name) in columns {
         let column = table.column(&[words])?;
         let mut points = Vec::new();
         for row in &table.rows {
-            points.extend(table.pair(row, [records, column])?);
+            points.extend(table.point(row, [records, column])?);
         }
-        methods.push(joined(*name, points));
+        series.push(Series::of(Mark::Joined, *name, points));
     }
-    let drawn = TradeOff {
+    let chart = Chart {
         title: title.into(),
         x: Scale::logarithmic("records"),
         y: Scale::logarithmic(unit),
-        methods,
+        series,
+        ..Chart::default()
     };
-    Ok(chart(file, &drawn.title, drawn.draw()?))
+    Ok(drawing(file, chart.draw()?))
 }
