@@ -16,28 +16,62 @@ use data::{BiasedConfig, biased};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::{CyclicSampler, FixedSizeSampler};
-use lab::backend::Chosen;
-use lab::diagnostic::Failure;
-use lab::report::Better;
-use lab::session::{self, Arguments, Predictions, Scores, Session, Start, Tables, TrainingRun};
-use private_training::{Forward, Layers, Loss, Network, Objective, Optimizer};
-use private_training::{Training, TrainingConfig};
+use lab::prelude::*;
+use private_training::{Forward, Layers, Loss, Network, Objective, Optimizer, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 fn main() -> std::process::ExitCode {
-    session::main::<Regression>()
+    lab::session::main::<Regression>()
 }
 
-// Settings and flags, from the values of a run that gives none; `lab::settings!` makes others.
-lab::training_settings! {
-    "records = 2000
-     epsilon = 3.0
-     delta = 1e-5
-     steps = 100
-     learning-rate = 0.5
-     batch = 200
-     max-grad-norm = 1.0"
+/// The values of a run that no flag gives.
+const PRESET: &str = "
+    records = 2000
+    epsilon = 3.0
+    delta = 1e-5
+    steps = 100
+    learning-rate = 0.5
+    batch = 200
+    max-grad-norm = 1.0
+";
+
+lab::settings! {
+    /// Everything that decides a run's result, as written to `config.toml`.
+    common {
+        records: usize, epsilon: Option<f64>, delta: f64, steps: u64, learning_rate: f64, seed: u64,
+        insecure_noise_seed: Option<u64>,
+    }
+    flags {
+        /// Records in a batch, sampled afresh without replacement.
+        batch: usize,
+        /// The bound on each record's gradient.
+        #[bound(norm)]
+        max_grad_norm: f64,
+    }
+    optional {
+        /// Score, and keep, a moving average of the weights with this decay.
+        #[bound(within(0.0..1.0))]
+        ema: f64,
+        /// Fixed batches in a cycle instead, with noise that is correlated over so many steps.
+        bandwidth: u64,
+    }
+}
+
+impl lab::session::Settings for Settings {
+    fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
+        arguments.over(PRESET)
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let (batch, records) = (self.batch, self.records);
+        let bound = format!("between 1 and {records}, the records");
+        bounded("batch", batch, (1..=records).contains(&batch), &bound)
+    }
+
+    fn name(&self) -> String {
+        budget_name(self.epsilon)
+    }
 }
 
 /// What is trained: any burn module that says what it computes, and of which layers.
@@ -60,16 +94,13 @@ impl Network<2> for Model {
 /// The experiment: its records, private and public, and its training.
 pub(crate) struct Regression {
     settings: Settings,
-    tables: Tables,
-    training: Training<Model>,
+    steps: TrainingSteps<Model, Tables>,
 }
 
-impl TrainingRun for Regression {
+impl Experiment for Regression {
     const NAME: &'static str = "own_experiment";
     const ABOUT: &'static str = "A private logistic regression.";
     type Settings = Settings;
-    type Model = Model;
-    type Records = Tables;
 
     fn load(settings: &Settings, _: &Arguments<Flags>, chosen: &Chosen) -> Result<Self, Failure> {
         let config = BiasedConfig {
@@ -102,25 +133,28 @@ impl TrainingRun for Regression {
         let start = match settings.bandwidth {
             None => {
                 let sampler = FixedSizeSampler::new(records, batch).map_err(refused)?;
-                Start::new(&basics, config, model, sampler)
+                Start::new(basics, config, model, sampler)
             }
             Some(bandwidth) => {
                 let sampler = CyclicSampler::new(records, batch).map_err(refused)?;
-                Start::new(&basics, config, model, sampler).correlated(bandwidth)
+                let mut start = Start::new(basics, config, model, sampler);
+                start.plan = start.plan.map(|plan| plan.correlated(bandwidth));
+                start
             }
         };
         Ok(Self {
             settings: settings.clone(),
-            tables,
-            training: start.training(chosen)?,
+            steps: start.training(tables, chosen)?,
         })
     }
 
-    lab::parts!(settings, tables, training);
+    fn training(&mut self) -> Option<&mut dyn Steps> {
+        Some(&mut self.steps)
+    }
 
     fn scores(&mut self, session: &Session) -> Result<Scores, Failure> {
-        let public = &self.tables.public;
-        let found = Predictions::of(&self.scored()?, public, &session.chosen.device);
+        let public = &self.steps.records.public;
+        let found = Predictions::of(&self.steps.scored()?, public, &session.chosen.device);
         let (name, found) = ("Accuracy on public records", found.accuracy(0.0, public)?);
         Ok(Scores::default().with("accuracy", name, found, Better::Higher))
     }

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use lab::diagnostic::Failure;
-use lab::session::{Running, bounded};
+use lab::prelude::*;
 
 /// Refuses images that a flag names within the private input, or around it: nothing of the input is public.
 pub(crate) fn check(flag: &str, path: &Path, input: &Path) -> Result<(), Failure> {

@@ -1,9 +1,7 @@
 //! Samples that are latents of a run's folder, decoded, at any time after the run.
 
 use burn::tensor::Device;
-use lab::diagnostic::Failure;
-use lab::run_folder::RunFolder;
-use lab::session::{floats_of_bytes, floats_to_bytes};
+use lab::prelude::*;
 use model::latent::{ImageShape, LatentSpace};
 use private_synth::images::{Space, SpaceForm};
 use rand_chacha::ChaCha20Rng;

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use burn::module::Module;
 use burn::tensor::Device;
-use lab::checkpoint::RestoredCheckpoint;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{floats_of_bytes, floats_to_bytes};
+use lab::prelude::*;
 use private_synth::images::{Architecture, Generator, Size};
 use private_training::TrainingError;
 use private_training::adam::ModuleAdam;

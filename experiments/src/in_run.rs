@@ -1,11 +1,7 @@
 //! The releases of a run, which keeps them, and who looks on while a copy is made.
 
 use dp_core::mechanism::{NameCounts, Releaser, SensitiveVector};
-use lab::diagnostic::Failure;
-use lab::interrupt::Interrupt;
-use lab::private;
-use lab::progress::Progress;
-use lab::session::{Releases, Session};
+use lab::prelude::*;
 use private_queries::Query;
 use private_synth::{Releasing, SynthError, Watch, Work};
 
@@ -53,7 +49,7 @@ impl Watch for Watched {
 /// Releases into the folder of a run.
 pub(crate) struct InRun<'a> {
     session: &'a mut Session,
-    releaser: Held<'a>,
+    releaser: Option<&'a mut Releaser>,
     watched: Watched,
 }
 
@@ -61,17 +57,9 @@ impl<'a> InRun<'a> {
     pub(crate) fn new(session: &'a mut Session, releaser: Option<&'a mut Releaser>) -> Self {
         Self {
             watched: Watched::new(&session.interrupt),
-            releaser: Held(releaser),
+            releaser,
             session,
         }
-    }
-}
-
-struct Held<'a>(Option<&'a mut Releaser>);
-
-impl Releases for Held<'_> {
-    fn releaser(&mut self) -> Option<&mut Releaser> {
-        self.0.as_deref_mut()
     }
 }
 
@@ -94,7 +82,7 @@ impl Releasing for InRun<'_> {
         query: &Q,
         measure: impl FnOnce() -> Result<SensitiveVector, SynthError>,
     ) -> Result<Q::Answer, Failure> {
-        let measure = |_: &mut Held<'_>, _: &mut Session| measure().map_err(refused);
+        let measure = |_: &mut _, _: &mut _| measure().map_err(refused);
         self.session
             .release(&mut self.releaser, name, query, measure)
     }
@@ -104,7 +92,7 @@ impl Releasing for InRun<'_> {
         name: &str,
         count: impl FnOnce() -> Result<NameCounts, SynthError>,
     ) -> Result<Vec<Vec<String>>, Failure> {
-        let count = |_: &mut Held<'_>| count().map_err(refused);
+        let count = |_: &mut _| count().map_err(refused);
         self.session.release_names(&mut self.releaser, name, count)
     }
 }

@@ -1,8 +1,6 @@
 //! Latents that are decoded as samples, each once, kept in a run's folder.
 
-use lab::diagnostic::Failure;
-use lab::run_folder::RunFolder;
-use lab::session::{floats_of_bytes, floats_to_bytes};
+use lab::prelude::*;
 use rand::Rng;
 use rand::seq::SliceRandom;
 

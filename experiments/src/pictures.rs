@@ -1,8 +1,7 @@
 //! Images `[n, channels, side, side]` as files and grids want them: the channels of a pixel side by side.
 
-use lab::diagnostic::Failure;
 use lab::figures;
-use lab::session::Picture;
+use lab::prelude::*;
 use model::latent::ImageShape;
 
 /// Images of each class in the picture of samples, and in a row of it without classes.

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use data::split::{Records as _, Use};
 use data::{Dataset, DatasetKind, LabelledImages, LoadOptions, Shapes};
-use lab::diagnostic::Failure;
-use lab::private;
-use lab::session::Used;
+use lab::prelude::*;
 use model::latent::ImageShape;
 use rayon::prelude::*;
 

@@ -6,8 +6,7 @@ use clap::Parser;
 use data::{DataError, OpenSchema, Schema};
 use files::atomic::create_new;
 use lab::command::command_line;
-use lab::diagnostic::Failure;
-use lab::private;
+use lab::prelude::*;
 
 /// Draft the schema of a table from its records, for a person to confirm column by column as public.
 #[derive(Debug, Parser)]

@@ -1,13 +1,11 @@
 //! Scores of generated images against public test images, the same for all experiments.
 
 use data::LabelledImages;
-use lab::diagnostic::Failure;
 use lab::evaluate::classifier::{Classifier, Settings};
 use lab::evaluate::downstream::Accuracy;
 use lab::evaluate::field::{self, Accuracies};
 use lab::evaluate::{GeneratedImages, ImageOptions, ImageScores, RealImages, evaluate_images};
-use lab::report::{Better, Metric};
-use lab::session::Session;
+use lab::prelude::*;
 
 /// How the names of scores begin that are outside of the guarantee.
 pub(crate) const READS_PRIVATE: &str = "Reads private records";

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use lab::diagnostic::{Failure, OrFailed};
-use lab::progress::Progress;
-use lab::session::Session;
+use lab::prelude::*;
 use model::latent::{ImageShape, LatentSpace};
 use private_synth::images::{Space, SpaceForm, SpaceKind, SpaceTraining};
 use private_training::TrainingError;

@@ -2,11 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::checkpoint::hex;
-use lab::diagnostic::Failure;
-use lab::progress::Progress;
-use lab::run_folder::write_file;
-use lab::session::{Session, floats_of_bytes, floats_to_bytes};
+use lab::prelude::*;
 use private_training::{TrainingState, TrainingStep};
 use serde_json::Value;
 

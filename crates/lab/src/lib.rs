@@ -17,3 +17,20 @@ pub mod session;
 
 pub use evaluating as evaluate;
 pub use reporting::{command, diagnostic, figures, interrupt, report, run_folder};
+
+/// What nearly every experiment uses.
+pub mod prelude {
+    pub use std::ops::Bound::{Excluded, Included};
+
+    pub use reporting::diagnostic::{Failure, OrFailed};
+    pub use reporting::interrupt::Interrupt;
+    pub use reporting::report::{Better, Metric, RunRecord};
+    pub use reporting::run_folder::{RunFolder, write_file};
+
+    pub use crate::backend::Chosen;
+    pub use crate::checkpoint::{RestoredCheckpoint, hex};
+    pub use crate::private;
+    pub use crate::progress::Progress;
+    pub use crate::ranks::Crew;
+    pub use crate::session::*;
+}

@@ -38,18 +38,12 @@ fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// Says something for the eyes of the records' owner, or nothing if nobody asked.
+/// Says something for the eyes of the records' owner, who asked.
 fn line(text: &str) {
-    if asked() {
-        eprintln!("PRIVATE   {}", in_one_line(text));
-    }
+    eprintln!("PRIVATE   {}", in_one_line(text));
 }
 
 /// Says what may happen to private records, whether it does or not, and to their owner alone how often it did.
-///
-/// # Errors
-///
-/// That of `often`.
 pub fn count(may: &str, often: impl FnOnce() -> Result<String, Failure>) -> Result<(), Failure> {
     match asked() {
         true => line(&often()?),
@@ -77,22 +71,12 @@ pub fn refused_of(flag: &str, error: &DataError, help: &str) -> Failure {
     Failure::input(format!("--{flag}: {error}"), told(error, help))
 }
 
-/// Data that fail a run which has begun.
-pub fn failed(error: DataError) -> Failure {
-    let help = Some(told(&error, "")).filter(|help| !help.is_empty());
-    Failure::Failed {
-        message: error.to_string(),
-        help,
-    }
-}
-
 /// Says what an error keeps back, or if there is such a thing.
 fn told(error: &DataError, help: &str) -> String {
     match error.private() {
         Some(private) if asked() => line(private),
         Some(_) => {
-            let join = if help.is_empty() { "" } else { "; " };
-            return format!("{help}{join}--show-private says which one, on standard error");
+            return format!("{help}; --show-private says which one, on standard error");
         }
         None => {}
     }

@@ -7,7 +7,7 @@ use reporting::released::recorded;
 use serde::Serialize;
 
 use crate::checkpoint::Checkpoints;
-use crate::diagnostic::Failure;
+use crate::diagnostic::{Failure, OrFailed};
 use crate::run_folder::RunFolder;
 
 const LEDGER: &str = "ledger.jsonl";
@@ -18,10 +18,7 @@ const LEDGER: &str = "ledger.jsonl";
 /// - `run`: the folder to start in, or to resume in if a run of the same settings lies there.
 /// - `read`: the settings of a folder; `resolve`: those of the command line.
 ///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a folder that is not a run's, that is done (`resume`), or that holds a
-/// run of other settings (`run`); [`Failure::Failed`] as [`done`].
+/// A folder is refused that is not a run's, that is done (`resume`), or that holds a run of other settings (`run`).
 pub fn begin<S: PartialEq>(
     resume: Option<&Path>,
     run: Option<&Path>,
@@ -61,10 +58,6 @@ pub fn begin<S: PartialEq>(
 
 /// Whether the run in a folder is done. Then its checkpoints go, should a kill have left some: the last
 /// one holds a key of its noise.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] if the checkpoints cannot be removed.
 pub fn done(folder: &RunFolder) -> Result<bool, Failure> {
     let done = folder.file("run.json").exists();
     if done {
@@ -75,10 +68,6 @@ pub fn done(folder: &RunFolder) -> Result<bool, Failure> {
 
 /// The folder of a new run: its ledger, the command that started it, what it is asked for beside its settings, and these last,
 /// because a folder with settings can be resumed.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a path that exists; [`Failure::Failed`] if it cannot be written.
 pub fn create(
     path: &Path,
     settings: &impl Serialize,
@@ -87,15 +76,14 @@ pub fn create(
     let folder = RunFolder::create(path)?;
     let path = folder.file(LEDGER);
     // Empty if it is there: the folder holds no run.
-    let ledger = if path.exists() {
-        Ledger::open(&path)
-    } else {
-        Ledger::create(&path)
+    let ledger = match path.exists() {
+        true => Ledger::open(&path),
+        false => Ledger::create(&path),
     };
-    let ledger = ledger.map_err(Failure::failed)?;
+    let ledger = ledger.or_failed()?;
     folder.note_command()?;
     folder.note_asked(asked)?;
-    let text = toml::to_string_pretty(settings).map_err(Failure::failed)?;
+    let text = toml::to_string_pretty(settings).or_failed()?;
     folder.write("config.toml", text.as_bytes())?;
     Ok((folder, ledger))
 }
@@ -104,12 +92,7 @@ pub fn create(
 /// folder tells of: with a ledger that was lost or shortened, less would be reported as spent than was.
 ///
 /// - `private`: whether the run adds noise; one without has nothing to record.
-/// - `others`: what else records releases, by name, and how many; the files of the folder are asked
-///   here.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a ledger that is missing, cannot be read, or holds fewer releases.
+/// - `others`: what else records releases, by name, and how many; the files of the folder are asked here.
 pub fn ledger(
     folder: &RunFolder,
     private: bool,
@@ -125,7 +108,7 @@ pub fn ledger(
         )
     };
     if !path.exists() && !private {
-        return Ledger::create(&path).map_err(Failure::failed);
+        return Ledger::create(&path).or_failed();
     }
     let (by, least) = others
         .into_iter()

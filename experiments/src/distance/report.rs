@@ -1,9 +1,7 @@
 //! What is said of a distance.
 
-use lab::diagnostic::{Failure, OrFailed};
 use lab::figures::histogram;
-use lab::report::Metric;
-use lab::session::Report;
+use lab::prelude::*;
 use private_queries::distance::{estimate, permutation_test};
 use serde_json::json;
 

@@ -7,17 +7,7 @@ use data::Rows;
 use data::split::{Records, Use};
 use dp_core::delta::default_delta;
 use dp_core::mechanism::Releaser;
-use dp_core::plan::CheckedPlan;
-use lab::backend::Chosen;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::interrupt::Interrupt;
-use lab::private;
-use lab::report::RunRecord;
-use lab::run_folder::RunFolder;
-use lab::session::{
-    Arguments, DataSummary, Experiment, Releases, Report, Session, Used, Wording, flags_of,
-    name_of_path, releaser,
-};
+use lab::prelude::*;
 use private_queries::Query;
 use private_queries::distance::{Directions, LEAST_ROWS, RELEASE, Side, Sides};
 use rand::SeedableRng;
@@ -103,12 +93,6 @@ impl Distance {
     }
 }
 
-impl Releases for Distance {
-    fn releaser(&mut self) -> Option<&mut Releaser> {
-        self.releaser.as_mut()
-    }
-}
-
 impl Experiment for Distance {
     const NAME: &'static str = "distance";
     const ABOUT: &'static str = "The private smoothed sliced distance between the rows of two files, with its error, \
@@ -153,7 +137,7 @@ impl Experiment for Distance {
         })
     }
 
-    fn data(&self) -> DataSummary {
+    fn data(&mut self) -> DataSummary {
         let sides = [&self.settings.source, &self.settings.target]
             .into_iter()
             .zip(&self.files);
@@ -186,8 +170,8 @@ impl Experiment for Distance {
         }
     }
 
-    fn plan(&self) -> Option<&CheckedPlan> {
-        self.releaser.as_ref().map(Releaser::plan)
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.releaser.as_mut()
     }
 
     fn wording(&self) -> Wording {

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, budget_name};
+use lab::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// The values of a run that no flag gives.
@@ -63,7 +62,7 @@ lab::settings! {
         /// Number of permutations of the two-sample test.
         permutations: u64,
         /// The false-alarm rate of the two-sample test, its level.
-        #[bound(within(0.0, 1.0, Ends::NEITHER))]
+        #[bound(within((Excluded(0.0), Excluded(1.0))))]
         false_alarm: f64,
     }
     optional {
@@ -85,9 +84,7 @@ pub struct Told {
     pub json: bool,
 }
 
-impl session::Settings for Settings {
-    type Flags = Flags;
-
+impl lab::session::Settings for Settings {
     fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
         arguments.over(DEFAULTS)
     }
@@ -99,10 +96,6 @@ impl session::Settings for Settings {
         };
         let budget = budget_name(self.epsilon);
         format!("{}-{}-{budget}", stem(&self.source), stem(&self.target))
-    }
-
-    fn insecure_noise_seed(&self) -> Option<u64> {
-        self.insecure_noise_seed
     }
 
     fn check(&self) -> Result<(), Failure> {

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use data::export::{Format, Layout};
-use lab::checkpoint::hex;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::report::{RunRecord, Standing, Statement, epsilon_upper};
-use lab::run_folder::{RunFolder, write_file};
+use lab::prelude::*;
+use lab::report::{Standing, Statement, epsilon_upper};
 use serde_json::{Value, json};
 
 use super::{PART, Source};

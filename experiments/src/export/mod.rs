@@ -12,11 +12,7 @@ use std::collections::BTreeMap;
 
 use data::export::ImageWriter;
 use lab::backend::Backend;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::interrupt::Interrupt;
-use lab::progress::Progress;
-use lab::report::RunRecord;
-use lab::run_folder::RunFolder;
+use lab::prelude::*;
 use rand_chacha::ChaCha20Rng;
 
 use crate::pictures::channels_last;

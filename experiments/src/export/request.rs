@@ -3,10 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use data::export::{Format, Layout};
-use lab::diagnostic::Failure;
-use lab::interrupt::Interrupt;
-use lab::run_folder::RunFolder;
-use lab::session::by_name;
+use lab::prelude::*;
 use model::latent::ImageShape;
 
 use super::destination::Destination;

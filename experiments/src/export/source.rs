@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use data::export::Format;
-use lab::diagnostic::Failure;
-use lab::run_folder::RunFolder;
+use lab::prelude::*;
 use model::latent::ImageShape;
 use serde::{Deserialize, Serialize};
 

@@ -2,10 +2,8 @@
 
 use burn::tensor::Device;
 use data::{BiasedConfig, GroupedTable};
-use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::transport::sliced_w2_squared;
-use lab::report::Better;
-use lab::session::{Predictions, Scores, batch, table_targets};
+use lab::prelude::*;
 use model::postprocess::kolmogorov_smirnov;
 use private_training::adam::ModuleAdam;
 use private_training::{Engine, Gradients, HostTargets, Loss, Objective};
@@ -25,7 +23,7 @@ const LEARNED: f64 = 0.6;
 impl Fair {
     /// Scores of what a network predicts of test records.
     pub(super) fn scores_of(&self, predicted: &Predictions) -> Result<Scores, Failure> {
-        let (settings, test) = (&self.settings, &self.tables.public);
+        let (settings, test) = (&self.settings, &self.steps.records.public);
         let (task, alpha) = (settings.task, settings.alpha);
         let (activations, outputs) = (&predicted.activations, &predicted.outputs);
         let expected = match task {

@@ -1,8 +1,7 @@
 //! Fair regression by post-processing ([`model::postprocess`]), from private histograms of the outputs on the
 //! private records of each group: one record of a group moves one count out of a bin and one into another.
 
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{Predictions, Session, TrainingRun};
+use lab::prelude::*;
 use model::postprocess::{Bins, FairMap};
 use private_queries::Table;
 use rand::SeedableRng;
@@ -30,8 +29,8 @@ impl Fair {
         let table = Table::of([2, BINS.count]).or_failed()?;
         let table = table.laplace();
         let counts = session.release(self, HISTOGRAMS, &table, |run, session| {
-            let train = &run.tables.private;
-            let predicted = Predictions::of(&run.scored()?, train, &session.chosen.device);
+            let train = &run.steps.records.private;
+            let predicted = Predictions::of(&run.steps.scored()?, train, &session.chosen.device);
             let records = predicted.outputs.iter().zip(train.groups());
             let cell = |(&value, &group)| table.cell(&[usize::from(group), BINS.bin(value)]);
             let cells: Result<Vec<_>, _> = records.map(cell).collect();
@@ -46,7 +45,10 @@ impl Fair {
         let map = FairMap::new(BINS, &histograms, sizes.map(|n| n as f64 / total), beta);
         let mut rng = ChaCha20Rng::seed_from_u64(self.settings.seed);
         rng.set_stream(8);
-        let records = predicted.outputs.iter().zip(self.tables.public.groups());
+        let records = predicted
+            .outputs
+            .iter()
+            .zip(self.steps.records.public.groups());
         let outputs = records.map(|(&value, &group)| map.apply(value, group, &mut rng));
         let outputs: Vec<f32> = outputs.collect();
         Ok(Predictions {

@@ -4,8 +4,7 @@
 //! trains on what it gives; whoever applies the model later does so to the features of a person whose group is known.
 
 use data::GroupedTable;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::Session;
+use lab::prelude::*;
 use private_queries::marginals::{Barycentre, Basis, Bins};
 use private_queries::{GroupMarginals, MarginalQuery};
 use swd::{Region, Slices};
@@ -23,7 +22,7 @@ const STREAM: u64 = 9;
 impl Fair {
     /// Moves private and public records to the barycentre of the groups, with the weights that their sizes have.
     pub(super) fn repaired(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let d = self.tables.private.width();
+        let d = self.steps.records.private.width();
         let slices = Slices::tight(d, d, &mut stream(self.settings.seed, STREAM)).or_failed()?;
         // No record lies outside of it.
         let region = Region::ball((d as f64).sqrt()).or_failed()?;
@@ -32,13 +31,14 @@ impl Fair {
         let sizes = self.group_sizes;
         let query = GroupMarginals::new(vec![query; 2], sizes.to_vec()).or_failed()?;
         let released = session.release(self, MARGINALS, &query, |run, session| {
-            let table = &run.tables.private;
+            let table = &run.steps.records.private;
             let groups = table.indices_by_group();
             let groups: Vec<_> = groups.iter().map(|places| rows(table, places)).collect();
             session.measure(&query, &groups)
         })?;
         let middle = Barycentre::new(&released, &sizes.map(|n| n as f64)).or_failed()?;
-        for table in [&mut self.tables.private, &mut self.tables.public] {
+        let tables = &mut self.steps.records;
+        for table in [&mut tables.private, &mut tables.public] {
             let groups = table.indices_by_group();
             let mut features = table.features().to_vec();
             for (group, places) in groups.iter().enumerate() {

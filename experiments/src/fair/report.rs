@@ -1,8 +1,7 @@
 //! What is shown of a run.
 
-use lab::diagnostic::Failure;
 use lab::figures::{Scale, histogram, scatter};
-use lab::session::{Picture, Predictions, Report, Session, curve};
+use lab::prelude::*;
 
 use super::settings::Notion;
 use super::table;
@@ -29,7 +28,7 @@ impl Fair {
     }
 
     fn groups(&self, predicted: &Predictions) -> Result<Vec<Picture>, Failure> {
-        let (test, notion) = (&self.tables.public, self.settings.notion());
+        let (test, notion) = (&self.steps.records.public, self.settings.notion());
         let d = self.settings.task.penalised();
         if d > 1 {
             let count = test.len().min(POINTS);

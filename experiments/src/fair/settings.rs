@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use dp_core::per_sample::JacobianClip;
-use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, Tables, bounded, budget_name, by_name, name_of};
+use lab::prelude::*;
 use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
@@ -114,14 +113,14 @@ lab::settings! {
         #[bound(between(0.0, 1.0))]
         alpha: f64,
         /// The share of each group that is in a batch.
-        #[bound(within(0.0, 1.0, Ends::LAST))]
+        #[bound(within((Excluded(0.0), Included(1.0))))]
         rate: f64,
         /// The rule of a step.
         #[flag(value_enum)]
         optimizer: Optimizer,
         /// The share of the learning rate that is left at the last step; it falls along a line.
         #[setting(default = "one")]
-        #[bound(within(0.0, 1.0, Ends::BOTH))]
+        #[bound(within(0.0..=1.0))]
         final_rate: f64,
         /// How Jacobians are clipped: by `rows` as Rodriguez-Vitores et al. (2025) do, or `spectral`, by singular values.
         #[flag(value_parser = by_name::<JacobianClip>)]
@@ -137,7 +136,7 @@ lab::settings! {
     }
     optional {
         /// Score, and keep, an exponential moving average of the weights with this decay: free of budget.
-        #[bound(within(0.0, 1.0, Ends::FIRST))]
+        #[bound(within(0.0..1.0))]
         ema: f64,
         /// Statistical parity, or equality of odds: of `classification` and `adult`.
         #[flag(value_enum)]
@@ -150,7 +149,7 @@ lab::settings! {
         test: PathBuf,
         /// Instead: the share of the rows of --input, chosen by their numbers, that become public test records.
         #[flag(value_name = "SHARE", requires = "input")]
-        #[bound(within(0.0, 1.0, Ends::NEITHER))]
+        #[bound(within((Excluded(0.0), Excluded(1.0))))]
         test_share: f64,
         /// What the columns of --input are: a TOML file, see `docs/schemas.md`.
         #[flag(requires = "input")]
@@ -158,17 +157,17 @@ lab::settings! {
         /// Post-process to this Kolmogorov-Smirnov distance (Xian et al. 2024), without penalty unless --alpha is given: of
         /// `regression1d`.
         #[flag(value_name = "BETA")]
-        #[bound(within(0.0, 1.0, Ends::BOTH))]
+        #[bound(within(0.0..=1.0))]
         post_process: f64,
         /// The share of epsilon that the histograms of the post-processing spend (default: 0.5).
-        #[bound(within(0.0, 1.0, Ends::NEITHER))]
+        #[bound(within((Excluded(0.0), Excluded(1.0))))]
         post_share: f64,
         /// Sensitive attribute of `adult`: sex or race.
         sensitive: String,
         /// Move all records of `adult` to the barycentre of both groups first, by marginals that are released for this share of
         /// epsilon and delta.
         #[flag(value_name = "SHARE")]
-        #[bound(within(0.0, 1.0, Ends::NEITHER))]
+        #[bound(within((Excluded(0.0), Excluded(1.0))))]
         repair: f64,
     }
     switches {
@@ -250,9 +249,7 @@ impl Settings {
     }
 }
 
-impl session::Settings for Settings {
-    type Flags = Flags;
-
+impl lab::session::Settings for Settings {
     fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
         let flags = &arguments.own;
         let task = flags.task.unwrap_or(Task::Classification);
@@ -272,10 +269,6 @@ impl session::Settings for Settings {
     fn name(&self) -> String {
         let (task, alpha) = (name_of(self.task), self.alpha);
         format!("{task}-alpha{alpha}-{}", budget_name(self.epsilon))
-    }
-
-    fn insecure_noise_seed(&self) -> Option<u64> {
-        self.insecure_noise_seed
     }
 
     fn check(&self) -> Result<(), Failure> {

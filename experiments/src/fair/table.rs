@@ -5,9 +5,7 @@ use std::path::Path;
 use data::split::Use;
 use data::{BiasedConfig, DataError, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
 use dp_core::sampling::GroupSampler;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::private;
-use lab::session::{Tables, Used, name_of_path};
+use lab::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 

@@ -1,12 +1,8 @@
 //! The training run: its records, its network, and how it is scored.
 
 use dp_core::plan::ReleaseNoise;
-use lab::backend::Chosen;
-use lab::diagnostic::Failure;
-use lab::session::{
-    Arguments, Predictions, Report, Scores, Session, Start, Tables, TrainingRun, Wording,
-};
-use private_training::{Schedule, Training, TrainingConfig};
+use lab::prelude::*;
+use private_training::{Schedule, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -20,29 +16,31 @@ use crate::objective::engine_of_small_layers;
 /// A network under a penalty between groups.
 pub(crate) struct Fair {
     pub(super) settings: Settings,
-    pub(super) tables: Tables,
-    pub(super) training: Training<FairNetwork>,
+    pub(super) steps: TrainingSteps<FairNetwork, Tables>,
     /// Of all private records, wherever they lie; public.
     pub(super) group_sizes: [usize; 2],
 }
 
+/// The learning rate after some steps, which falls along a line to a share of itself at the last one.
+fn falling(rate: f64, steps: u64, last: f64) -> impl Fn(u64) -> f64 + Send + 'static {
+    let steps = steps.saturating_sub(1).max(1) as f64;
+    move |step| rate * (1.0 - (1.0 - last) * (step as f64 / steps))
+}
+
 impl Fair {
     fn predictions(&self) -> Result<Predictions, Failure> {
-        let (network, device) = (self.scored()?, self.training.device());
-        Ok(Predictions::of(&network, &self.tables.public, &device))
+        let (network, device) = (self.steps.scored()?, self.steps.training.device());
+        let public = &self.steps.records.public;
+        Ok(Predictions::of(&network, public, &device))
     }
 }
 
-impl TrainingRun for Fair {
+impl Experiment for Fair {
     const NAME: &'static str = "fair";
     const ABOUT: &'static str = "Train a model that should not tell a sensitive attribute, privately, `classification` if no task is named";
     const STORED: &'static [&'static str] = &[HISTOGRAMS, MARGINALS];
     const EVALUATED_FRESH: bool = true;
     type Settings = Settings;
-    type Model = FairNetwork;
-    type Records = Tables;
-
-    lab::parts!(settings, tables, training);
 
     fn load(
         settings: &Settings,
@@ -60,17 +58,17 @@ impl TrainingRun for Fair {
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         let width = tables.private.width();
         let network = FairNetwork::new(settings, width, &mut public, &chosen.device);
-        let basics = lab::basics!(settings);
+        let (rate, last) = (settings.learning_rate, settings.final_rate);
         let config = TrainingConfig::new(settings.objective()?)
             .optimizer(match settings.optimizer {
                 Optimizer::Adam => private_training::Optimizer::adam(),
                 Optimizer::Sgd => private_training::Optimizer::sgd(),
             })
-            .learning_rate(Schedule::new(basics.falling_to(settings.final_rate)))
+            .learning_rate(Schedule::new(falling(rate, settings.steps, last)))
             .average(settings.ema)
             .engine(engine_of_small_layers(&chosen.device, 1000))
             .public(public);
-        let mut start = Start::new(&basics, config, network, sampler);
+        let mut start = Start::new(lab::basics!(settings), config, network, sampler);
         if let (Some(all), Some((_, share))) = (settings.epsilon, settings.post_process()) {
             let epsilon = all * share;
             start = start.and(HISTOGRAMS, ReleaseNoise::Laplace { epsilon });
@@ -80,12 +78,16 @@ impl TrainingRun for Fair {
             let epsilon = share * all;
             start = start.and(MARGINALS, ReleaseNoise::GaussianWithin { epsilon, delta });
         }
+        start.penalised = vec![settings.task.penalised()];
         Ok(Self {
             settings: settings.clone(),
             group_sizes: tables.private.group_sizes(),
-            tables,
-            training: start.training(chosen)?,
+            steps: start.training(tables, chosen)?,
         })
+    }
+
+    fn training(&mut self) -> Option<&mut dyn Steps> {
+        Some(&mut self.steps)
     }
 
     fn wording(&self) -> Wording {
@@ -103,10 +105,6 @@ impl TrainingRun for Fair {
             wording.releases += " and the marginals of both groups";
         }
         wording
-    }
-
-    fn penalised(&self) -> Vec<usize> {
-        vec![self.settings.task.penalised()]
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
@@ -134,5 +132,16 @@ impl TrainingRun for Fair {
             predicted = self.post_processed(session, &predicted, beta)?;
         }
         self.report_of(session, &predicted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_falls_along_a_line() {
+        assert_eq!([0, 1, 2].map(falling(2.0, 3, 0.5)), [2.0, 1.5, 1.0]);
+        assert_eq!(falling(2.0, 1, 0.5)(0), 2.0);
     }
 }

@@ -5,10 +5,8 @@ use std::sync::Arc;
 use data::LabelledImages;
 use data::stream::{Chunk, InMemory, RecordStream};
 use dp_core::local::LocalMechanism;
-use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::transport::exact_w2_squared;
-use lab::report::{Better, Metric};
-use lab::session::{Picture, Report, Scores, Session, floats_to_bytes};
+use lab::prelude::*;
 use model::latent::ImageShape;
 use serde_json::json;
 

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, name_of};
+use lab::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::records::kind;
@@ -76,7 +75,7 @@ lab::settings! {
     }
     optional {
         /// Average the weights with this decay, and generate by the average.
-        #[bound(within(0.0, 1.0, Ends::FIRST))]
+        #[bound(within(0.0..1.0))]
         ema: f64,
     }
     switches {
@@ -89,9 +88,7 @@ lab::settings! {
     }
 }
 
-impl session::Settings for Settings {
-    type Flags = Flags;
-
+impl lab::session::Settings for Settings {
     fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
         arguments.over(arguments.own.preset.text())
     }
@@ -99,10 +96,6 @@ impl session::Settings for Settings {
     fn name(&self) -> String {
         let file = self.input.file_stem().unwrap_or(self.input.as_os_str());
         format!("{}-{}", file.to_string_lossy(), name_of(self.loss))
-    }
-
-    fn insecure_noise_seed(&self) -> Option<u64> {
-        None
     }
 
     fn check(&self) -> Result<(), Failure> {

@@ -7,15 +7,7 @@ use clap::Id;
 use data::LabelledImages;
 use data::privatised::{Header, NoiseSeed, Privatised};
 use dp_core::ledger::Ledger;
-use dp_core::mechanism::Releaser;
-use dp_core::plan::CheckedPlan;
-use lab::backend::Chosen;
-use lab::checkpoint::RestoredCheckpoint;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Report, RunState, Session,
-    Wording, bounded, flags_of, name_of,
-};
+use lab::prelude::*;
 use model::latent::ImageShape;
 use private_synth::images::{Architecture, Code, Generator, Size};
 use private_training::{RngState, cosine};
@@ -123,7 +115,7 @@ impl Experiment for Ldp {
         })
     }
 
-    fn data(&self) -> DataSummary {
+    fn data(&mut self) -> DataSummary {
         let (input, records) = (self.settings.input.display(), self.header().records);
         DataSummary {
             name: format!("{input}: {records} privatised records"),
@@ -131,10 +123,6 @@ impl Experiment for Ldp {
             test: self.test.len(),
             used: Vec::new(),
         }
-    }
-
-    fn plan(&self) -> Option<&CheckedPlan> {
-        None
     }
 
     fn wording(&self) -> Wording {
@@ -163,7 +151,7 @@ impl Experiment for Ldp {
         )])
     }
 
-    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+    fn fingerprint(&mut self) -> Result<Fingerprint, Failure> {
         let file = std::fs::read(&self.settings.input);
         Ok(Fingerprint::of(&file.or_failed()?))
     }
@@ -172,7 +160,7 @@ impl Experiment for Ldp {
         Some(self)
     }
 
-    fn steps(&self) -> u64 {
+    fn steps(&mut self) -> u64 {
         self.settings.steps
     }
 
@@ -215,10 +203,5 @@ impl RunState for Ldp {
         self.public = checkpoint.rng(&random)?;
         self.unconverged = unconverged;
         Ok(())
-    }
-
-    fn releaser(&mut self) -> Option<&mut Releaser> {
-        // Steps towards what was privatised once release nothing.
-        None
     }
 }

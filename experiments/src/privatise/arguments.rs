@@ -10,8 +10,7 @@ use data::stream::Form;
 use data::transform::Dct;
 use dp_core::DpError;
 use dp_core::local::LocalMechanism;
-use lab::diagnostic::Failure;
-use lab::session::{by_name, positive};
+use lab::prelude::*;
 
 use super::{Preprocessing, calibrated};
 

@@ -9,8 +9,7 @@ use data::privatised::Header;
 use data::stream::{First, Form, InMemory, Labelled, Photographs, RecordStream, SyntheticGlyphs};
 use data::table::CsvStream;
 use data::{DataError, Dataset, DatasetKind, Glyphs, ImageFolder, LoadOptions, Schema};
-use lab::diagnostic::Failure;
-use lab::private;
+use lab::prelude::*;
 use rand_chacha::ChaCha20Rng;
 
 use super::arguments::Source;

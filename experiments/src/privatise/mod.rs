@@ -21,8 +21,7 @@ pub use run::run;
 use data::DataError;
 use data::stream::RecordStream;
 use dp_core::mechanism::NoiseSource;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::private;
+use lab::prelude::*;
 
 /// The most values, and records, that are read at once.
 const CHUNK_VALUES: usize = 1 << 20;

@@ -6,10 +6,7 @@ use data::privatised::{Header, Writer, header_path};
 use data::stream::{Chunk, Form, RecordStream};
 use data::{DataError, Stored};
 use dp_core::mechanism::NoiseSource;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::interrupt::Interrupt;
-use lab::progress::Progress;
-use lab::session::noise_source;
+use lab::prelude::*;
 use rand::seq::SliceRandom;
 
 use super::arguments::{Arguments, Noise};

@@ -6,8 +6,7 @@ use burn::tensor::Device;
 use data::{Dataset, LabelledImages};
 use dp_core::DpError;
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{DataSummary, RunRecords, Used};
+use lab::prelude::*;
 use model::swae::Swae;
 use private_training::Batch;
 

@@ -1,7 +1,6 @@
 //! What is released after training, and what the model is sampled by then.
 
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::Session;
+use lab::prelude::*;
 use private_queries::Moments;
 
 use super::Settings;
@@ -19,7 +18,7 @@ impl SwaeRun {
     /// [`Failure::Failed`] if the ledger or the folder cannot be written; [`Failure::Interrupted`]
     /// before anything is released.
     pub(crate) fn origin(&mut self, session: &mut Session) -> Result<Origin, Failure> {
-        let Some(query) = moments(&self.settings, &self.batches.class_sizes) else {
+        let Some(query) = moments(&self.settings, &self.steps.records.class_sizes) else {
             return Ok(Origin::Prior);
         };
         let (classes, _) = session.release(self, MOMENTS, &query, |run, session| {
@@ -30,8 +29,8 @@ impl SwaeRun {
 
     /// The latents of all private records, class by class, by the weights that are scored.
     fn private_latents(&self, session: &Session) -> Result<Vec<Vec<f32>>, Failure> {
-        let model = self.training.averaged().or_failed()?;
-        let train = self.batches.private();
+        let model = self.steps.scored()?;
+        let train = self.steps.records.private();
         let mut classes = Vec::new();
         for class in train.indices_by_class() {
             let mut latents = Vec::with_capacity(class.len() * self.settings.latent);

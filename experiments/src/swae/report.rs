@@ -1,10 +1,8 @@
 //! What is shown of a run: pictures, and scores of samples.
 
-use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::downstream::{Learner, Settings as Learning};
 use lab::evaluate::labels_by_vote;
-use lab::report::{Better, Metric};
-use lab::session::{Report, Session};
+use lab::prelude::*;
 use model::swae::Swae;
 use serde_json::{Value, json};
 
@@ -35,8 +33,8 @@ pub struct Judging {
 }
 
 pub(crate) fn report(run: &SwaeRun, session: &Session, origin: &Origin) -> Result<Report, Failure> {
-    let model = run.training.averaged().or_failed()?;
-    let source = samples::source(&run.settings, &run.batches.class_sizes);
+    let model = run.steps.scored()?;
+    let source = samples::source(&run.settings, &run.steps.records.class_sizes);
     source.write(&session.folder)?;
     let judging = &run.judging;
     let stop = || session.interrupt.check("the run was judged");
@@ -216,7 +214,7 @@ const TABLES: &str = "Rodriguez-Vitores, Lalanne and Loubes 2025, tables 1 and 2
 /// Accuracies of Rodriguez-Vitores et al. (2025), tables 1 and 2, on test images and on rebuilt ones: of all records, at delta
 /// 1e-5.
 fn paper_accuracy(run: &SwaeRun) -> Option<(f64, f64)> {
-    let plan = run.training.plan()?;
+    let plan = run.steps.training.plan()?;
     if plan.delta() != 1e-5 || run.data.train.len() != 60_000 {
         return None;
     }

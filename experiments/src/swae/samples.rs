@@ -1,9 +1,7 @@
 //! Samples of an autoencoder: at its end, and from its folder at any time after it.
 
 use burn::tensor::Device;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::run_folder::RunFolder;
-use lab::session::{load_weights, read_release};
+use lab::prelude::*;
 use model::latent::ImageShape;
 use model::swae::{Swae, SwaeConfig};
 use private_queries::Gaussians;

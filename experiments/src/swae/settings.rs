@@ -2,8 +2,7 @@
 
 use data::DatasetKind;
 use dp_core::per_sample::JacobianClip;
-use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, bounded, budget_name, by_name, text_in};
+use lab::prelude::*;
 use private_training::{Clipping, Loss, Objective, Penalty, Prior};
 
 use crate::objective::{refused, weight};
@@ -63,20 +62,20 @@ lab::settings! {
         max_grad_norm: f64,
         /// How much samples turn, stretch, move and bend, 0 for not at all (the default).
         #[setting(default)]
-        #[bound(within(0.0, 3.0, Ends::BOTH))]
+        #[bound(within(0.0..=3.0))]
         vary_pose: f64,
         /// How much their brightness and fabric vary, 0 for not at all (the default).
         #[setting(default)]
-        #[bound(within(0.0, 3.0, Ends::BOTH))]
+        #[bound(within(0.0..=3.0))]
         vary_texture: f64,
         /// How much their tone varies at random, 0 for not at all (the default).
         #[setting(default)]
-        #[bound(within(0.0, 3.0, Ends::BOTH))]
+        #[bound(within(0.0..=3.0))]
         vary_tone: f64,
     }
     optional {
         /// Evaluate an exponential moving average of the weights with this decay.
-        #[bound(within(0.0, 1.0, Ends::FIRST))]
+        #[bound(within(0.0..1.0))]
         ema: f64,
     }
     switches {
@@ -130,9 +129,7 @@ impl Settings {
     }
 }
 
-impl session::Settings for Settings {
-    type Flags = Flags;
-
+impl lab::session::Settings for Settings {
     fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
         let own = &arguments.own;
         let preset = own.preset.text();
@@ -147,10 +144,6 @@ impl session::Settings for Settings {
 
     fn name(&self) -> String {
         format!("{}-{}", self.dataset, budget_name(self.epsilon))
-    }
-
-    fn insecure_noise_seed(&self) -> Option<u64> {
-        self.insecure_noise_seed
     }
 
     fn check(&self) -> Result<(), Failure> {

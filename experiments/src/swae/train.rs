@@ -5,17 +5,9 @@ use std::sync::Arc;
 
 use clap::Id;
 use data::Dataset;
-use lab::backend::Chosen;
-use lab::diagnostic::Failure;
-use lab::interrupt::Interrupt;
-use lab::report::Better;
-use lab::run_folder::RunFolder;
-use lab::session::{
-    Arguments, Evaluation, Report, Scores, Session, Start, TrainingRun, Wording, flags_of,
-    judge_again, load_weights, released,
-};
+use lab::prelude::*;
 use model::swae::{Swae, SwaeConfig};
-use private_training::{StepLosses, Training, TrainingConfig};
+use private_training::TrainingConfig;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
@@ -34,15 +26,12 @@ use super::settings::{Flags, Settings};
 pub(crate) struct SwaeRun {
     pub(super) settings: Settings,
     pub(super) data: Arc<Dataset>,
-    pub(super) batches: Batches,
-    pub(super) training: Training<Swae>,
+    pub(super) steps: TrainingSteps<Swae, Batches>,
     pub(super) evaluator: Evaluator,
     pub(super) judging: Judging,
-    /// Of the last step; not private.
-    losses: Option<StepLosses>,
 }
 
-impl TrainingRun for SwaeRun {
+impl Experiment for SwaeRun {
     const NAME: &'static str = "swae";
     const ABOUT: &'static str = "Train a private sliced-Wasserstein autoencoder and look at what it \
                                  learned. Values come from the preset, and a flag wins over the preset. \
@@ -54,10 +43,6 @@ impl TrainingRun for SwaeRun {
     /// On public test records.
     const EVALUATIONS: u64 = 10;
     type Settings = Settings;
-    type Model = Swae;
-    type Records = Batches;
-
-    lab::parts!(settings, batches, training);
 
     fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
         let path = arguments.own.judging.rescore.as_deref()?;
@@ -66,7 +51,8 @@ impl TrainingRun for SwaeRun {
             Ok(!missing && folder.file("model.bpk").exists())
         };
         let weights = |folder: &RunFolder, run: &mut Self| {
-            run.training.network = load_weights(run.training.network.clone(), folder)?;
+            let network = &mut run.steps.training.network;
+            *network = load_weights(network.clone(), folder)?;
             Ok(())
         };
         Some(judge_again::<Self>(path, arguments, finished, weights))
@@ -114,21 +100,23 @@ impl TrainingRun for SwaeRun {
             .public(public);
         let non_private = stream(settings.seed, 1);
         let sampler = batches.sampler.clone();
-        let mut start = Start::new(&lab::basics!(settings), config, network, sampler);
+        let mut start = Start::new(lab::basics!(settings), config, network, sampler);
         if let Some(noise) = moments_noise(settings, data.train.len()) {
             start = start.and(MOMENTS, noise);
         }
         start.batches = non_private;
-        let training = start.training(chosen)?;
+        start.penalised = vec![settings.latent];
         Ok(Self {
             evaluator: Evaluator::new(data.clone(), settings, &chosen.device)?,
             settings: settings.clone(),
             data,
-            batches,
-            training,
+            steps: start.training(batches, chosen)?,
             judging: arguments.own.judging.clone(),
-            losses: None,
         })
+    }
+
+    fn training(&mut self) -> Option<&mut dyn Steps> {
+        Some(&mut self.steps)
     }
 
     fn wording(&self) -> Wording {
@@ -139,18 +127,9 @@ impl TrainingRun for SwaeRun {
         wording
     }
 
-    fn penalised(&self) -> Vec<usize> {
-        vec![self.settings.latent]
-    }
-
-    fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
-        self.losses = self.gradient_step(session)?;
-        Ok(())
-    }
-
     fn scores(&mut self, session: &Session) -> Result<Scores, Failure> {
         let last = session.step == self.settings.steps;
-        let found = self.evaluator.scores(&self.scored()?, last)?;
+        let found = self.evaluator.scores(&self.steps.scored()?, last)?;
         let (loss, distance) = (found.reconstruction, found.sliced);
         let (better, scores) = (Better::Lower, Scores::default());
         Ok(scores
@@ -165,9 +144,10 @@ impl TrainingRun for SwaeRun {
 
     fn evaluate(&mut self, session: &Session) -> Result<Evaluation, Failure> {
         let mut found = self.scores(session)?.evaluation();
-        found.scores["training_loss_not_private"] = json!(self.losses.as_ref().map(|losses| {
-            json!({"reconstruction": losses.losses[0], "sliced": losses.penalties[0]})
-        }));
+        found.scores["training_loss_not_private"] =
+            json!(self.steps.losses.as_ref().map(|losses| {
+                json!({"reconstruction": losses.losses[0], "sliced": losses.penalties[0]})
+            }));
         Ok(found)
     }
 

@@ -2,13 +2,9 @@
 
 use data::LabelledImages;
 use data::split::Records as _;
-use lab::checkpoint::hex;
-use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::ImageScores;
 use lab::evaluate::field::{Accuracies, Protocol};
-use lab::report::Metric;
-use lab::run_folder::write_file;
-use lab::session::Session;
+use lab::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,7 @@
 //! Samples of a generator, in the run or from its folder at any time after it.
 
 use burn::tensor::Device;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::run_folder::RunFolder;
-use lab::session::{floats_of_bytes, floats_to_bytes};
+use lab::prelude::*;
 use model::latent::ImageShape;
 use private_synth::images::{
     Architecture, Code, GeneratedImages, Generator, ImageSampler, Merf, Size,

@@ -10,10 +10,7 @@ use data::{
     DataError, DatasetKind, Glyphs, LabelledImages, LoadOptions, Shapes, Split, SplitPlan,
     StoredImages, Units,
 };
-use lab::diagnostic::{Failure, OrFailed};
-use lab::private;
-use lab::progress::Progress;
-use lab::session::{Used, bounded, name_of, name_of_path, noise_source, splits_folder};
+use lab::prelude::*;
 use model::latent::ImageShape;
 use private_synth::images::PrivateImages;
 use rand::Rng;

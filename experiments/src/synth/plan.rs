@@ -3,8 +3,7 @@
 use dp_core::delta::default_delta;
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{bounded, name_of, refused_plan};
+use lab::prelude::*;
 
 use super::private_score::SCORE;
 use super::settings::Settings;

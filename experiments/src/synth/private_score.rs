@@ -3,8 +3,7 @@
 
 use data::{LabelledImages, StoredImages};
 use dp_core::mechanism::Releaser;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::report::{Better, Metric};
+use lab::prelude::*;
 use private_queries::Table;
 
 /// Its name in the plan.

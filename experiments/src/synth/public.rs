@@ -6,8 +6,7 @@ use std::sync::Arc;
 use data::pictures::{Classes, MAX_CLASSES};
 use data::split::Use;
 use data::{DatasetKind, Glyphs, LabelledImages, Shapes};
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{Used, bounded, name_of_path};
+use lab::prelude::*;
 use model::latent::ImageShape;
 use private_synth::images::{SpaceKind, public_images};
 

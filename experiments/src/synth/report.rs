@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use data::LabelledImages;
-use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::transport::sliced_w2_squared;
-use lab::report::{Better, Metric};
-use lab::session::{Picture, Report, Session};
+use lab::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;

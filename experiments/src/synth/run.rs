@@ -7,18 +7,9 @@ use burn::tensor::Device;
 use clap::Id;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
-use dp_core::plan::CheckedPlan;
 use dp_core::sampling::BatchSampler;
-use lab::backend::Chosen;
-use lab::checkpoint::{RestoredCheckpoint, hex};
-use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::downstream::{self, Learner};
-use lab::interrupt::Interrupt;
-use lab::run_folder::RunFolder;
-use lab::session::{
-    Arguments, DataSummary, Evaluation, Experiment, Fingerprint, Releases, Report, RunState,
-    Session, Wording, bounded, flags_of, floats_to_bytes, name_of, releaser,
-};
+use lab::prelude::*;
 use model::latent::ImageShape;
 use private_queries::Query;
 use private_synth::images::{Encoded, Merf, Mixing, Mixture, Space, SpaceForm, SpaceKind, samples};
@@ -241,12 +232,6 @@ impl Synth {
     }
 }
 
-impl Releases for Synth {
-    fn releaser(&mut self) -> Option<&mut Releaser> {
-        self.releaser.as_mut()
-    }
-}
-
 impl Experiment for Synth {
     const NAME: &'static str = "synth";
     const KIND: Option<(&'static str, &'static str)> = Some(("kind", "images"));
@@ -350,7 +335,7 @@ impl Experiment for Synth {
         })
     }
 
-    fn data(&self) -> DataSummary {
+    fn data(&mut self) -> DataSummary {
         DataSummary {
             name: self.input.used[0].what.clone(),
             private: self.input.units,
@@ -363,8 +348,8 @@ impl Experiment for Synth {
         }
     }
 
-    fn plan(&self) -> Option<&CheckedPlan> {
-        self.releaser.as_ref().map(Releaser::plan)
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.releaser.as_mut()
     }
 
     fn wording(&self) -> Wording {
@@ -412,7 +397,7 @@ impl Experiment for Synth {
         Ok(())
     }
 
-    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+    fn fingerprint(&mut self) -> Result<Fingerprint, Failure> {
         if !self.settings.method.way().keeps_steps() {
             // There is no checkpoint: what was released is kept.
             return Ok(Fingerprint {
@@ -441,7 +426,7 @@ impl Experiment for Synth {
         }
     }
 
-    fn steps(&self) -> u64 {
+    fn steps(&mut self) -> u64 {
         self.steps
     }
 
@@ -506,11 +491,5 @@ impl RunState for Synth {
         self.rng = checkpoint.rng(&rng)?;
         self.batches = checkpoint.rng(&batches)?;
         Ok(())
-    }
-
-    fn releaser(&mut self) -> Option<&mut Releaser> {
-        // Steps towards what was released once release nothing.
-        let releases = self.settings.method.has_batches();
-        self.releaser.as_mut().filter(|_| releases)
     }
 }

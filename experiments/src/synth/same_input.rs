@@ -1,7 +1,6 @@
 //! A run resumes with the input that it began with: what was released is of that.
 
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::Session;
+use lab::prelude::*;
 use serde_json::Value;
 
 /// What is public of the input of a run, kept before the first release.

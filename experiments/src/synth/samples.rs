@@ -1,8 +1,7 @@
 //! Samples of a copy from its run's folder, at any time after the run.
 
 use burn::tensor::Device;
-use lab::diagnostic::Failure;
-use lab::run_folder::RunFolder;
+use lab::prelude::*;
 
 use super::generated::Generated;
 use super::settings::Settings;

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use data::DatasetKind;
 use data::pictures::{Classes, MAX_CLASSES, Public};
 use dp_core::plan::Noise;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{self, Arguments, Ends, bounded, budget_name, name_of};
+use lab::prelude::*;
 use model::latent::{DcganAutoencoder, ImageShape};
 use private_synth::images::{Signal, SpaceForm, SpaceKind};
 use serde::{Deserialize, Serialize};
@@ -54,7 +53,7 @@ lab::settings! {
         #[setting(default)]
         method: Method,
         /// Share of the budget (of `1/z^2`) for a noisy accuracy on the private images, without --test; 0 for none.
-        #[bound(within(0.0, 0.5, Ends::BOTH))]
+        #[bound(within(0.0..=0.5))]
         score_share: f64,
     }
     optional {
@@ -101,13 +100,13 @@ lab::settings! {
         #[bound(at_least(1))]
         particles: usize,
         /// How much samples turn, stretch, move and bend, 0 for not at all (default: 1 for digits beside glyphs).
-        #[bound(within(0.0, 3.0, Ends::BOTH))]
+        #[bound(within(0.0..=3.0))]
         vary_pose: f64,
         /// How much their brightness and fabric vary (default: 0.6 for cosines, else 1 beside synthetic images; 0 in colour).
-        #[bound(within(0.0, 3.0, Ends::BOTH))]
+        #[bound(within(0.0..=3.0))]
         vary_texture: f64,
         /// How much their tone varies (default: 1 for cosines, and for `mixture` beside synthetic images; 0 in colour).
-        #[bound(within(0.0, 3.0, Ends::BOTH))]
+        #[bound(within(0.0..=3.0))]
         vary_tone: f64,
         /// Cells of each class, each with moments of its own (default: as many as the records and the budget bear).
         #[bound(between(1, 64))]
@@ -314,15 +313,11 @@ impl Settings {
     }
 }
 
-impl session::Settings for Settings {
-    type Flags = Flags;
-
+impl lab::session::Settings for Settings {
     fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
         let flags = &arguments.own;
-        let mut table: toml::Table = toml::from_str(DEFAULTS).or_failed()?;
         let of_method = flags.method.unwrap_or_default().way().defaults();
-        table.extend(toml::from_str::<toml::Table>(of_method).or_failed()?);
-        let mut settings: Self = arguments.over_table(table)?;
+        let mut settings: Self = arguments.over(&format!("{DEFAULTS}{of_method}"))?;
         if flags.slices_per_step.is_none() {
             // The default of a method; a flag of one's own is checked.
             let all = settings.slices.unwrap_or(1);
@@ -343,10 +338,6 @@ impl session::Settings for Settings {
             Method::Mixture => format!("{stem}-{budget}"),
             other => format!("{stem}-{}-{budget}", name_of(other)),
         }
-    }
-
-    fn insecure_noise_seed(&self) -> Option<u64> {
-        self.insecure_noise_seed
     }
 
     fn check(&self) -> Result<(), Failure> {

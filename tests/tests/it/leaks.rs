@@ -10,7 +10,6 @@ use burn::module::{Module, ParamId};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use data::idx::IdxImages;
-use data::split::Use;
 use data::stream::Chunk;
 use data::table::Labels;
 use data::{
@@ -30,9 +29,7 @@ use dp_core::per_sample::nn::Chain;
 use dp_core::per_sample::{ParameterSlot, Reference};
 use dp_core::plan::TrainingPlan;
 use dp_core::sampling::{AddRemoveSampler, FixedSizeSampler};
-use lab::checkpoint::Identity;
 use lab::evaluate::EvaluateError;
-use lab::session::{Predictions, Used};
 use private_queries::QueryError;
 use private_training::{
     Batch, Engine, Forward, GroupSizes, HostTargets, Layers, Loss, Network, Objective, RankError,
@@ -235,21 +232,6 @@ fn no_type_shows_what_is_private() {
         &sinkhorn.divergence(&values, &[1.0, 2.0], 2).unwrap(),
     );
     shown("particles", &Particles::new(&values, 2).unwrap());
-    let used = Used::new("what", "name", NAME, Use::AllPrivate);
-    shown("used", &used);
-    let predictions = Predictions {
-        activations: values.clone(),
-        outputs: values,
-    };
-    shown("predictions", &predictions);
-    let identity = Identity {
-        experiment: "swae".into(),
-        settings: "0a".into(),
-        records: NAME.into(),
-        encoder: NAME.into(),
-        program: NAME.into(),
-    };
-    shown("identity", &identity);
 }
 
 fn releaser() -> Releaser {

@@ -8,8 +8,9 @@ use burn::tensor::Device;
 use clap::ValueEnum;
 use clap::builder::{TypedValueParser, ValueParserFactory};
 
-use super::{Backend, Chosen, automatic, cpu, describe, devices, list, name, ndarray, not_built};
+use super::{Backend, Chosen, automatic, cpu, describe, devices, list, ndarray};
 use crate::diagnostic::Failure;
+use crate::session::name_of;
 
 /// `--backend NAME`, or `NAME:DEVICE` with the device by its number in `--backend list` or by a part of
 /// its name.
@@ -29,13 +30,13 @@ impl FromStr for Choice {
             None => (text, None),
         };
         let known = || {
-            let names = Backend::value_variants().iter().copied().map(name);
+            let names = Backend::value_variants().iter().copied().map(name_of);
             names.collect::<Vec<_>>().join(", ")
         };
         let backend = Backend::from_str(backend, true)
             .map_err(|_| format!("{backend:?} is no backend; choose one of {}", known()))?;
         if device.is_some() && !backend.is_gpu() {
-            return Err(format!("{} has one device: say no more", name(backend)));
+            return Err(format!("{} has one device: say no more", name_of(backend)));
         }
         if device.is_some_and(str::is_empty) {
             return Err("a device's number or a part of its name must follow the colon".into());
@@ -100,8 +101,8 @@ fn listing() -> String {
 impl fmt::Display for Choice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.device {
-            Some(device) => write!(formatter, "{}:{device}", name(self.backend)),
-            None => formatter.write_str(&name(self.backend)),
+            Some(device) => write!(formatter, "{}:{device}", name_of(self.backend)),
+            None => formatter.write_str(&name_of(self.backend)),
         }
     }
 }
@@ -116,12 +117,8 @@ impl From<Backend> for Choice {
 }
 
 impl Choice {
-    /// Opens the device.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] if the backend is not in this build, has no device here, or not the one
-    /// that was named: then with the list of those that it has.
+    /// Opens the device. A refusal says that the backend is not in this build, has no device here, or which ones it has if not
+    /// the one that was named.
     pub fn choose(&self) -> Result<Chosen, Failure> {
         match self.backend {
             Backend::Auto => Ok(automatic()),
@@ -133,8 +130,13 @@ impl Choice {
 
     fn gpu(&self) -> Result<Chosen, Failure> {
         let backend = self.backend;
-        let feature = name(backend);
-        let kind = backend.kind().ok_or_else(|| not_built(&feature))?;
+        let feature = name_of(backend);
+        let kind = backend.kind().ok_or_else(|| {
+            Failure::input(
+                format!("--backend {feature}: this build has no {feature} backend"),
+                format!("build with `--features {feature}`, or choose --backend flex"),
+            )
+        })?;
         let found = list(kind);
         if found.is_empty() {
             return Err(Failure::input(

@@ -12,6 +12,7 @@ pub use choice::Choice;
 pub use quiet::quiet_drivers;
 
 use crate::diagnostic::Failure;
+use crate::session::name_of;
 
 /// The backends that a program can be asked for.
 #[derive(
@@ -70,7 +71,7 @@ pub fn devices() -> Vec<Listed> {
         };
         Some(Listed {
             backend,
-            name: name(backend),
+            name: name_of(backend),
             devices,
         })
     };
@@ -82,16 +83,12 @@ pub fn devices() -> Vec<Listed> {
 
 impl Chosen {
     /// Refuses a device whose products are too coarse for private steps.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the backend.
     pub fn supports_private_steps(&self) -> Result<(), Failure> {
         let Err(reason) = Rounding::of(&self.device) else {
             return Ok(());
         };
         Err(Failure::input(
-            format!("--backend {}: {reason}", name(self.backend)),
+            format!("--backend {}: {reason}", name_of(self.backend)),
             "choose --backend vulkan, wgpu or flex, or train with --no-privacy",
         ))
     }
@@ -99,10 +96,6 @@ impl Chosen {
 
 impl Backend {
     /// Opens the first device.
-    ///
-    /// # Errors
-    ///
-    /// As [`Choice::choose`].
     pub fn choose(self) -> Result<Chosen, Failure> {
         Choice::from(self).choose()
     }
@@ -114,32 +107,27 @@ impl Backend {
     /// burn's kind of its devices; none if it is not in this build.
     fn kind(self) -> Option<DeviceType> {
         match self {
-            Self::Auto | Self::Flex | Self::Ndarray => None,
             Self::Wgpu => Some(DeviceType::Wgpu),
-            Self::Vulkan => vulkan_type(),
-            Self::Metal => metal_type(),
-            Self::Cuda => cuda_type(),
-            Self::Rocm => rocm_type(),
+            #[cfg(feature = "vulkan")]
+            Self::Vulkan => Some(DeviceType::Vulkan),
+            #[cfg(feature = "metal")]
+            Self::Metal => Some(DeviceType::Metal),
+            #[cfg(feature = "cuda")]
+            Self::Cuda => Some(DeviceType::Cuda),
+            #[cfg(feature = "rocm")]
+            Self::Rocm => Some(DeviceType::Rocm),
+            _ => None,
         }
     }
 }
 
 fn cpu(backend: Backend, device: Device) -> Chosen {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Chosen {
         device,
         backend,
-        description: format!("{} on {} threads", name(backend), rayon_threads()),
+        description: format!("{} on {threads} threads", name_of(backend)),
     }
-}
-
-fn rayon_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
-
-fn name(backend: Backend) -> String {
-    backend
-        .to_possible_value()
-        .map_or_else(String::new, |v| v.get_name().to_string())
 }
 
 fn ndarray() -> Chosen {
@@ -147,32 +135,6 @@ fn ndarray() -> Chosen {
     #[allow(deprecated)]
     let device = Device::ndarray();
     cpu(Backend::Ndarray, device)
-}
-
-macro_rules! device_type {
-    ($function:ident, $feature:literal, $variant:ident) => {
-        #[cfg(feature = $feature)]
-        fn $function() -> Option<DeviceType> {
-            Some(DeviceType::$variant)
-        }
-
-        #[cfg(not(feature = $feature))]
-        fn $function() -> Option<DeviceType> {
-            None
-        }
-    };
-}
-
-device_type!(vulkan_type, "vulkan", Vulkan);
-device_type!(metal_type, "metal", Metal);
-device_type!(cuda_type, "cuda", Cuda);
-device_type!(rocm_type, "rocm", Rocm);
-
-fn not_built(feature: &str) -> Failure {
-    Failure::input(
-        format!("--backend {feature}: this build has no {feature} backend"),
-        format!("build with `--features {feature}`, or choose --backend flex"),
-    )
 }
 
 /// Listing opens drivers, and a driver that is half there may panic: to a person that is the same

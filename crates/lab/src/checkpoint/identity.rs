@@ -28,23 +28,10 @@ pub struct Identity {
     pub program: String,
 }
 
-impl std::fmt::Debug for Identity {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut shown = formatter.debug_struct("Identity");
-        shown.field("experiment", &self.experiment);
-        shown.field("settings", &self.settings);
-        shown.finish_non_exhaustive()
-    }
-}
-
 impl Identity {
     /// The identity of a run of this program on `backend`.
     ///
     /// - `settings`: the resolved settings as text; `records`: the SHA-256 of the private records.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] if the program cannot read its own file.
     pub fn of(
         experiment: &str,
         settings: &str,

@@ -69,10 +69,6 @@ impl Checkpoints {
     /// of the noise from the one before it. If this fails, nothing more may be released.
     ///
     /// - `releases`: how many the ledger holds.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] names the folder and the cause; the checkpoints before it are kept.
     pub fn write(
         &self,
         step: u64,
@@ -154,11 +150,6 @@ impl Checkpoints {
 
     /// The last checkpoint, if there is one, with `noise` put back where it was: it must be one of this
     /// run, and says from where the run resumes, and whether with new noise.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for a checkpoint that is damaged or of another run; [`Failure::Failed`]
-    /// if a key that a kill left in an older one cannot be removed.
     pub fn resume(
         &self,
         here: &Identity,
@@ -184,7 +175,9 @@ impl Checkpoints {
             return Ok(None);
         };
         let path = self.at(step);
-        let manifest = manifest(&path)?;
+        let manifest = serde_json::from_slice(&read(&path, MANIFEST)?);
+        let manifest: Manifest =
+            manifest.map_err(|e| refused(&path, &format!("{MANIFEST} cannot be read: {e}")))?;
         if manifest.format != FORMAT {
             return Err(Failure::input(
                 format!(
@@ -233,10 +226,6 @@ impl Checkpoints {
     }
 
     /// Removes all checkpoints: the run is done.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] names the folder and the cause.
     pub fn remove(&self) -> Result<(), Failure> {
         match fs::remove_dir_all(&self.folder) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Failure::failed(format!(
@@ -266,11 +255,6 @@ impl Checkpoints {
 
 fn read(path: &Path, name: &str) -> Result<Vec<u8>, Failure> {
     fs::read(path.join(name)).map_err(|e| refused(path, &format!("{name} cannot be read: {e}")))
-}
-
-fn manifest(path: &Path) -> Result<Manifest, Failure> {
-    serde_json::from_slice(&read(path, MANIFEST)?)
-        .map_err(|e| refused(path, &format!("{MANIFEST} cannot be read: {e}")))
 }
 
 fn refused(path: &Path, why: &str) -> Failure {

@@ -24,15 +24,6 @@ pub struct RestoredCheckpoint {
     pub(super) noise: StoredNoise,
 }
 
-impl std::fmt::Debug for RestoredCheckpoint {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut shown = formatter.debug_struct("RestoredCheckpoint");
-        shown.field("step", &self.step);
-        shown.field("path", &self.path);
-        shown.finish_non_exhaustive()
-    }
-}
-
 pub(super) enum StoredNoise {
     /// The run had none.
     None,
@@ -42,11 +33,7 @@ pub(super) enum StoredNoise {
 }
 
 impl RestoredCheckpoint {
-    /// The contents of one file.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names a file that the checkpoint lacks.
+    /// The contents of one file; one that the checkpoint lacks is refused.
     pub fn file(&self, name: &str) -> Result<&[u8], Failure> {
         self.files
             .get(name)
@@ -55,29 +42,17 @@ impl RestoredCheckpoint {
     }
 
     /// The random numbers of a state that it holds.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] if it is damaged.
     pub fn rng(&self, state: &RngState) -> Result<ChaCha20Rng, Failure> {
         state.generator().map_err(|e| self.damaged(&e))
     }
 
     /// One file as JSON.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names a file that is missing or cannot be read.
     pub fn json<T: for<'de> Deserialize<'de>>(&self, name: &str) -> Result<T, Failure> {
         serde_json::from_slice(self.file(name)?)
             .map_err(|e| refused(&self.path, &format!("{name} cannot be read: {e}")))
     }
 
     /// Refuses a checkpoint of other settings or other records, by name.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] says what differs.
     pub fn check(&self, here: &Identity) -> Result<(), Failure> {
         let there = &self.identity;
         let config = "put back the config.toml that the run was started with";

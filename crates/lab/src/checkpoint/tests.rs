@@ -81,13 +81,13 @@ fn damage_and_foreign_checkpoints_are_named() {
     let refusal = helps(&last.check(&other).unwrap_err(), "config.toml");
     assert!(refusal.contains("other settings"), "{refusal}");
     fs::write(last.path.join("a.bin"), "two").unwrap();
-    let refusal = checkpoints.last().unwrap_err().to_string();
+    let refusal = checkpoints.last().err().unwrap().to_string();
     assert!(
         refusal.contains("a.bin does not have the SHA-256"),
         "{refusal}"
     );
     fs::write(last.path.join(MANIFEST), "{").unwrap();
-    let refusal = checkpoints.last().unwrap_err().to_string();
+    let refusal = checkpoints.last().err().unwrap().to_string();
     assert!(refusal.contains(MANIFEST), "{refusal}");
 }
 

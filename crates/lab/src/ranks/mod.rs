@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::Chosen;
 use crate::checkpoint::hex;
-use crate::diagnostic::Failure;
+use crate::diagnostic::{Failure, OrFailed};
 use crate::interrupt::Interrupt;
 use crate::session::{Fingerprint, Running};
 
@@ -46,11 +46,7 @@ struct Greeting {
 }
 
 impl Crew {
-    /// The processes that `--ranks` asks for; none without it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for another number than were started, and in a program without MPI.
+    /// The processes that `--ranks` asks for; none without it. Another number than were started is refused.
     pub(crate) fn of(running: &Running) -> Result<Option<Self>, Failure> {
         let started = |name| std::env::var(name).ok()?.parse::<u64>().ok();
         let started = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"]
@@ -116,11 +112,7 @@ impl Crew {
         self.carrier.carried()
     }
 
-    /// Refuses more ranks than there are records.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] if a rank has no record; of units the number of records is private, so it is not said.
+    /// Refuses more ranks than there are records. Of units the number of records is private, so it is not said.
     pub fn holds_records(&self, records: usize) -> Result<(), Failure> {
         match records < self.size() {
             true => Err(Failure::input(
@@ -140,8 +132,8 @@ impl Crew {
                 Err(error) => self.end(Err(Failure::failed(error))),
             },
             (Ok(()), _) => {
-                let gathered = self.carrier.gather(Vec::new()).map_err(Failure::failed);
-                gathered.and_then(|_| self.scattered(Vec::new()))
+                self.carrier.gather(Vec::new()).or_failed()?;
+                self.scattered(Vec::new())
             }
             (Err(failure), 0) => {
                 failure.report();
@@ -157,7 +149,7 @@ impl Crew {
 
     /// Tells other ranks the settings of the run.
     pub(crate) fn tell(&self, settings: &impl Serialize) -> Result<(), Failure> {
-        let text = toml::to_string(settings).map_err(Failure::failed)?;
+        let text = toml::to_string(settings).or_failed()?;
         self.broadcast(text.into_bytes()).map(drop)
     }
 
@@ -172,27 +164,23 @@ impl Crew {
         if text.is_empty() {
             return Ok(None);
         }
-        let text = String::from_utf8(text).map_err(Failure::failed)?;
-        toml::from_str(&text).map(Some).map_err(Failure::failed)
+        let text = String::from_utf8(text).or_failed()?;
+        toml::from_str(&text).map(Some).or_failed()
     }
 
     /// Refuses ranks of another program, with other records, or on another backend.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] names the rank.
     pub(crate) fn greet(&self, records: &Fingerprint, chosen: &Chosen) -> Result<(), Failure> {
         let program = std::env::current_exe().and_then(std::fs::read);
         let own = Greeting {
-            program: hex(&program.map_err(Failure::failed)?),
+            program: hex(&program.or_failed()?),
             version: env!("CARGO_PKG_VERSION").into(),
             records: records.records.clone(),
             backend: format!("{:?}", chosen.backend),
         };
-        let bytes = serde_json::to_vec(&own).map_err(Failure::failed)?;
-        let all = self.carrier.gather(bytes).map_err(Failure::failed)?;
+        let bytes = serde_json::to_vec(&own).or_failed()?;
+        let all = self.carrier.gather(bytes).or_failed()?;
         for (rank, theirs) in all.iter().enumerate().skip(1) {
-            let theirs: Greeting = serde_json::from_slice(theirs).map_err(Failure::failed)?;
+            let theirs: Greeting = serde_json::from_slice(theirs).or_failed()?;
             if let Some(what) = differs(&own, &theirs) {
                 return Err(Failure::failed(format!("rank {rank} {what} than the root")));
             }
@@ -200,30 +188,22 @@ impl Crew {
         Ok(())
     }
 
-    /// The sum over ranks of what a query measures, at the root; nothing elsewhere.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] names a rank whose values have another bound.
+    /// The sum over ranks of what a query measures, at the root; nothing elsewhere. A rank whose values have another bound is refused.
     pub(crate) fn sum(
         &self,
         name: &str,
         part: SensitiveVector,
     ) -> Result<Option<SensitiveVector>, Failure> {
         let bound = part.sensitivity_upper().to_le_bytes().to_vec();
-        let bounds = self
-            .carrier
-            .gather(bound.clone())
-            .map_err(Failure::failed)?;
+        let bounds = self.carrier.gather(bound.clone()).or_failed()?;
         if let Some(rank) = bounds.iter().position(|other| *other != bound) {
             return Err(Failure::failed(format!(
                 "{name}: rank {rank} measured by another query"
             )));
         }
-        let sums = self.carrier.sum(part.before_noise().to_vec());
-        let sums = sums.map_err(Failure::failed)?;
+        let sums = self.carrier.sum(part.before_noise().to_vec()).or_failed()?;
         match self.rank() {
-            0 => part.of_all_parts(sums).map(Some).map_err(Failure::failed),
+            0 => part.of_all_parts(sums).map(Some).or_failed(),
             _ => Ok(None),
         }
     }
@@ -252,14 +232,11 @@ impl Crew {
     }
 
     fn scattered(&self, parts: Vec<Vec<u8>>) -> Result<(), Failure> {
-        self.carrier
-            .scatter(parts)
-            .map(drop)
-            .map_err(Failure::failed)
+        self.carrier.scatter(parts).map(drop).or_failed()
     }
 
     fn broadcast(&self, bytes: Vec<u8>) -> Result<Vec<u8>, Failure> {
-        self.carrier.broadcast(bytes).map_err(Failure::failed)
+        self.carrier.broadcast(bytes).or_failed()
     }
 }
 

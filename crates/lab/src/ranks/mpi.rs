@@ -54,15 +54,11 @@ struct Wait<'a> {
 impl Wait<'_> {
     /// Waits a little longer for these ranks.
     fn longer(&mut self, ranks: Vec<usize>) -> Result<(), RankError> {
-        let asked = self.mpi.interrupt.asked();
-        if asked
-            && self
-                .interrupted_at
-                .get_or_insert_with(Instant::now)
-                .elapsed()
-                > LAST
-        {
-            return Err(RankError::Ended { ranks });
+        if self.mpi.interrupt.asked() {
+            let since = self.interrupted_at.get_or_insert_with(Instant::now);
+            if since.elapsed() > LAST {
+                return Err(RankError::Ended { ranks });
+            }
         }
         let seconds = self.mpi.patience;
         if self.start.elapsed().as_secs() >= seconds {
@@ -211,10 +207,6 @@ impl Mpi {
             pause(start);
         }
     }
-
-    fn others(&self) -> Vec<usize> {
-        (1..self.size()).collect()
-    }
 }
 
 /// Refuses more than one operation carries.
@@ -315,7 +307,7 @@ impl Ranks for Mpi {
             let sum = SystemOperation::sum();
             scope(|scope| {
                 let request = root.immediate_reduce_into_root(scope, part, sums, sum);
-                self.complete(request, || Ok(self.others()));
+                self.complete(request, || Ok((1..self.size()).collect()));
             });
         }
         Ok(sums)

@@ -85,11 +85,7 @@ fn flag(word: &str) -> &str {
     word.split_once('=').map_or(word, |(flag, _)| flag)
 }
 
-/// What a command line says, and what the run that it resumes was asked for.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a run's `asked.json` that cannot be read. A command line that clap refuses ends the process.
+/// What a command line says, and what the run that it resumes was asked for. A command line that clap refuses ends the process.
 pub fn arguments<E: Experiment>(matches: &ArgMatches) -> Result<Arguments<FlagsOf<E>>, Failure> {
     let mut command = command::<E>();
     command.build();
@@ -112,12 +108,11 @@ pub fn arguments<E: Experiment>(matches: &ArgMatches) -> Result<Arguments<FlagsO
     let unfinished =
         |run: &&Path| run.join("config.toml").exists() && !run.join("run.json").exists();
     let before = place.filter(unfinished).map(RunFolder::asked).transpose()?;
-    let given: Vec<String> = asked.iter().map(|word| flag(word).to_string()).collect();
     let more: Vec<String> = before
         .flatten()
         .unwrap_or_default()
         .into_iter()
-        .filter(|word| !given.iter().any(|given| given == flag(word)))
+        .filter(|word| !asked.iter().any(|given| flag(given) == flag(word)))
         .collect();
     if !more.is_empty() {
         let line = std::iter::once(OsString::from(command.get_name()))

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{Arguments, Bounds, Session, Used, Wording};
+use super::{Arguments, Declared, Scores, Session, Steps, Used, Wording};
 use crate::backend::Chosen;
 use crate::checkpoint::RestoredCheckpoint;
 use crate::diagnostic::Failure;
@@ -21,40 +21,21 @@ use crate::ranks::{Crew, one_process};
 use crate::report::Metric;
 use crate::run_folder::RunFolder;
 
-/// Interim evaluations of a run.
-pub(super) const EVALUATIONS: u64 = 25;
-
-/// What can be done about flags that come too late.
-pub(super) const WHEN_DONE: &str = "leave it out, or name another folder to start the run anew";
-
 /// The settings of a run, as `config.toml` has them.
-pub trait Settings: Bounds + Serialize + DeserializeOwned + PartialEq {
-    /// The flags that they come from.
-    type Flags: clap::Args + Clone + Serialize;
-
+pub trait Settings: Declared + Serialize + DeserializeOwned + PartialEq {
     /// The preset with the flags over it. Their bounds and [`Settings::check`] follow.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
     fn resolve(arguments: &Arguments<Self::Flags>) -> Result<Self, Failure>;
 
     /// Refuses settings that do not go together, as far as that goes without the data. Each is within its own bounds.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
     fn check(&self) -> Result<(), Failure> {
         Ok(())
     }
 
     /// The name of the run's folder if none is given.
     fn name(&self) -> String;
-
-    /// The seed of batches and noise, if it is known.
-    fn insecure_noise_seed(&self) -> Option<u64>;
 }
 
+#[derive(Default)]
 pub struct DataSummary {
     /// What they are, in words.
     pub name: String,
@@ -99,21 +80,10 @@ impl Fingerprint {
 /// What the steps of a run change and the next step depends on.
 pub trait RunState {
     /// The files of a checkpoint, beside the run's ledger.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`].
     fn files(&mut self, ledger: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure>;
 
-    /// Takes the place of what a checkpoint holds.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names a file that is missing or damaged.
+    /// Takes the place of what a checkpoint holds: [`Failure::BadInput`] names a file that is missing or damaged.
     fn restore(&mut self, checkpoint: &RestoredCheckpoint, ledger: &Ledger) -> Result<(), Failure>;
-
-    /// What draws and adds noise; none without privacy.
-    fn releaser(&mut self) -> Option<&mut Releaser>;
 }
 
 #[derive(Default)]
@@ -143,9 +113,10 @@ pub struct Report {
     pub more: Vec<(&'static str, Value)>,
 }
 
-pub type FlagsOf<E> = <<E as Experiment>::Settings as Settings>::Flags;
+pub type FlagsOf<E> = <<E as Experiment>::Settings as Declared>::Flags;
 
-/// An experiment: what is learned, and what is shown of it.
+/// An experiment: what is learned, and what is shown of it. One that trains gives its [`Experiment::training`], from which
+/// data, noise, fingerprint, state, steps and ranks follow.
 pub trait Experiment: Sized {
     /// Its name, and that of its subcommand.
     const NAME: &'static str;
@@ -159,6 +130,10 @@ pub trait Experiment: Sized {
     const FLAGS_AFTERWARDS: &'static [fn() -> Vec<Id>] = &[];
     /// Releases outside of the steps, by the names under which [`Session::release`] keeps them.
     const STORED: &'static [&'static str] = &[];
+    /// Evaluations of a run; there is always one at its end.
+    const EVALUATIONS: u64 = 25;
+    /// Whether there is one before the first step too.
+    const EVALUATED_FRESH: bool = false;
 
     /// Its settings, with the flags that they come from.
     type Settings: Settings;
@@ -168,120 +143,114 @@ pub trait Experiment: Sized {
         None
     }
 
-    /// The experiment before its first step, with its records loaded and its plan checked.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`]: nothing has been created.
+    /// The experiment before its first step, with its records loaded and its plan checked. If it fails, nothing has been created.
     fn load(
         settings: &Self::Settings,
         arguments: &Arguments<FlagsOf<Self>>,
         chosen: &Chosen,
     ) -> Result<Self, Failure>;
 
-    fn data(&self) -> DataSummary;
+    /// The training whose steps these are, if it trains.
+    fn training(&mut self) -> Option<&mut dyn Steps> {
+        None
+    }
+
+    fn data(&mut self) -> DataSummary {
+        self.training()
+            .map(|training| training.data())
+            .unwrap_or_default()
+    }
+
+    /// What samples and adds noise; none without privacy.
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.training()?.releaser()
+    }
 
     /// The plan; none without privacy.
-    fn plan(&self) -> Option<&CheckedPlan>;
+    fn plan(&mut self) -> Option<&CheckedPlan> {
+        self.releaser().map(|releaser| releaser.plan())
+    }
 
     fn wording(&self) -> Wording {
         Wording::default()
     }
 
-    /// First lines that not every run has.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`].
+    /// First lines that not every run has; of a training its steps, and their sensitivity.
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
-        Ok(Vec::new())
+        self.training()
+            .map_or(Ok(Vec::new()), |training| training.announcement())
     }
 
     /// What takes long and comes before the first step, in a folder that exists.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] and [`Failure::Interrupted`].
     fn prepare(&mut self, _session: &mut Session) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// What its checkpoints must agree with beside the settings; by default the data sets that its records come from.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] names a record that cannot be read.
-    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+    /// What its checkpoints must agree with beside the settings: all that a step of a training sees of private records, or the data
+    /// sets that records come from.
+    fn fingerprint(&mut self) -> Result<Fingerprint, Failure> {
+        if let Some(training) = self.training() {
+            return Ok(Fingerprint::of(&training.bytes()?));
+        }
         let sums = self.data().used.into_iter().map(|used| used.sha256);
         Ok(Fingerprint::of(sums.collect::<String>().as_bytes()))
     }
 
     /// What its checkpoints keep; none if a run resumes from what it has released.
     fn state(&mut self) -> Option<&mut dyn RunState> {
-        None
+        Some(self.training()?)
     }
 
     /// Becomes one of several ranks: keeps the private records of this one, and forgets those of others.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] if such a run takes one process.
-    fn join(&mut self, _crew: &Crew) -> Result<(), Failure> {
+    fn join(&mut self, crew: &Crew) -> Result<(), Failure> {
+        if let Some(training) = self.training() {
+            return training.join(crew);
+        }
         let name = Self::KIND.map_or(String::new(), |(_, kind)| format!(" {kind}"));
         Err(one_process(&format!("`sliver {}{name}`", Self::NAME)))
     }
 
     /// What a rank other than the root does: its part of each step and of each release.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`].
-    fn serve(&mut self, _session: &mut Session) -> Result<(), Failure> {
+    fn serve(&mut self, session: &mut Session) -> Result<(), Failure> {
+        if let Some(training) = self.training() {
+            training.serve(session)?;
+        }
+        self.release_last(session)
+    }
+
+    fn steps(&mut self) -> u64 {
+        self.training().map_or(0, |training| training.steps())
+    }
+
+    /// One step. If the ledger cannot be written, it fails, and nothing has left then.
+    fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
+        self.training()
+            .map_or(Ok(()), |training| training.step(session))
+    }
+
+    /// How good it is, on public records.
+    fn scores(&mut self, _session: &Session) -> Result<Scores, Failure> {
+        Ok(Scores::default())
+    }
+
+    /// How good it is so far.
+    fn evaluate(&mut self, session: &Session) -> Result<Evaluation, Failure> {
+        Ok(self.scores(session)?.evaluation())
+    }
+
+    /// What it releases after its steps, before the report: ranks other than the root take part in it too. Over ranks nothing
+    /// is released elsewhere but by the steps.
+    fn release_last(&mut self, _session: &mut Session) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Tells other ranks that there are no more steps.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`].
-    fn end_steps(&mut self) -> Result<(), Failure> {
-        Ok(())
+    /// The results of a run whose steps are done, after what is released last; the weights of a training are saved.
+    fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
+        Ok(self.scores(session)?.report())
     }
 
-    fn steps(&self) -> u64 {
-        0
-    }
-
-    /// One step.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] if the ledger cannot be written; nothing has left then.
-    fn step(&mut self, _session: &mut Session) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    /// Whether there is an evaluation after `step` steps: 25 in a run, and one at its end.
-    fn evaluates_after(&self, step: u64) -> bool {
-        let steps = self.steps();
-        step > 0 && (step.is_multiple_of((steps / EVALUATIONS).max(1)) || step == steps)
-    }
-
-    /// How good it is so far, on public records.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`].
-    fn evaluate(&mut self, _session: &Session) -> Result<Evaluation, Failure> {
-        Ok(Evaluation::default())
-    }
-
-    /// What is asked for of a run that is done, such as samples to take away: it reads the run's folder alone.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`], [`Failure::Failed`] and [`Failure::Interrupted`]; the run stays done.
+    /// What is asked for of a run that is done, such as samples to take away: it reads the run's folder alone. If it fails, the run
+    /// stays done.
     fn afterwards(
         _arguments: &Arguments<FlagsOf<Self>>,
         _folder: &RunFolder,
@@ -292,13 +261,6 @@ pub trait Experiment: Sized {
 
     /// What to do instead if a run that is done is asked for something else, by the word that asks for it.
     fn when_done(_run: &Path, _word: &str) -> String {
-        WHEN_DONE.into()
+        "leave it out, or name another folder to start the run anew".into()
     }
-
-    /// The results of a run whose steps are done, after what is released last.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] and [`Failure::Interrupted`].
-    fn report(&mut self, session: &mut Session) -> Result<Report, Failure>;
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Experiment, Session, promise, spent};
-use crate::diagnostic::Failure;
+use crate::diagnostic::{Failure, OrFailed};
 use crate::report::{FigureFile, RunFile, timestamp};
 use crate::run_folder::RunFolder;
 
@@ -21,7 +21,7 @@ pub(super) fn seconds_before(folder: &RunFolder) -> f64 {
 
 /// Settings as `run.json` has them.
 pub(super) fn resolved(settings: &impl Serialize) -> Result<Map<String, Value>, Failure> {
-    let mut resolved = match serde_json::to_value(settings).map_err(Failure::failed)? {
+    let mut resolved = match serde_json::to_value(settings).or_failed()? {
         Value::Object(resolved) => resolved,
         _ => Map::new(),
     };
@@ -36,6 +36,10 @@ impl Session {
         experiment: &mut E,
         settings: &E::Settings,
     ) -> Result<(), Failure> {
+        if let Some(training) = experiment.training() {
+            training.save(&self.folder)?;
+        }
+        experiment.release_last(self)?;
         let report = experiment.report(self)?;
         let mut figures = Vec::new();
         for (name, caption, bytes) in &report.pictures {
@@ -45,11 +49,9 @@ impl Session {
         let promise = promise(experiment, self.records, settings, &self.elsewhere);
         let spent = spent(promise.plan, &self.ledger)?;
         let privacy = promise.sentence(&self.ledger, spent);
-        let elsewhere = (!self.elsewhere.is_empty()).then(|| json!(self.elsewhere));
-        let elsewhere = elsewhere.map(|elsewhere| ("elsewhere", elsewhere));
+        let elsewhere = (!self.elsewhere.is_empty()).then(|| ("elsewhere", json!(self.elsewhere)));
         let mut warnings = promise.warnings();
         warnings.extend(self.warnings.iter().cloned().chain(report.warnings));
-        let more = report.more.into_iter();
         let file = RunFile {
             experiment: E::NAME.into(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -70,7 +72,7 @@ impl Session {
             finished: Some(timestamp(SystemTime::now())),
             more: std::iter::once(("epsilon_spent_upper", json!(spent)))
                 .chain(elsewhere)
-                .chain(more)
+                .chain(report.more)
                 .map(|(name, value)| (name.to_string(), value))
                 .collect(),
             ..RunFile::default()

@@ -1,14 +1,15 @@
 //! The command line of an experiment, and the settings that it resolves to: a preset, the flags over it.
 
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::ops::{Bound, RangeBounds};
+use std::path::PathBuf;
 
 use dp_core::per_sample::NORMS;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::backend::{Backend, Choice};
-use crate::diagnostic::Failure;
+use crate::diagnostic::{Failure, OrFailed};
 
 /// The command line of an experiment: flags of its own, and those that all have.
 #[derive(Debug, Clone, clap::Parser)]
@@ -75,43 +76,22 @@ pub struct Running {
 
 impl Running {
     /// The folder for what can be computed again: `--cache-dir`, or the user's cache folder.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] if the system names no cache folder.
     pub fn cache(&self) -> Result<PathBuf, Failure> {
-        self.cache_dir
-            .as_deref()
-            .map(Path::to_path_buf)
-            .or_else(data::fetch::cache_folder)
-            .ok_or_else(|| {
-                Failure::input(
-                    "there is no cache folder for this user",
-                    "name one with --cache-dir",
-                )
-            })
+        let folder = self.cache_dir.clone().or_else(data::fetch::cache_folder);
+        folder.ok_or_else(|| {
+            let why = "there is no cache folder for this user";
+            Failure::input(why, "name one with --cache-dir")
+        })
     }
 }
 
 impl<F: clap::Args + Serialize> Arguments<F> {
     /// The settings of `preset`, a TOML text, with the flags over them: each flag takes the place of the setting
-    /// of its name.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] for a value that these settings cannot have.
+    /// of its name. A value that these settings cannot have is refused.
     pub fn over<S: DeserializeOwned>(&self, preset: &str) -> Result<S, Failure> {
-        self.over_table(toml::from_str(preset).map_err(Failure::failed)?)
-    }
-
-    /// As [`Arguments::over`], of a preset that was read.
-    ///
-    /// # Errors
-    ///
-    /// As [`Arguments::over`].
-    pub fn over_table<S: DeserializeOwned>(&self, mut preset: toml::Table) -> Result<S, Failure> {
+        let mut preset: toml::Table = toml::from_str(preset).or_failed()?;
         // As TOML, which knows NaN: a flag that is no number must meet its bound.
-        preset.extend(toml::Table::try_from(&self.own).map_err(Failure::failed)?);
+        preset.extend(toml::Table::try_from(&self.own).or_failed()?);
         // No noise, or so much of it, takes the place of the preset's budget.
         let none = preset.remove("no-privacy") == Some(true.into());
         if none || preset.contains_key("noise-multiplier") {
@@ -129,11 +109,7 @@ pub fn text_in(preset: &str, name: &str) -> Option<String> {
     Some(preset.get(name)?.as_str()?.to_string())
 }
 
-/// Refuses a flag's value by its name, or that of its field, and its bound.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] if it does not `hold`.
+/// Refuses a flag's value that does not `hold`, by its name, or that of its field, and its bound.
 pub fn bounded(flag: &str, value: impl Display, holds: bool, bound: &str) -> Result<(), Failure> {
     if holds {
         return Ok(());
@@ -146,10 +122,6 @@ pub fn bounded(flag: &str, value: impl Display, holds: bool, bound: &str) -> Res
 }
 
 /// As [`bounded`], for a value that must be what `holds` says, if there is one.
-///
-/// # Errors
-///
-/// As [`bounded`].
 pub fn must_be<T: Display + Copy>(
     flag: &str,
     value: impl Into<Option<T>>,
@@ -161,10 +133,6 @@ pub fn must_be<T: Display + Copy>(
 }
 
 /// As [`must_be`], for numbers that have a least one.
-///
-/// # Errors
-///
-/// As [`bounded`].
 pub fn at_least<T: Display + Copy + PartialOrd>(
     flag: &str,
     value: impl Into<Option<T>>,
@@ -175,10 +143,6 @@ pub fn at_least<T: Display + Copy + PartialOrd>(
 }
 
 /// As [`must_be`], for numbers from `least` to `most`.
-///
-/// # Errors
-///
-/// As [`bounded`].
 pub fn between<T: Display + Copy + PartialOrd>(
     flag: &str,
     value: impl Into<Option<T>>,
@@ -190,20 +154,12 @@ pub fn between<T: Display + Copy + PartialOrd>(
 }
 
 /// As [`must_be`], for values that must be positive and finite.
-///
-/// # Errors
-///
-/// As [`bounded`].
 pub fn positive(flag: &str, value: impl Into<Option<f64>>) -> Result<(), Failure> {
     let holds = |value: f64| value.is_finite() && value > 0.0;
     must_be(flag, value, "positive and finite", holds)
 }
 
 /// As [`must_be`], for norms that something private is clipped to.
-///
-/// # Errors
-///
-/// As [`bounded`].
 pub fn norm(flag: &str, value: impl Into<Option<f64>>) -> Result<(), Failure> {
     let (least, most) = (NORMS.start(), NORMS.end());
     let bound = format!("from {least:e} to {most:e}: other squares are lost in 32 bits");
@@ -215,57 +171,25 @@ pub fn budget_name(epsilon: Option<f64>) -> String {
     epsilon.map_or("no-privacy".into(), |epsilon| format!("eps{epsilon}"))
 }
 
-/// Which ends of an interval belong to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ends {
-    first: bool,
-    last: bool,
-}
-
-impl Ends {
-    /// `[a, b]`.
-    pub const BOTH: Self = Self::of(true, true);
-    /// `[a, b)`.
-    pub const FIRST: Self = Self::of(true, false);
-    /// `(a, b]`.
-    pub const LAST: Self = Self::of(false, true);
-    /// `(a, b)`.
-    pub const NEITHER: Self = Self::of(false, false);
-
-    const fn of(first: bool, last: bool) -> Self {
-        Self { first, last }
-    }
-}
-
-/// As [`must_be`], for values of an interval from `least` to `most`.
-///
-/// # Errors
-///
-/// As [`bounded`].
+/// As [`must_be`], for values of an interval: `0.0..1.0`, or `(Excluded(0.0), Included(1.0))`.
 pub fn within(
     flag: &str,
     value: impl Into<Option<f64>>,
-    least: f64,
-    most: f64,
-    ends: Ends,
+    interval: impl RangeBounds<f64>,
 ) -> Result<(), Failure> {
-    let bound = format!(
-        "{} {least} and {} {most}",
-        if ends.first { "at least" } else { "above" },
-        if ends.last { "at most" } else { "below" },
-    );
-    must_be(flag, value, &bound, |value| {
-        let above = value > least || (ends.first && value == least);
-        let below = value < most || (ends.last && value == most);
-        above && below
+    let end = |end: Bound<&f64>, included, excluded| match end {
+        Bound::Included(x) => format!("{included} {x}"),
+        Bound::Excluded(x) => format!("{excluded} {x}"),
+        Bound::Unbounded => "anything".into(),
+    };
+    let least = end(interval.start_bound(), "at least", "above");
+    let most = end(interval.end_bound(), "at most", "below");
+    must_be(flag, value, &format!("{least} and {most}"), |value| {
+        interval.contains(&value)
     })
 }
 
-/// A value by its name in settings, as clap's value parser.
-///
-/// # Errors
-///
-/// Names the values that there are.
+/// A value by its name in settings, as clap's value parser; a refusal names the values that there are.
 pub fn by_name<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let value = toml::Value::String(text.into());
     value
@@ -279,14 +203,16 @@ pub fn name_of(value: impl clap::ValueEnum) -> String {
     value.map_or_else(String::new, |value| value.get_name().to_string())
 }
 
-/// Settings whose fields have bounds; [`settings!`](crate::settings) makes it.
-pub trait Bounds {
+/// What [`settings!`](crate::settings) makes of the declaration of settings.
+pub trait Declared {
+    /// The flags that they come from.
+    type Flags: clap::Args + Clone + Serialize;
+
     /// Refuses a value that its bound does not allow.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::BadInput`] names the flag, the value and the bound.
     fn bounds(&self) -> Result<(), Failure>;
+
+    /// The seed of batches and noise, if it is known.
+    fn insecure_noise_seed(&self) -> Option<u64>;
 }
 
 /// The settings of an experiment, and its flags: one field of the former for each of the latter, of the same name
@@ -299,7 +225,7 @@ pub trait Bounds {
 /// - `switches`: flags that are no settings.
 ///
 /// `#[flag(...)]` goes to clap, `#[setting(...)]` to serde. `#[bound(...)]` says what a value must be, if there is one:
-/// `positive`, `norm`, `at_least(1)`, `between(1, 128)`, `within(0.0, 1.0, Ends::LAST)` or `must_be("even", |n: usize| ...)`, the
+/// `positive`, `norm`, `at_least(1)`, `between(1, 128)`, `within(0.0..1.0)` or `must_be("even", |n: usize| ...)`, the
 /// functions of [`session`](crate::session). Common settings have their bounds here. All are checked before
 /// [`Settings::check`](crate::session::Settings::check), which has what depends on several settings.
 #[macro_export]
@@ -326,7 +252,13 @@ macro_rules! settings {
             $($($(#[doc = $optional_doc])* pub $optional: Option<$optional_type>,)*)?
         }
 
-        impl $crate::session::Bounds for $settings {
+        impl $crate::session::Declared for $settings {
+            type Flags = $all_flags;
+
+            fn insecure_noise_seed(&self) -> Option<u64> {
+                None$(.or($crate::settings! { @seed $common self.$common }))*
+            }
+
             fn bounds(&self) -> Result<(), $crate::diagnostic::Failure> {
                 $($crate::settings! { @common $common self.$common })*
                 $($($($crate::settings! { @bound $preset self.$preset; $($preset_bound)* })*)*)?
@@ -345,9 +277,14 @@ macro_rules! settings {
     (@bound $name:ident $value:expr; $check:ident $(($($argument:expr),* $(,)?))?) => {
         $crate::session::$check(stringify!($name), $value $($(, $argument)*)?)?;
     };
+    (@seed insecure_noise_seed $value:expr) => { $value };
+    (@seed $other:ident $value:expr) => { None };
     (@common epsilon $value:expr) => { $crate::settings! { @bound epsilon $value; positive } };
     (@common delta $value:expr) => {
-        $crate::settings! { @bound delta $value; within(0.0, 1.0, $crate::session::Ends::NEITHER) }
+        $crate::settings! {
+            @bound delta $value;
+            within((::std::ops::Bound::Excluded(0.0), ::std::ops::Bound::Excluded(1.0)))
+        }
     };
     (@common learning_rate $value:expr) => { $crate::settings! { @bound learning_rate $value; positive } };
     (@common seed $value:expr) => {};
@@ -421,6 +358,8 @@ macro_rules! settings {
     reason = "settings are public where an experiment has them"
 )]
 mod tests {
+    use std::ops::Bound::{Excluded, Included};
+
     use clap::Parser;
 
     use super::*;
@@ -430,7 +369,7 @@ mod tests {
         common { epsilon: Option<f64>, steps: u64, seed: u64 }
         flags {
             /// A number.
-            #[bound(within(0.0, 1.0, Ends::LAST))]
+            #[bound(within((Excluded(0.0), Included(1.0))))]
             alpha: f64,
         }
         optional {
@@ -495,16 +434,16 @@ mod tests {
 
     #[test]
     fn an_interval_says_which_ends_it_has() {
-        for (value, ends, holds) in [
-            (0.0, Ends::FIRST, true),
-            (0.0, Ends::LAST, false),
-            (1.0, Ends::BOTH, true),
-            (1.0, Ends::NEITHER, false),
-            (f64::NAN, Ends::BOTH, false),
+        for (value, least, most, holds) in [
+            (0.0, Included(0.0), Excluded(1.0), true),
+            (0.0, Excluded(0.0), Included(1.0), false),
+            (1.0, Included(0.0), Included(1.0), true),
+            (1.0, Excluded(0.0), Excluded(1.0), false),
+            (f64::NAN, Included(0.0), Included(1.0), false),
         ] {
-            assert_eq!(within("x", value, 0.0, 1.0, ends).is_ok(), holds, "{value}");
+            assert_eq!(within("x", value, (least, most)).is_ok(), holds, "{value}");
         }
-        let refusal = within("x", 2.0, 0.0, 1.0, Ends::LAST).unwrap_err();
+        let refusal = within("x", 2.0, (Excluded(0.0), Included(1.0))).unwrap_err();
         assert_eq!(
             refusal.to_string(),
             "--x 2: it must be above 0 and at most 1"

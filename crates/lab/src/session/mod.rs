@@ -1,24 +1,21 @@
 //! What every experiment does alike: flags and settings, a run's beginning, its steps, its end.
 //!
-//! An [`Experiment`] says what a step is, how good its result is, and what is shown of it. A [`TrainingRun`] says less:
-//! its steps are those of a training, and what it does not say has a default. [`run()`] does the rest: it
-//! refuses bad input before anything is created, says what is promised, keeps one folder for one process, takes the
-//! steps with a progress bar, checkpoints and interrupts, resumes from where a killed run was, and leaves `run.json` and
-//! a page. `experiments/examples/own_experiment.rs` is a whole one.
+//! An [`Experiment`] says what a step is, how good its result is, and what is shown of it. One that holds a training
+//! ([`TrainingSteps`]) says less: its steps are those of the training. [`run()`] does the rest. It refuses bad input before
+//! anything is created, says what is promised, keeps one folder for one process, takes the steps with a progress bar,
+//! checkpoints and interrupts, resumes from where a killed run was, and leaves `run.json` and a page.
+//! `experiments/examples/own_experiment.rs` is a whole one.
 
-mod basics;
 mod command;
 mod experiment;
 mod finish;
 mod flags;
-mod kind;
 mod promise;
 mod rows;
 mod scores;
 mod steps;
 mod stored;
 mod training;
-mod training_run;
 mod uses;
 
 use std::collections::BTreeSet;
@@ -27,30 +24,28 @@ use std::path::{Path, PathBuf};
 use dp_core::ledger::Ledger;
 use serde_json::{Value, json};
 
-pub use basics::Basics;
 pub use command::{arguments, command, flags_of, words_of};
 pub use experiment::{
     DataSummary, Evaluation, Experiment, Fingerprint, FlagsOf, Picture, Report, RunState, Settings,
 };
 pub use flags::{
-    Arguments, Bounds, Ends, Running, at_least, between, bounded, budget_name, by_name, must_be,
+    Arguments, Declared, Running, at_least, between, bounded, budget_name, by_name, must_be,
     name_of, norm, positive, text_in, within,
 };
 pub use promise::{Promise, Wording, refused_plan, spent};
-pub use rows::{Predictions, Tables, batch, table_batch, table_bytes, table_targets};
+pub use rows::{Predictions, Tables, batch, table_targets};
 pub use scores::{Scores, curve};
 pub use stored::{Releases, SampledBatch, read as read_release, released};
 pub use training::{
-    announcement, floats_of_bytes, floats_to_bytes, load_weights, noise_source, releaser,
-    save_weights,
+    Basics, RunRecords, Start, Steps, TrainingSteps, floats_of_bytes, floats_to_bytes,
+    load_weights, noise_source, releaser,
 };
-pub use training_run::{RunRecords, Start, TrainingRun};
 pub use uses::{Used, folder as splits_folder, name_of as name_of_path};
 
 use crate::backend::Chosen;
 use crate::checkpoint::Checkpoints;
 use crate::command::this_program;
-use crate::diagnostic::Failure;
+use crate::diagnostic::{Failure, OrFailed};
 use crate::interrupt::Interrupt;
 use crate::ranks::Crew;
 use crate::resume::{begin, create, ledger, resumable};
@@ -83,6 +78,34 @@ pub struct Session {
     elsewhere: Vec<String>,
 }
 
+impl Session {
+    /// Before the first step, of one process, with an interrupt that nobody listens to.
+    fn new<E: Experiment>(
+        folder: RunFolder,
+        ledger: Ledger,
+        chosen: Chosen,
+        running: &Running,
+        experiment: &mut E,
+    ) -> Self {
+        Self {
+            folder,
+            ledger,
+            chosen,
+            running: running.clone(),
+            interrupt: Interrupt::default(),
+            promises: experiment.plan().is_some(),
+            crew: None,
+            fingerprint: None,
+            shared: BTreeSet::new(),
+            records: experiment.data().private,
+            step: 0,
+            seconds: 0.0,
+            warnings: Vec::new(),
+            elsewhere: Vec::new(),
+        }
+    }
+}
+
 /// The main of a program that is one experiment.
 pub fn main<E: Experiment>() -> std::process::ExitCode {
     crate::backend::quiet_drivers();
@@ -91,9 +114,7 @@ pub fn main<E: Experiment>() -> std::process::ExitCode {
 
 /// Runs an experiment from its command line, or resumes a run of it.
 ///
-/// # Errors
-///
-/// [`Failure::BadInput`] before anything is created; [`Failure::Failed`] afterwards; [`Failure::Interrupted`] after
+/// [`Failure::BadInput`] comes before anything is created; [`Failure::Failed`] afterwards; [`Failure::Interrupted`] after
 /// SIGINT or SIGTERM, with a checkpoint written.
 pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failure> {
     if let Some(done) = E::instead(arguments) {
@@ -127,25 +148,12 @@ fn rank<E: Experiment>(arguments: &Arguments<FlagsOf<E>>, crew: Crew) -> Result<
     crew.greet(&experiment.fingerprint()?, &chosen)?;
     experiment.join(&crew)?;
     // Nothing is kept of a rank.
-    let scratch = tempfile::tempdir().map_err(Failure::failed)?;
+    let scratch = tempfile::tempdir().or_failed()?;
     let folder = RunFolder::create(&scratch.path().join("rank"))?;
-    let ledger = Ledger::create(&folder.file("ledger.jsonl")).map_err(Failure::failed)?;
-    let mut session = Session {
-        folder,
-        ledger,
-        chosen,
-        running: arguments.running.clone(),
-        interrupt: Interrupt::default(),
-        promises: experiment.plan().is_some(),
-        crew: Some(crew),
-        fingerprint: None,
-        shared: BTreeSet::new(),
-        records: experiment.data().private,
-        step: 0,
-        seconds: 0.0,
-        warnings: Vec::new(),
-        elsewhere: Vec::new(),
-    };
+    let ledger = Ledger::create(&folder.file("ledger.jsonl")).or_failed()?;
+    let running = &arguments.running;
+    let mut session = Session::new(folder, ledger, chosen, running, &mut experiment);
+    session.crew = Some(crew);
     experiment.serve(&mut session)
 }
 
@@ -171,8 +179,9 @@ fn in_this_process<E: Experiment>(
     let place = place
         .or(running.out.as_deref())
         .map_or_else(|| default_place::<E>(&settings), Path::to_path_buf);
-    if folder.is_none() {
-        uses::untaken(&place)?;
+    if folder.is_none() && place.exists() {
+        // Refused, unless it holds nothing: a run that is refused must leave no note.
+        RunFolder::create(&place)?;
     }
     if let Some(crew) = &crew {
         crew.tell(&settings)?;
@@ -198,7 +207,7 @@ fn in_this_process<E: Experiment>(
     for line in experiment.announcement()? {
         println!("{line}");
     }
-    let promise = promise(&experiment, data.private, &settings, &elsewhere);
+    let promise = promise(&mut experiment, data.private, &settings, &elsewhere);
     promise.announcement().iter().for_each(|l| println!("{l}"));
     let interrupt = match &crew {
         Some(crew) => crew.interrupt().clone(),
@@ -219,20 +228,12 @@ fn in_this_process<E: Experiment>(
         None => create(&place, &settings, &running.asked)?,
     };
     let mut session = Session {
-        folder,
-        ledger,
-        chosen,
-        running: running.clone(),
         interrupt,
-        promises: experiment.plan().is_some(),
         crew,
         fingerprint,
-        shared: BTreeSet::new(),
         records: data.private,
-        step: 0,
-        seconds: 0.0,
-        warnings: Vec::new(),
         elsewhere,
+        ..Session::new(folder, ledger, chosen, running, &mut experiment)
     };
     session
         .complete(&mut experiment, &settings)
@@ -252,12 +253,13 @@ fn in_this_process<E: Experiment>(
 fn planned<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<Value, Failure> {
     let settings = E::Settings::resolve(arguments).and_then(checked)?;
     let chosen = arguments.running.backend.choose()?;
-    let experiment = E::load(&settings, arguments, &chosen)?;
+    let mut experiment = E::load(&settings, arguments, &chosen)?;
+    let records = experiment.data().private;
     let plan = experiment.plan();
     Ok(json!({
         "experiment": E::NAME,
         "settings": finish::resolved(&settings)?,
-        "records": experiment.data().private,
+        "records": records,
         "private": plan.is_some() && settings.insecure_noise_seed().is_none(),
         "event": plan.map(|plan| plan.event()),
         "neighbours": plan.map(|plan| plan.neighbours()),
@@ -268,10 +270,6 @@ fn planned<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<Value, Fa
 }
 
 /// A finished run that is judged again: nothing is released, and the ledger must hold what the plan had.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a folder whose run is not finished, or whose ledger lost releases.
 pub fn judge_again<E: Experiment>(
     path: &Path,
     arguments: &Arguments<FlagsOf<E>>,
@@ -296,31 +294,33 @@ pub fn judge_again<E: Experiment>(
     });
     let ledger = ledger(&folder, planned.is_some(), planned)?;
     weights(&folder, &mut experiment)?;
-    let mut session = Session {
-        ledger,
-        chosen,
-        running: arguments.running.clone(),
-        // Nobody listens: there is nothing to keep, and a signal ends it at once.
-        interrupt: Interrupt::default(),
-        promises: experiment.plan().is_some(),
-        crew: None,
-        fingerprint: None,
-        shared: BTreeSet::new(),
-        records: experiment.data().private,
-        step: experiment.steps(),
-        seconds: finish::seconds_before(&folder),
-        folder,
-        warnings: Vec::new(),
-        elsewhere,
-    };
+    // Nobody listens: there is nothing to keep, and a signal ends it at once.
+    let running = &arguments.running;
+    let mut session = Session::new(folder, ledger, chosen, running, &mut experiment);
+    session.step = experiment.steps();
+    session.seconds = finish::seconds_before(&session.folder);
+    session.elsewhere = elsewhere;
     session.finish(&mut experiment, &settings)?;
     Checkpoints::of(session.folder.path()).remove()?;
     E::afterwards(arguments, &session.folder, &session.interrupt)
 }
 
+/// The settings of a run. One of another subcommand of this name is refused before: its settings have other fields.
 fn read<E: Experiment>(folder: &RunFolder) -> Result<E::Settings, Failure> {
-    kind::check::<E>(folder)?;
-    folder.read_toml("config.toml").and_then(checked)
+    const CONFIG: &str = "config.toml";
+    if let Some((key, kind)) = E::KIND
+        && let Some(toml::Value::String(found)) = folder.read_toml::<toml::Table>(CONFIG)?.get(key)
+        && found != kind
+    {
+        let (name, run) = (E::NAME, folder.path().display());
+        return Err(Failure::input(
+            format!("{run} is a run of `sliver {name} {found}`, not of `{kind}`"),
+            format!(
+                "resume it with `sliver {name} {found} --resume {run}`, or name another folder"
+            ),
+        ));
+    }
+    folder.read_toml(CONFIG).and_then(checked)
 }
 
 /// Refuses settings of which one is beyond its bound, or that do not go together.
@@ -336,7 +336,7 @@ fn load<E: Experiment>(
     arguments: &Arguments<FlagsOf<E>>,
     chosen: &Chosen,
 ) -> Result<(E, Vec<String>), Failure> {
-    let experiment = E::load(settings, arguments, chosen)?;
+    let mut experiment = E::load(settings, arguments, chosen)?;
     let promises = experiment.plan().is_some() && settings.insecure_noise_seed().is_none();
     let used = experiment.data().used;
     let elsewhere = uses::noted(|| arguments.running.cache(), &used, promises)?;
@@ -348,7 +348,7 @@ fn default_place<E: Experiment>(settings: &E::Settings) -> PathBuf {
 }
 
 fn promise<'a, E: Experiment>(
-    experiment: &'a E,
+    experiment: &'a mut E,
     records: usize,
     settings: &E::Settings,
     elsewhere: &'a [String],

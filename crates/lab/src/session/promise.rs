@@ -9,7 +9,7 @@ use dp_core::plan::CheckedPlan;
 use dp_core::sampling::BatchSampler;
 use serde_json::{Value, json};
 
-use crate::diagnostic::Failure;
+use crate::diagnostic::{Failure, OrFailed};
 use crate::report::Plan;
 
 /// What an experiment adds to the words that all share.
@@ -190,13 +190,9 @@ pub fn refused_plan(why: DpError) -> Failure {
 
 /// An upper bound on the epsilon of a finished run, by its ledger: more than planned if a killed run made steps
 /// again, and never less; none without privacy.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] if the ledger cannot be read, or its releases do not compose.
 pub fn spent(plan: Option<&CheckedPlan>, ledger: &Ledger) -> Result<Option<f64>, Failure> {
     let spent = |plan: &CheckedPlan| plan.epsilon_spent(&ledger.entries()?);
-    plan.map(spent).transpose().map_err(Failure::failed)
+    plan.map(spent).transpose().or_failed()
 }
 
 /// How private records come into a release.

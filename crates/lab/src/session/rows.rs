@@ -5,9 +5,8 @@ use data::{GroupedTable, Labels};
 use private_training::{Batch, HostTargets, Network};
 
 use super::training::floats_to_bytes;
-use super::training_run::RunRecords;
-use super::{DataSummary, Used};
-use crate::diagnostic::Failure;
+use super::{DataSummary, RunRecords, Used};
+use crate::diagnostic::{Failure, OrFailed};
 
 /// Rows that go through a network at once.
 const CHUNK: usize = 2000;
@@ -23,10 +22,6 @@ fn host(rows: Tensor<2>) -> Vec<f32> {
 }
 
 /// A batch of groups of these sizes, which stand one after the other.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] if the rows are not as many.
 pub fn batch(
     rows: Vec<f32>,
     targets: HostTargets<'_>,
@@ -36,7 +31,7 @@ pub fn batch(
     let records = sizes.iter().sum::<usize>();
     let width = rows.len() / records.max(1);
     let rows = tensor(rows, width, device);
-    Batch::new(rows, targets.on(records, device), sizes).map_err(Failure::failed)
+    Batch::new(rows, targets.on(records, device), sizes).or_failed()
 }
 
 /// Tables of private and public records, with labels or values as targets.
@@ -59,36 +54,34 @@ impl<N> RunRecords<N> for Tables {
         }
     }
 
+    /// All of the table but the names of its columns.
     fn bytes(&self) -> Result<Vec<u8>, Failure> {
-        Ok(table_bytes(&self.private))
+        let table = &self.private;
+        let mut bytes = floats_to_bytes(table.features());
+        bytes.extend(match table.labels() {
+            Labels::Classes { values, .. } => {
+                floats_to_bytes(&values.iter().map(|&x| x as f32).collect::<Vec<_>>())
+            }
+            Labels::Values { values, .. } => floats_to_bytes(values),
+        });
+        bytes.extend(table.groups());
+        Ok(bytes)
     }
 
     fn keep(&mut self, rank: usize, ranks: usize) -> Result<(), Failure> {
         let own: Vec<usize> = (rank..self.private.len()).step_by(ranks).collect();
-        self.private = self.private.select(&own).map_err(Failure::failed)?;
+        self.private = self.private.select(&own).or_failed()?;
         Ok(())
     }
 
     fn batch(&self, _: &N, sampled: &[Vec<usize>], device: &Device) -> Result<Batch<2>, Failure> {
-        table_batch(&self.private, sampled, device)
+        let (table, indices) = (&self.private, sampled.concat());
+        let outside = || Failure::failed("a sampled index lies outside the data");
+        let rows = table.gather(&indices).ok_or_else(outside)?;
+        let labels = table.gather_labels(&indices).ok_or_else(outside)?;
+        let sizes: Vec<usize> = sampled.iter().map(Vec::len).collect();
+        batch(rows, table_targets(&labels), &sizes, device)
     }
-}
-
-/// The batch of the sampled records of a table, with its labels or values as targets.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] for an index outside of the table.
-pub fn table_batch(
-    table: &GroupedTable,
-    sampled: &[Vec<usize>],
-    device: &Device,
-) -> Result<Batch<2>, Failure> {
-    let (indices, sizes) = (sampled.concat(), sampled.iter().map(Vec::len));
-    let rows = table.gather(&indices).ok_or_else(outside)?;
-    let labels = table.gather_labels(&indices).ok_or_else(outside)?;
-    let sizes: Vec<usize> = sizes.collect();
-    batch(rows, table_targets(&labels), &sizes, device)
 }
 
 /// Labels or values of a table, for losses.
@@ -99,23 +92,6 @@ pub fn table_targets(labels: &Labels) -> HostTargets<'_> {
     }
 }
 
-/// All of a table but the names of its columns, as bytes.
-pub fn table_bytes(table: &GroupedTable) -> Vec<u8> {
-    let mut bytes = floats_to_bytes(table.features());
-    bytes.extend(match table.labels() {
-        Labels::Classes { values, .. } => {
-            floats_to_bytes(&values.iter().map(|&x| x as f32).collect::<Vec<_>>())
-        }
-        Labels::Values { values, .. } => floats_to_bytes(values),
-    });
-    bytes.extend(table.groups());
-    bytes
-}
-
-fn outside() -> Failure {
-    Failure::failed("a sampled index lies outside the data")
-}
-
 /// What a network says of records.
 #[derive(Clone, Default)]
 pub struct Predictions {
@@ -123,14 +99,6 @@ pub struct Predictions {
     pub activations: Vec<f32>,
     /// What losses look at, in rows.
     pub outputs: Vec<f32>,
-}
-
-impl std::fmt::Debug for Predictions {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Predictions")
-            .finish_non_exhaustive()
-    }
 }
 
 impl Predictions {
@@ -153,10 +121,6 @@ impl Predictions {
     }
 
     /// The share of records of a table whose class, 0 or 1, an output above `boundary` predicts.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] for a table without classes.
     pub fn accuracy(&self, boundary: f32, table: &GroupedTable) -> Result<f64, Failure> {
         let Labels::Classes { values, .. } = table.labels() else {
             return Err(Failure::failed("a table without classes has no accuracy"));

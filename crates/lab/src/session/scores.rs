@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::experiment::{Evaluation, Picture, Report};
 use super::steps::METRICS;
-use crate::diagnostic::Failure;
+use crate::diagnostic::{Failure, OrFailed};
 use crate::figures::{Chart, Scale, Series};
 use crate::report::{Better, Metric};
 use crate::run_folder::RunFolder;
@@ -70,19 +70,15 @@ impl Scores {
 }
 
 /// Scores of `metrics.jsonl` over the steps, each by its name there and with its name in the picture.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] if the file cannot be read, or no point can be drawn.
 pub fn curve(
     folder: &RunFolder,
     y: Scale,
     scores: &[(&str, &str)],
     caption: &str,
 ) -> Result<Picture, Failure> {
-    let text = std::fs::read_to_string(folder.file(METRICS)).map_err(Failure::failed)?;
+    let text = std::fs::read_to_string(folder.file(METRICS)).or_failed()?;
     let lines = text.lines().map(serde_json::from_str);
-    let lines: Vec<Value> = lines.collect::<Result<_, _>>().map_err(Failure::failed)?;
+    let lines: Vec<Value> = lines.collect::<Result<_, _>>().or_failed()?;
     let series = |&(key, name): &(&str, &str)| {
         let point = |line: &Value| Some((line["step"].as_f64()?, line[key].as_f64()?));
         Series::new(name, lines.iter().filter_map(point))

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Experiment, Fingerprint, Session};
 use crate::checkpoint::{Checkpoints, Identity};
-use crate::diagnostic::Failure;
+use crate::diagnostic::{Failure, OrFailed};
 use crate::progress::Progress;
 use crate::ranks::Crew;
 
@@ -19,6 +19,18 @@ const STATE: &str = "session.json";
 #[derive(Serialize, Deserialize)]
 struct State {
     seconds: f64,
+}
+
+/// What adds the noise of the steps; none if they release nothing.
+fn releaser_of_steps<E: Experiment>(experiment: &mut E) -> Option<&mut Releaser> {
+    let releaser = experiment.releaser();
+    releaser.filter(|releaser| releaser.plan().steps() > 0)
+}
+
+/// Whether there is an evaluation after `step` of `steps`.
+fn evaluates<E: Experiment>(step: u64, steps: u64) -> bool {
+    let due = step.is_multiple_of((steps / E::EVALUATIONS).max(1)) || step == steps;
+    due && (step > 0 || E::EVALUATED_FRESH)
 }
 
 impl Session {
@@ -44,7 +56,9 @@ impl Session {
             let bytes = (crew.carried() - before) / (self.step - reached);
             println!("ranks     {bytes} bytes a step to and from other ranks");
         }
-        experiment.end_steps()?;
+        if let Some(training) = experiment.training() {
+            training.end()?;
+        }
         self.finish(experiment, settings)
     }
 
@@ -59,7 +73,7 @@ impl Session {
             None if experiment.state().is_none() => Fingerprint::of(&[]),
             None => experiment.fingerprint()?,
         };
-        let settings = toml::to_string_pretty(settings).map_err(Failure::failed)?;
+        let settings = toml::to_string_pretty(settings).or_failed()?;
         let identity = Identity::of(E::NAME, &settings, fingerprint.records, self.chosen.backend)?;
         Ok(match fingerprint.encoded {
             Some((weights, latents)) => identity.encoded(&weights, &latents),
@@ -74,11 +88,11 @@ impl Session {
         identity: &Identity,
         released_before: bool,
     ) -> Result<(), Failure> {
-        let Some(state) = experiment.state() else {
+        if experiment.state().is_none() {
             return Ok(());
-        };
+        }
         let checkpoints = Checkpoints::of(self.folder.path());
-        let noise = state.releaser().map(Releaser::noise);
+        let noise = releaser_of_steps(experiment).map(Releaser::noise);
         let noise = noise.filter(|noise| self.may_repeat(&noise.state()));
         let Some(checkpoint) = checkpoints.resume(identity, self.chosen.backend, noise)? else {
             if released_before {
@@ -86,8 +100,10 @@ impl Session {
             }
             return Ok(());
         };
-        state.restore(&checkpoint, &self.ledger)?;
-        if let Some(releaser) = state.releaser() {
+        if let Some(state) = experiment.state() {
+            state.restore(&checkpoint, &self.ledger)?;
+        }
+        if let Some(releaser) = releaser_of_steps(experiment) {
             let before = releaser.at_step(checkpoint.step);
             before.map_err(|e| checkpoint.damaged(&e))?;
         }
@@ -110,9 +126,9 @@ impl Session {
             seconds: self.seconds,
         };
         let mut files = state.files(&self.ledger)?;
-        let own = serde_json::to_vec_pretty(&own).map_err(Failure::failed)?;
+        let own = serde_json::to_vec_pretty(&own).or_failed()?;
         files.insert(STATE.to_string(), own);
-        let noise = state.releaser().map(|releaser| releaser.noise().state());
+        let noise = releaser_of_steps(experiment).map(|releaser| releaser.noise().state());
         let noise = noise.filter(|noise| self.may_repeat(noise));
         let releases = self.ledger.releases();
         Checkpoints::of(self.folder.path()).write(
@@ -131,7 +147,7 @@ impl Session {
     ) -> Result<(), Failure> {
         let steps = experiment.steps();
         let progress = Progress::from(self.step, steps);
-        if self.step == 0 && experiment.evaluates_after(0) {
+        if self.step == 0 && evaluates::<E>(0, steps) {
             self.evaluate(experiment, &progress)?;
         }
         while self.step < steps {
@@ -146,7 +162,7 @@ impl Session {
             self.step += 1;
             progress.step();
             let step = self.step;
-            if experiment.evaluates_after(step) {
+            if evaluates::<E>(step, steps) {
                 self.evaluate(experiment, &progress)?;
             }
             self.seconds += start.elapsed().as_secs_f64();
@@ -179,8 +195,8 @@ impl Session {
         if found.accounted {
             let epsilon = match experiment.plan() {
                 Some(plan) if self.step > 0 => {
-                    let entries = self.ledger.entries().map_err(Failure::failed)?;
-                    Some(plan.epsilon_so_far(&entries).map_err(Failure::failed)?)
+                    let entries = self.ledger.entries().or_failed()?;
+                    Some(plan.epsilon_so_far(&entries).or_failed()?)
                 }
                 _ => None,
             };

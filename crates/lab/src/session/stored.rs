@@ -1,33 +1,44 @@
 //! What a run releases: once and kept, so that a run that was killed afterwards does not release it again, or at a step.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NameCounts, Noisy, Releaser, SensitiveVector};
 use dp_core::sampling::Draw;
 use private_queries::Query;
 
-use super::Session;
+use super::{Experiment, Session};
 use crate::checkpoint::hex;
-use crate::diagnostic::Failure;
+use crate::diagnostic::{Failure, OrFailed};
 use crate::run_folder::RunFolder;
 
 /// What two processors may make of the same public value.
 const ROUNDING: f64 = 1e-4;
 
+/// What a release adds its noise by; an experiment, or a releaser alone.
 pub trait Releases {
     /// What samples and adds noise; none without privacy.
     fn releaser(&mut self) -> Option<&mut Releaser>;
+}
+
+impl<E: Experiment> Releases for E {
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        Experiment::releaser(self)
+    }
+}
+
+impl Releases for Option<&mut Releaser> {
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.as_deref_mut()
+    }
 }
 
 impl Session {
     /// What `query` says of the private records, which `measure` looks at: released once under the plan's `name`, with its
     /// line in the ledger before, and kept as `RUN/NAME.bin`. A resumed run reads it from there.
     ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] if the plan has no such release, or the ledger cannot be written: nothing was released then.
-    /// [`Failure::BadInput`] for a kept file that is damaged, or of another query.
+    /// If the plan has no such release, or the ledger cannot be written, it fails: nothing was released then. A kept file is refused
+    /// that is damaged, or of another query.
     pub fn release<R: Releases, Q: Query>(
         &mut self,
         run: &mut R,
@@ -38,14 +49,12 @@ impl Session {
         // Other ranks take part once: the root may read again what it has kept.
         let first = self.shared.insert(name.into());
         let crew = self.crew.clone().filter(|_| first);
-        let kept = match &crew {
-            Some(crew) => crew.kept(|| Ok(stored(&self.folder, name)?.map(|(noisy, _)| noisy)))?,
-            None => None,
-        };
-        if let (Some(noisy), Some(crew)) = (kept, &crew)
+        if let Some(crew) = &crew
+            && let Some(noisy) =
+                crew.kept(|| Ok(stored(&self.folder, name)?.map(|(noisy, _)| noisy)))?
             && crew.rank() > 0
         {
-            return query.read(&noisy).map_err(Failure::failed);
+            return query.read(&noisy).or_failed();
         }
         if let Some(answer) = read(&self.folder, name, query)? {
             // A resumed run begins with the key that this release was made with, from a checkpoint or a known seed: what
@@ -57,21 +66,20 @@ impl Session {
         }
         let measured = measure(run, self)?;
         if measured.before_noise().len() != query.len() {
-            return Err(Failure::failed(format!(
-                "{name}: measured by another query"
-            )));
+            let why = format!("{name}: measured by another query");
+            return Err(Failure::failed(why));
         }
         let measured = match &crew {
             Some(crew) => match crew.sum(name, measured)? {
                 Some(of_all) => of_all,
-                None => return query.read(&crew.released()?).map_err(Failure::failed),
+                None => return query.read(&crew.released()?).or_failed(),
             },
             None => measured,
         };
         let noisy = match run.releaser() {
             Some(releaser) => releaser
                 .release_vector(name, &measured, &mut self.ledger)
-                .map_err(Failure::failed)?,
+                .or_failed()?,
             None if self.promises => return Err(without_releaser(name)),
             None => Noisy::without_privacy(measured),
         };
@@ -83,10 +91,6 @@ impl Session {
     }
 
     /// The values of a query, of the records that lie in this process: all of them, or those of one of several ranks.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] for what the query refuses.
     pub fn measure<Q: Query>(
         &self,
         query: &Q,
@@ -96,15 +100,11 @@ impl Session {
             Some(_) => query.measure_part(records),
             None => query.measure(records),
         }
-        .map_err(Failure::failed)
+        .or_failed()
     }
 
     /// The names that pass the threshold of the plan's release `name`, of each table: released once, with its line in the ledger
     /// before, and kept as `RUN/NAME.json`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::release`].
     pub fn release_names<R: Releases>(
         &mut self,
         run: &mut R,
@@ -125,7 +125,7 @@ impl Session {
         let names = match run.releaser() {
             Some(releaser) => releaser
                 .release_names(name, &counts, &mut self.ledger)
-                .map_err(Failure::failed)?,
+                .or_failed()?,
             None if self.promises => return Err(without_releaser(name)),
             None => counts.without_privacy(),
         };
@@ -145,16 +145,12 @@ impl Session {
         let sum = hex(&bytes);
         let bytes = [sum.into_bytes(), bytes].concat();
         self.folder.write(&format!("{name}.bin"), &bytes)?;
-        query.read(noisy).map_err(Failure::failed)
+        query.read(noisy).or_failed()
     }
 }
 
-/// What `query` says of what `RUN/NAME.bin` holds; none if nothing was released by this name.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a file that is damaged, in the form of an earlier version, or of another query: what was
-/// released cannot be had again for nothing.
+/// What `query` says of what `RUN/NAME.bin` holds; none if nothing was released by this name. A file is refused that is
+/// damaged, in the form of an earlier version, or of another query: what was released cannot be had again for nothing.
 pub fn read<Q: Query>(
     folder: &RunFolder,
     name: &str,
@@ -163,7 +159,7 @@ pub fn read<Q: Query>(
     let Some((noisy, made_of)) = stored(folder, name)? else {
         return Ok(None);
     };
-    let path = place(folder, name);
+    let path = folder.file(&format!("{name}.bin"));
     let own = query.made_of();
     let near = |(a, b): (&f64, &f64)| (a - b).abs() < ROUNDING;
     if own.len() != made_of.len() || !own.iter().zip(&made_of).all(near) {
@@ -173,20 +169,12 @@ pub fn read<Q: Query>(
 }
 
 /// Whether something was released by this name.
-///
-/// # Errors
-///
-/// As [`read`].
 pub fn released(folder: &RunFolder, name: &str) -> Result<bool, Failure> {
     Ok(stored(folder, name)?.is_some())
 }
 
-fn place(folder: &RunFolder, name: &str) -> PathBuf {
-    folder.file(&format!("{name}.bin"))
-}
-
 fn stored(folder: &RunFolder, name: &str) -> Result<Option<(Noisy, Vec<f64>)>, Failure> {
-    let path = place(folder, name);
+    let path = folder.file(&format!("{name}.bin"));
     if !path.exists() {
         let earlier = folder.file(&format!("{name}.json"));
         return match earlier.exists() {
@@ -241,19 +229,14 @@ pub struct SampledBatch {
 
 impl SampledBatch {
     /// The next one of a plan, or what is sampled `without_privacy`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] once all steps of the plan were made.
     pub fn next(
         releaser: Option<&mut Releaser>,
-        without_privacy: impl FnOnce() -> Result<Vec<Vec<usize>>, Failure>,
+        without_privacy: impl FnOnce() -> Vec<Vec<usize>>,
     ) -> Result<Self, Failure> {
-        let draw = releaser.map(Releaser::draw).transpose();
-        let draw = draw.map_err(Failure::failed)?;
+        let draw = releaser.map(Releaser::draw).transpose().or_failed()?;
         let groups = match &draw {
             Some(draw) => draw.groups().to_vec(),
-            None => without_privacy()?,
+            None => without_privacy(),
         };
         Ok(Self { groups, draw })
     }
@@ -263,10 +246,6 @@ impl SampledBatch {
     }
 
     /// Releases what was measured of this batch, as a step; without a plan as it is.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] if the ledger cannot be written: nothing was released then.
     pub fn release(
         &self,
         releaser: Option<&mut Releaser>,
@@ -276,7 +255,7 @@ impl SampledBatch {
         match (releaser, &self.draw) {
             (Some(releaser), Some(draw)) => releaser
                 .release_step(&measured, &self.sizes(), draw, ledger)
-                .map_err(Failure::failed),
+                .or_failed(),
             (None, None) => Ok(Noisy::without_privacy(measured)),
             _ => Err(Failure::failed(
                 "a batch of a plan, and another releaser or none",
@@ -384,7 +363,7 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let mut session = session(&place.path().join("run"));
         let (mut run, query) = (run(), Ones(0.25));
-        let measure = |_: &mut Run, _: &mut Session| query.measure(&()).map_err(Failure::failed);
+        let measure = |_: &mut Run, _: &mut Session| query.measure(&()).or_failed();
         let once = session.release(&mut run, "once", &query, measure);
         let once = once.expect("released");
         // Again: what was kept, without a line, and with another key for what follows.
@@ -411,7 +390,7 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let mut session = session(&place.path().join("run"));
         let query = Ones(0.25);
-        let measure = |_: &mut Run, _: &mut Session| query.measure(&()).map_err(Failure::failed);
+        let measure = |_: &mut Run, _: &mut Session| query.measure(&()).or_failed();
         let refusal = session.release(&mut Run(None), "ones", &query, measure);
         let refusal = refusal.unwrap_err().to_string();
         assert!(refusal.contains("has a plan"), "{refusal}");
@@ -440,7 +419,7 @@ mod tests {
         let mut session = session(&place.path().join("run"));
         session.promises = false;
         let table = Table::of([3]).expect("a table");
-        let measure = |_: &mut Run, _: &mut Session| table.measure(&[2]).map_err(Failure::failed);
+        let measure = |_: &mut Run, _: &mut Session| table.measure(&[2]).or_failed();
         let counts = session.release(&mut Run(None), "counts", &table, measure);
         assert_eq!(counts.expect("released"), [0.0, 0.0, 1.0]);
         let folder = &session.folder;

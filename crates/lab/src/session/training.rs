@@ -1,48 +1,300 @@
-//! A training of [`private_training`] as the steps of a run.
+//! A training of [`private_training`] as a value that an experiment holds: its network, its records, and its steps.
 
 use std::collections::BTreeMap;
 
 use burn::module::Module;
+use burn::tensor::Device;
 use dp_core::decimal::upper;
+use dp_core::delta::default_delta;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, Releaser};
-use dp_core::plan::TrainingPlan;
+use dp_core::plan::{ReleaseNoise, TrainingPlan};
+use dp_core::sampling::BatchSampler;
 use files::atomic;
 use files::foreign::{DAMAGED, quietly};
-use private_training::{Batch, Checkpoint, GroupSizes, Network, StepLosses, Training};
+use private_training::{
+    Batch, Checkpoint, GroupSizes, Network, RankError, StepLosses, Training, TrainingConfig,
+};
 use rand_chacha::ChaCha20Rng;
 
-use super::{RunState, refused_plan};
+use super::{DataSummary, RunState, Session, refused_plan};
+use crate::backend::Chosen;
 use crate::checkpoint::RestoredCheckpoint;
-use crate::diagnostic::Failure;
+use crate::diagnostic::{Failure, OrFailed};
+use crate::ranks::Crew;
 use crate::run_folder::RunFolder;
 
 const TRAINING: &str = "training.bin";
 
-/// What samples the batches of a run without a plan: runs of one seed share them, with a known noise seed or without
-/// privacy.
-pub(super) fn batches_of(seed: u64) -> ChaCha20Rng {
-    NoiseSource::insecure(seed).rng().clone()
+/// What decides any training: its budget, its steps, its seeds. [`basics!`](crate::basics) takes it from settings.
+#[derive(Clone, Copy)]
+pub struct Basics {
+    /// The budget; none without privacy.
+    pub epsilon: Option<f64>,
+    /// Delta; [`default_delta`] if none is given.
+    pub delta: Option<f64>,
+    pub steps: u64,
+    pub seed: u64,
+    /// The seed of batches and noise, if it is known.
+    pub insecure_noise_seed: Option<u64>,
 }
 
-/// Sampling, gradient, release, update; `batch` gathers the sampled records, group after group. The losses are those of
-/// a run without privacy.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] if the ledger cannot be written; nothing was released then.
-pub(super) fn take_step<M: Network<D>, const D: usize>(
-    training: &mut Training<M>,
-    ledger: &mut Ledger,
-    batch: impl FnOnce(&M, &[Vec<usize>]) -> Result<Batch<D>, Failure>,
-) -> Result<Option<StepLosses>, Failure> {
-    let noted = training.notes().len();
-    let step = training.next_step().map_err(Failure::failed)?;
-    let step = step.ok_or_else(|| Failure::failed("all steps of the plan were made"))?;
-    let batch = batch(step.network(), step.own())?;
-    let losses = step.update(&batch, ledger).map_err(Failure::failed)?;
-    say(&training.notes()[noted..]);
-    Ok(losses)
+/// The [`Basics`](crate::session::Basics) among the fields of settings.
+#[macro_export]
+macro_rules! basics {
+    ($settings:expr) => {
+        $crate::session::Basics {
+            epsilon: $settings.epsilon,
+            delta: $settings.delta.into(),
+            steps: $settings.steps,
+            seed: $settings.seed,
+            insecure_noise_seed: $settings.insecure_noise_seed,
+        }
+    };
+}
+
+/// A training before its first step.
+pub struct Start<N> {
+    basics: Basics,
+    config: TrainingConfig,
+    network: N,
+    sampler: BatchSampler,
+    /// What is promised; none without privacy.
+    pub plan: Option<TrainingPlan>,
+    /// What samples the batches of a run without privacy.
+    pub batches: ChaCha20Rng,
+    /// Dimensions of the activations that are penalised.
+    pub penalised: Vec<usize>,
+}
+
+impl<N: Network<2>> Start<N> {
+    /// By what decides any training: the whole budget is that of its steps.
+    pub fn new(
+        basics: Basics,
+        config: TrainingConfig,
+        network: N,
+        sampler: impl Into<BatchSampler>,
+    ) -> Self {
+        let sampler = sampler.into();
+        let plan = basics.epsilon.map(|epsilon| {
+            let records = sampler.presumed_records();
+            let delta = basics.delta.unwrap_or(default_delta(records));
+            TrainingPlan::within(epsilon, delta, basics.steps, sampler.clone())
+        });
+        // Runs of one seed share their batches, with a known noise seed or without privacy.
+        let seed = basics.insecure_noise_seed.unwrap_or(basics.seed);
+        Self {
+            basics,
+            config,
+            network,
+            plan,
+            sampler,
+            batches: NoiseSource::insecure(seed).rng().clone(),
+            penalised: Vec::new(),
+        }
+    }
+
+    /// With one more release of the same records within the budget.
+    #[must_use]
+    pub fn and(mut self, name: &str, noise: ReleaseNoise) -> Self {
+        self.plan = self.plan.map(|plan| plan.and(name, noise));
+        self
+    }
+
+    /// Checks the plan, and starts: with secret noise unless its seed is known. A device that does not support private steps is refused.
+    pub fn training<R>(self, records: R, chosen: &Chosen) -> Result<TrainingSteps<N, R>, Failure> {
+        if self.plan.is_some() {
+            chosen.supports_private_steps()?;
+        }
+        let (config, network) = (self.config, self.network);
+        let training = match releaser(self.plan, self.basics.insecure_noise_seed)? {
+            Some(releaser) => config.start_with_noise(network, releaser),
+            None => config.start_without_privacy(network, self.sampler, self.batches),
+        };
+        Ok(TrainingSteps {
+            records,
+            training: training.or_failed()?,
+            losses: None,
+            steps: self.basics.steps,
+            penalised: self.penalised,
+        })
+    }
+}
+
+/// The records of a run that trains an `N`: private ones, and public ones that it is judged by.
+pub trait RunRecords<N> {
+    /// What they are, and how many.
+    fn summary(&self) -> DataSummary;
+
+    /// All that a step sees of private ones: noise is never used again for others.
+    fn bytes(&self) -> Result<Vec<u8>, Failure>;
+
+    /// Keeps the records of one of several ranks alone: those with the numbers `rank`, `rank + ranks`, ....
+    fn keep(&mut self, rank: usize, ranks: usize) -> Result<(), Failure>;
+
+    /// Those that were sampled, group after group; an index outside of them is refused.
+    fn batch(
+        &self,
+        network: &N,
+        sampled: &[Vec<usize>],
+        device: &Device,
+    ) -> Result<Batch<2>, Failure>;
+}
+
+/// A training with the records that it sees; [`Start`] makes it.
+pub struct TrainingSteps<N: Network<2>, R> {
+    pub records: R,
+    pub training: Training<N>,
+    /// Of the last step of a run without privacy.
+    pub losses: Option<StepLosses>,
+    steps: u64,
+    penalised: Vec<usize>,
+}
+
+impl<N: Network<2>, R> TrainingSteps<N, R> {
+    /// The network that is scored: the average of its weights if there is one, as it is saved.
+    pub fn scored(&self) -> Result<N, Failure> {
+        self.training.averaged().or_failed()
+    }
+}
+
+/// What a [`TrainingSteps`] does for an experiment, whatever it trains.
+pub trait Steps: RunState {
+    fn data(&self) -> DataSummary;
+
+    /// All that a step sees of private records.
+    fn bytes(&self) -> Result<Vec<u8>, Failure>;
+
+    fn releaser(&mut self) -> Option<&mut Releaser>;
+
+    /// The steps, and their sensitivity beside the published one.
+    fn announcement(&mut self) -> Result<Vec<String>, Failure>;
+
+    fn join(&mut self, crew: &Crew) -> Result<(), Failure>;
+
+    fn serve(&mut self, session: &Session) -> Result<(), Failure>;
+
+    /// Tells other ranks that there are no more steps.
+    fn end(&self) -> Result<(), Failure>;
+
+    fn steps(&self) -> u64;
+
+    /// Sampling, gradient, release, update.
+    fn step(&mut self, session: &mut Session) -> Result<(), Failure>;
+
+    /// Saves the weights that are scored as `model.bpk`, in burn's format, whole or not at all.
+    fn save(&self, folder: &RunFolder) -> Result<(), Failure>;
+}
+
+impl<N: Network<2>, R: RunRecords<N>> Steps for TrainingSteps<N, R> {
+    fn data(&self) -> DataSummary {
+        self.records.summary()
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, Failure> {
+        self.records.bytes()
+    }
+
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.training.releaser()
+    }
+
+    fn announcement(&mut self) -> Result<Vec<String>, Failure> {
+        let training = &mut self.training;
+        let sizes = training.sampler().expected_sizes();
+        let sizes: Vec<String> = sizes.iter().map(f64::to_string).collect();
+        let (steps, sizes) = (self.steps, sizes.join(", "));
+        let mut lines = vec![format!("steps     {steps} on batches of {sizes} records")];
+        if training.plan().is_some() {
+            let (sizes, device) = (GroupSizes::of(training.sampler()), training.device());
+            let network = training.network.clone();
+            let gradients = training.gradients();
+            // Sampled from a copy, so that the public stream of the run does not depend on a message.
+            let mut public = gradients.public_rng().clone();
+            let mut objective = gradients.objective().clone();
+            let step = objective
+                .draw(&self.penalised, sizes, &mut public)
+                .or_failed()?;
+            let engine = gradients.engine_for(&network, &device).or_failed()?;
+            say(gradients.notes());
+            let own = step.sensitivity(engine).or_failed()?.l2_upper();
+            let paper = step.published_sensitivity_upper();
+            lines.push(format!(
+                "step      sensitivity {} (Rodriguez-Vitores et al. 2025: {}, ratio {})",
+                upper(own),
+                upper(paper),
+                upper(own / paper)
+            ));
+        }
+        Ok(lines)
+    }
+
+    fn join(&mut self, crew: &Crew) -> Result<(), Failure> {
+        let (rank, ranks) = (crew.rank(), crew.size());
+        crew.holds_records(self.records.summary().private)?;
+        self.records.keep(rank, ranks)?;
+        match rank {
+            0 => self.training.over(crew.ranks(), crew.ordered()),
+            _ => Ok(()),
+        }
+        .map_err(|e| Failure::input(e.to_string(), "leave --ordered out"))
+    }
+
+    fn serve(&mut self, session: &Session) -> Result<(), Failure> {
+        let Some(crew) = &session.crew else {
+            return Ok(());
+        };
+        let (records, device) = (&self.records, &session.chosen.device);
+        let training = &mut self.training;
+        let served = training.serve(crew.ranks(), crew.ordered(), |network, own| {
+            let batch = records.batch(network, own, device);
+            batch.map_err(|e| RankError::Carrier(e.to_string()).into())
+        });
+        served.or_failed()
+    }
+
+    fn end(&self) -> Result<(), Failure> {
+        self.training.end().or_failed()
+    }
+
+    fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let noted = self.training.notes().len();
+        let step = self.training.next_step().or_failed()?;
+        let step = step.ok_or_else(|| Failure::failed("all steps of the plan were made"))?;
+        let (network, device) = (step.network(), &session.chosen.device);
+        let batch = self.records.batch(network, step.own(), device)?;
+        self.losses = step.update(&batch, &mut session.ledger).or_failed()?;
+        say(&self.training.notes()[noted..]);
+        Ok(())
+    }
+
+    fn save(&self, folder: &RunFolder) -> Result<(), Failure> {
+        let (half, whole) = (folder.file("model.part.bpk"), folder.file("model.bpk"));
+        self.scored()?
+            .save_file(&half)
+            .map_err(|e| Failure::failed(format!("{}: {e}", half.display())))?;
+        std::fs::File::open(&half)
+            .and_then(|file| file.sync_all())
+            .and_then(|()| atomic::rename(&half, &whole))
+            .map_err(|e| Failure::failed(format!("{}: {e}", whole.display())))
+    }
+}
+
+impl<N: Network<2>, R> RunState for TrainingSteps<N, R> {
+    fn files(&mut self, ledger: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+        let bytes = self.training.checkpoint(ledger).to_bytes().or_failed()?;
+        Ok(BTreeMap::from([(TRAINING.to_string(), bytes)]))
+    }
+
+    fn restore(&mut self, checkpoint: &RestoredCheckpoint, ledger: &Ledger) -> Result<(), Failure> {
+        Checkpoint::from_bytes(checkpoint.file(TRAINING)?)
+            .and_then(|stored| self.training.restore(&stored, ledger))
+            .map_err(|e| checkpoint.damaged(&e))
+    }
 }
 
 /// Each note once: why steps are slower than they could be, or need fewer records at once.
@@ -52,68 +304,7 @@ fn say(notes: &[String]) {
     }
 }
 
-/// The first lines of a run: its steps, and their sensitivity beside the published one; `dims` are those of
-/// the penalised activations.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] if the sensitivity is refused.
-pub fn announcement<M: Network<D>, const D: usize>(
-    training: &mut Training<M>,
-    steps: u64,
-    dims: &[usize],
-) -> Result<Vec<String>, Failure> {
-    let sizes = training.sampler().expected_sizes();
-    let sizes: Vec<String> = sizes.iter().map(f64::to_string).collect();
-    let sizes = sizes.join(", ");
-    let mut lines = vec![format!("steps     {steps} on batches of {sizes} records")];
-    if training.plan().is_some() {
-        let (sizes, device) = (GroupSizes::of(training.sampler()), training.device());
-        let network = training.network.clone();
-        let gradients = training.gradients();
-        // Sampled from a copy, so that the public stream of the run does not depend on a message.
-        let mut public = gradients.public_rng().clone();
-        let mut objective = gradients.objective().clone();
-        let step = objective.draw(dims, sizes, &mut public);
-        let step = step.map_err(Failure::failed)?;
-        let engine = gradients.engine_for(&network, &device);
-        let engine = engine.map_err(Failure::failed)?;
-        say(gradients.notes());
-        let own = step.sensitivity(engine).map_err(Failure::failed)?;
-        let own = own.l2_upper();
-        let paper = step.published_sensitivity_upper();
-        lines.push(format!(
-            "step      sensitivity {} (Rodriguez-Vitores et al. 2025: {}, ratio {})",
-            upper(own),
-            upper(paper),
-            upper(own / paper)
-        ));
-    }
-    Ok(lines)
-}
-
-/// Saves the weights that are scored as `model.bpk`, in burn's format, whole or not at all.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] names the file and the cause.
-pub fn save_weights<M: Module>(training: &Training<M>, folder: &RunFolder) -> Result<(), Failure> {
-    let (half, whole) = (folder.file("model.part.bpk"), folder.file("model.bpk"));
-    let scored = training.averaged().map_err(Failure::failed)?;
-    scored
-        .save_file(&half)
-        .map_err(|e| Failure::failed(format!("{}: {e}", half.display())))?;
-    std::fs::File::open(&half)
-        .and_then(|file| file.sync_all())
-        .and_then(|()| atomic::rename(&half, &whole))
-        .map_err(|e| Failure::failed(format!("{}: {e}", whole.display())))
-}
-
 /// A network with the weights of `model.bpk`, which are those that are scored.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] names a file that cannot be read.
 pub fn load_weights<M: Module>(network: M, folder: &RunFolder) -> Result<M, Failure> {
     let path = folder.file("model.bpk");
     let loaded = quietly(|| network.try_load_file(&path).map_err(|e| e.to_string()));
@@ -126,11 +317,6 @@ pub fn load_weights<M: Module>(network: M, folder: &RunFolder) -> Result<M, Fail
 }
 
 /// What releases for a plan, with secret noise unless its seed is known; none without a plan.
-///
-/// # Errors
-///
-/// [`Failure::BadInput`] for a plan that cannot be had; [`Failure::Failed`] if the operating system gives no
-/// randomness.
 pub fn releaser(
     plan: Option<TrainingPlan>,
     insecure_noise_seed: Option<u64>,
@@ -142,14 +328,10 @@ pub fn releaser(
 }
 
 /// Secret noise and draws, or those of a known seed, which are not private.
-///
-/// # Errors
-///
-/// [`Failure::Failed`] if the operating system gives no randomness.
 pub fn noise_source(insecure_noise_seed: Option<u64>) -> Result<NoiseSource, Failure> {
     match insecure_noise_seed {
         Some(seed) => Ok(NoiseSource::insecure(seed)),
-        None => NoiseSource::secret().map_err(Failure::failed),
+        None => NoiseSource::secret().or_failed(),
     }
 }
 
@@ -165,22 +347,4 @@ pub fn floats_to_bytes(values: &[f32]) -> Vec<u8> {
 pub fn floats_of_bytes(bytes: &[u8]) -> Vec<f32> {
     let (words, _) = bytes.as_chunks::<4>();
     words.iter().map(|&word| f32::from_le_bytes(word)).collect()
-}
-
-impl<M: Module> RunState for Training<M> {
-    fn files(&mut self, ledger: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        let bytes = self.checkpoint(ledger).to_bytes();
-        let bytes = bytes.map_err(Failure::failed)?;
-        Ok(BTreeMap::from([(TRAINING.to_string(), bytes)]))
-    }
-
-    fn restore(&mut self, checkpoint: &RestoredCheckpoint, ledger: &Ledger) -> Result<(), Failure> {
-        Checkpoint::from_bytes(checkpoint.file(TRAINING)?)
-            .and_then(|stored| Training::restore(self, &stored, ledger))
-            .map_err(|e| checkpoint.damaged(&e))
-    }
-
-    fn releaser(&mut self) -> Option<&mut Releaser> {
-        Training::releaser(self)
-    }
 }

@@ -8,7 +8,6 @@ use data::split::{Use, note};
 use crate::checkpoint::hex;
 use crate::diagnostic::Failure;
 use crate::private;
-use crate::run_folder::RunFolder;
 
 /// How a run uses a data set.
 #[derive(Clone)]
@@ -20,16 +19,6 @@ pub struct Used {
     pub sha256: String,
     /// Which of them are public.
     pub used: Use,
-}
-
-impl std::fmt::Debug for Used {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut shown = formatter.debug_struct("Used");
-        shown.field("what", &self.what);
-        shown.field("name", &self.name);
-        shown.field("used", &self.used);
-        shown.finish_non_exhaustive()
-    }
 }
 
 impl Used {
@@ -56,14 +45,6 @@ pub fn name_of(kind: &str, path: &Path) -> String {
         "{kind}-{}",
         &hex(whole.as_os_str().as_encoded_bytes())[..16]
     )
-}
-
-/// Refuses the place of a new run if something lies there: a run that is refused must leave no note.
-pub(super) fn untaken(place: &Path) -> Result<(), Failure> {
-    if place.exists() {
-        RunFolder::create(place)?;
-    }
-    Ok(())
 }
 
 /// Notes how a run uses its records, and says, aloud and in the answer, which of them another run uses

@@ -1,7 +1,6 @@
 //! DPSWflow (Sebag et al. 2023, algorithm 2 and appendix C.5): one release of all projections, stored; then any number of steps.
 
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::Session;
+use lab::prelude::*;
 use private_queries::Projections;
 use swd::Region;
 

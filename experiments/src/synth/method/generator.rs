@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 
 use burn::tensor::Device;
 use dp_core::mechanism::SensitiveVector;
-use lab::checkpoint::RestoredCheckpoint;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::Session;
+use lab::prelude::*;
 use model::latent::ImageShape;
 use private_queries::marginals::Bins;
 use private_queries::{LabelledMarginals, Query};

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use lab::checkpoint::RestoredCheckpoint;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::Session;
+use lab::prelude::*;
 use model::generator::MlpGenerator;
 use private_synth::images::normalise;
 use private_training::adam::ModuleAdam;

@@ -1,8 +1,7 @@
 //! Private sliced marginals: noisy histograms of every slice around each group's private Gaussian, released once; then any number of
 //! steps.
 
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{Session, bounded};
+use lab::prelude::*;
 use private_queries::marginals::{Basis, Bins};
 use private_queries::{GroupMarginals, LabelledMarginals, MarginalQuery, Moments};
 use private_synth::images::apportion;

@@ -1,7 +1,6 @@
 //! DP-MERF: a generator learns from released random Fourier features ([`private_synth::images::Merf`]).
 
-use lab::diagnostic::Failure;
-use lab::session::Session;
+use lab::prelude::*;
 use private_synth::images::{self, ImageMethod};
 
 use super::super::generated::Generated;

@@ -1,8 +1,7 @@
 //! A mixture of private Gaussians: one of each class first, and then one of each cell that it is cut into
 //! ([`private_synth::images::Mixture`]).
 
-use lab::diagnostic::Failure;
-use lab::session::Session;
+use lab::prelude::*;
 use private_synth::images::{self, ImageMethod, Mixing};
 
 use super::super::run::Synth;

@@ -13,9 +13,7 @@ mod resampled;
 use std::collections::BTreeMap;
 
 use burn::tensor::Device;
-use lab::checkpoint::RestoredCheckpoint;
-use lab::diagnostic::Failure;
-use lab::session::{Session, bounded};
+use lab::prelude::*;
 use private_synth::images::SpaceForm;
 use serde::{Deserialize, Serialize};
 

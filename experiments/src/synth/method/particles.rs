@@ -1,7 +1,6 @@
 //! Particles on their way to targets that were released once: post-processing.
 
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::Session;
+use lab::prelude::*;
 use rand::seq::index::sample;
 use swd::flow::StepSize;
 use swd::{FlowTarget, Particles, Region};

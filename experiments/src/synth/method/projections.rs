@@ -1,8 +1,7 @@
 //! At each step, as published: noisy projections, on fresh slices, of a fresh batch of rows, an image and its weighted one-hot class
 //! each.
 
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{SampledBatch, Session, bounded};
+use lab::prelude::*;
 use private_queries::{Projections, Query};
 use swd::{FlowTarget, Region, Slices};
 
@@ -94,9 +93,8 @@ pub(super) fn targets(
     let slices =
         Slices::signs(width(run), count, &mut slices_of(run, 1 + session.step)).or_failed()?;
     let (sampler, rng) = (&run.sampler, &mut run.batches);
-    let batch = SampledBatch::next(run.releaser.as_mut(), || {
-        Ok(sampler.sample(session.step + 1, rng))
-    })?;
+    let sample = || sampler.sample(session.step + 1, rng);
+    let batch = SampledBatch::next(run.releaser.as_mut(), sample)?;
     let sampled = run
         .input
         .images

@@ -7,9 +7,7 @@
 use std::collections::BTreeMap;
 
 use burn::tensor::Device;
-use lab::checkpoint::RestoredCheckpoint;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::session::{SampledBatch, Session, floats_of_bytes, floats_to_bytes};
+use lab::prelude::*;
 use private_queries::{Projections, Query};
 use swd::smoothed::NoisyProjections;
 use swd::{Particles, Region};
@@ -98,9 +96,8 @@ pub(super) fn fresh_release(
     let sphere = Region::sphere(1.0).or_failed()?;
     let slices = run.frame()?;
     let (sampler, rng) = (&run.sampler, &mut run.batches);
-    let batch = SampledBatch::next(run.releaser.as_mut(), || {
-        Ok(sampler.sample(session.step + 1, rng))
-    })?;
+    let sample = || sampler.sample(session.step + 1, rng);
+    let batch = SampledBatch::next(run.releaser.as_mut(), sample)?;
     let (d, mut groups) = (run.form.latent, Vec::new());
     let whole = run.latents.whole();
     let whole = whole.ok_or_else(|| Failure::failed("not all latents are in memory"))?;

@@ -6,11 +6,8 @@ use std::path::Path;
 
 use data::CodeColumn;
 use data::table::Schema;
-use lab::diagnostic::{Failure, OrFailed};
-use lab::interrupt::Interrupt;
-use lab::report::RunRecord;
-use lab::run_folder::{RunFolder, write_file, write_file_with};
-use lab::session::bounded;
+use lab::prelude::*;
+use lab::run_folder::write_file_with;
 use private_synth::table::Model;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use data::adult;
 use data::split::Use;
 use data::{BiasedConfig, CodedTable, DataError, LoadOptions, OpenSchema, Part, Schema, biased};
-use lab::diagnostic::{Failure, OrFailed};
-use lab::private;
-use lab::session::{Used, bounded, name_of_path};
+use lab::prelude::*;
 use private_synth::SynthError;
 use private_synth::table::{PerUnit, Reading, Records};
 

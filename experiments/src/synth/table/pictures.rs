@@ -1,8 +1,7 @@
 //! Pictures of a copy: its columns and its pairs, beside the noisy counts that were released. No private record is read.
 
-use lab::diagnostic::{Failure, OrFailed};
 use lab::figures::{Bars, bars, heat};
-use lab::session::Picture;
+use lab::prelude::*;
 use private_queries::{Contingency, Query};
 use private_synth::table::{Bins, Released, grouped};
 

@@ -1,13 +1,11 @@
 //! What is shown of a copy.
 
 use data::CodedTable;
-use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::tabular::{
     CodedRecords, TableScores, logistic_auc, pairs_tvd, single_tvd, sliced_distance, trees_auc,
     triples_tvd,
 };
-use lab::report::{Better, Metric};
-use lab::session::{Report, Session};
+use lab::prelude::*;
 use private_queries::NoisyCounts;
 use private_synth::table::{Bins, independent};
 

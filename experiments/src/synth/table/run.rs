@@ -6,17 +6,8 @@ use clap::Id;
 use data::{CodedTable, Part};
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, TrainingPlan};
-use lab::backend::Chosen;
-use lab::checkpoint::hex;
-use lab::diagnostic::{Failure, OrFailed};
 use lab::evaluate::tabular::{CodedRecords, trees_predictor};
-use lab::interrupt::Interrupt;
-use lab::ranks::Crew;
-use lab::run_folder::RunFolder;
-use lab::session::{
-    Arguments, DataSummary, Experiment, Fingerprint, Releases, Report, Session, Wording, flags_of,
-    releaser,
-};
+use lab::prelude::*;
 use private_queries::Query;
 use private_synth::table::{
     COLUMNS, Model, PAIRS, RANGES, Released, Signal, TableCopy as Copying, check_size,
@@ -190,12 +181,6 @@ impl TableCopy {
     }
 }
 
-impl Releases for TableCopy {
-    fn releaser(&mut self) -> Option<&mut Releaser> {
-        self.releaser.as_mut()
-    }
-}
-
 impl Experiment for TableCopy {
     const NAME: &'static str = "synth";
     const KIND: Option<(&'static str, &'static str)> = Some(("kind", "table"));
@@ -243,7 +228,7 @@ impl Experiment for TableCopy {
         Ok(run)
     }
 
-    fn data(&self) -> DataSummary {
+    fn data(&mut self) -> DataSummary {
         DataSummary {
             name: self.input.used[0].what.clone(),
             private: self.input.records.neighbours(),
@@ -252,8 +237,8 @@ impl Experiment for TableCopy {
         }
     }
 
-    fn plan(&self) -> Option<&CheckedPlan> {
-        self.releaser.as_ref().map(Releaser::plan)
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.releaser.as_mut()
     }
 
     fn wording(&self) -> Wording {
@@ -334,7 +319,7 @@ impl Experiment for TableCopy {
         Ok(())
     }
 
-    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+    fn fingerprint(&mut self) -> Result<Fingerprint, Failure> {
         // Which of the file's records count, and as what, the settings and the schema say.
         let Input { records, text, .. } = &self.input;
         let of = format!("{} {}", records.table().sha256, hex(text.as_bytes()));

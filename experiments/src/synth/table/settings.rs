@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::diagnostic::Failure;
-use lab::session::{self, Arguments, Ends, budget_name};
+use lab::prelude::*;
 
 /// The values of a run that no flag gives.
 const DEFAULTS: &str = "
@@ -26,13 +25,13 @@ lab::settings! {
         /// The private table: a CSV or Parquet file, a folder, a pattern of files; or adult, or `biased`, which needs no file.
         input: String,
         /// Share of the budget (of `1/z^2`) for a noisy accuracy on the private records, without --test; 0 for none.
-        #[bound(within(0.0, 0.5, Ends::BOTH))]
+        #[bound(within(0.0..=0.5))]
         score_share: f64,
     }
     optional {
         /// The share of the budget that finds the ranges and categories which the schema leaves out.
         #[flag(value_name = "SHARE", conflicts_with = "schema_from")]
-        #[bound(within(0.0, 0.5, Ends::NEITHER))]
+        #[bound(within((Excluded(0.0), Excluded(0.5))))]
         private_schema: f64,
         /// What the columns hold, as a TOML file: public, and so asked for. `sliver schema FILE` drafts one.
         #[flag(conflicts_with = "schema_from")]
@@ -73,9 +72,7 @@ pub(crate) struct Beside {
     pub compare: Option<PathBuf>,
 }
 
-impl session::Settings for Settings {
-    type Flags = Flags;
-
+impl lab::session::Settings for Settings {
     fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
         arguments.over(DEFAULTS)
     }
@@ -84,9 +81,5 @@ impl session::Settings for Settings {
         let path = Path::new(&self.input);
         let stem = path.file_stem().unwrap_or(path.as_os_str());
         format!("{}-{}", stem.to_string_lossy(), budget_name(self.epsilon))
-    }
-
-    fn insecure_noise_seed(&self) -> Option<u64> {
-        self.insecure_noise_seed
     }
 }
