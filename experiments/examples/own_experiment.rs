@@ -93,7 +93,6 @@ impl Network<2> for Model {
 
 /// The experiment: its records, private and public, and its training.
 pub(crate) struct Regression {
-    settings: Settings,
     steps: TrainingSteps<Model, Tables>,
 }
 
@@ -143,7 +142,6 @@ impl Experiment for Regression {
             }
         };
         Ok(Self {
-            settings: settings.clone(),
             steps: start.training(tables, chosen)?,
         })
     }
