@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use burn::module::Module;
 use burn::tensor::Device;
 use lab::prelude::*;
-use private_synth::images::{Architecture, Generator, Size};
+use private_synth::images::Generator;
 use private_training::TrainingError;
 use private_training::adam::ModuleAdam;
 use private_training::weights::{from_host, to_host};
-use rand::Rng;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -18,16 +17,9 @@ const OPTIMIZER: &str = "optimizer.bin";
 const AVERAGE: &str = "average.f32";
 const STATE: &str = "state.json";
 
-/// A generator before its first step.
-pub(crate) fn untrained(
-    architecture: Architecture,
-    size: Size,
-    ema: Option<f64>,
-    rng: &mut impl Rng,
-    device: &Device,
-) -> Result<Generator, Failure> {
-    let refuse = |e| Failure::input(format!("{e}"), "choose another data set");
-    Generator::new(architecture, size, ema, rng, device).map_err(refuse)
+/// The refusal of a shape that a generator does not have.
+pub(crate) fn refused(error: TrainingError) -> Failure {
+    Failure::input(error.to_string(), "choose another data set")
 }
 
 /// What a checkpoint keeps of a generator, and `state`: what else its steps depend on.

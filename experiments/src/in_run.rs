@@ -1,9 +1,10 @@
-//! The releases of a run, which keeps them, and who looks on while a copy is made.
+//! The releases of a run, which keeps them with what is public of its input, and who looks on while a copy is made.
 
 use dp_core::mechanism::{NameCounts, Releaser, SensitiveVector};
 use lab::prelude::*;
 use private_queries::Query;
 use private_synth::{Releasing, SynthError, Watch, Work};
+use serde_json::Value;
 
 /// Stops where somebody asked, and shows progress.
 pub(crate) struct Watched {
@@ -94,6 +95,32 @@ impl Releasing for InRun<'_> {
     ) -> Result<Vec<Vec<String>>, Failure> {
         let count = |_: &mut _| count().map_err(refused);
         self.session.release_names(&mut self.releaser, name, count)
+    }
+}
+
+/// What is public of the input of a run, kept before the first release.
+const PUBLIC: &str = "public.json";
+
+/// Keeps what is `public` of the input, in words `what`, and refuses another one than was kept: what was released is of that.
+///
+/// # Errors
+///
+/// [`Failure::BadInput`] for another input, as far as what is public tells.
+pub(crate) fn same_input(session: &Session, what: &str, public: &Value) -> Result<(), Failure> {
+    let path = session.folder.file(PUBLIC);
+    if !path.exists() {
+        return session.folder.write_json(PUBLIC, public).map(drop);
+    }
+    let bytes = std::fs::read(&path).or_failed()?;
+    match serde_json::from_slice::<Value>(&bytes).ok().as_ref() == Some(public) {
+        true => Ok(()),
+        false => Err(Failure::input(
+            format!(
+                "{}: {what} is another than the run began with",
+                path.display()
+            ),
+            "put it back, or start a new run",
+        )),
     }
 }
 

@@ -4,13 +4,11 @@
 #![allow(missing_docs)]
 
 mod apart;
-mod decoded;
 pub mod distance;
 pub mod export;
 pub mod fair;
 mod generators;
 mod in_run;
-mod latents;
 pub mod ldp;
 mod objective;
 mod pictures;
@@ -20,8 +18,6 @@ mod random;
 mod records;
 pub mod schema;
 mod scores;
-mod space;
 pub mod swae;
 pub mod synth;
-mod trained;
 mod variation;

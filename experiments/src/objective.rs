@@ -3,7 +3,7 @@
 use burn::tensor::Device;
 use dp_core::DpError;
 use lab::diagnostic::Failure;
-use private_training::{Engine, TrainingError};
+use private_training::{Clipping, Engine, Loss, Objective, Penalty, TrainingError};
 
 /// Where values that no flag gives come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -14,9 +14,18 @@ pub enum Preset {
     Paper,
 }
 
-/// The weights of the loss and of the penalty, `1 - alpha` and `alpha`.
-pub(crate) fn weight(alpha: f64) -> [f64; 2] {
-    [1.0 - alpha, alpha]
+/// A loss and a penalty that weigh `1 - alpha` and `alpha`; a constant that is refused is named by its flag.
+pub(crate) fn objective(
+    (loss, max_grad_norm): (Loss, f64),
+    alpha: f64,
+    (penalty, slices): (Penalty, usize),
+    clipping: Clipping,
+) -> Result<Objective, Failure> {
+    let loss = loss.weight(1.0 - alpha).max_grad_norm(max_grad_norm);
+    let penalty = penalty.weight(alpha).slices(slices).clipping(clipping);
+    let objective = Objective::of([loss]).penalty(penalty);
+    objective.check().map_err(refused)?;
+    Ok(objective)
 }
 
 /// The engine of small layers: a chunk has to be large to be worth its overhead, `rows` of them on a device.
@@ -28,7 +37,7 @@ pub(crate) fn engine_of_small_layers(device: &Device, rows: usize) -> Engine {
 }
 
 /// The failure that names the flag of a constant that is refused, its value and its bound.
-pub(crate) fn refused(error: TrainingError) -> Failure {
+fn refused(error: TrainingError) -> Failure {
     let (TrainingError::OutOfRange { name, value, bound }
     | TrainingError::Privacy(DpError::OutOfRange { name, value, bound })) = &error
     else {

@@ -4,7 +4,7 @@ use lab::figures;
 use lab::prelude::*;
 use model::latent::ImageShape;
 
-/// Images of each class in the picture of samples, and in a row of it without classes.
+/// Samples in a row of their picture.
 const COLUMNS: usize = 10;
 
 /// Images `[n, channels, side, side]` as `[n, side, side, channels]`.
@@ -24,33 +24,29 @@ pub(crate) fn grid(images: &[f32], shape: ImageShape, columns: usize) -> Result<
     figures::grid(&channels_last(images, shape), size, columns.max(1), zoom)
 }
 
-/// The first of some samples: a row a class, or a square of them without classes.
+/// The first of some samples as PNG: ten of each of some classes, a row a class, or a hundred of no class.
 pub(crate) fn samples(
     images: &[f32],
     labels: Option<&[usize]>,
+    classes: usize,
     shape: ImageShape,
-) -> Result<Picture, Failure> {
+) -> Result<Vec<u8>, Failure> {
     let (size, all) = (shape.values(), 0..images.len() / shape.values());
-    let (chosen, caption): (Vec<usize>, _) = match labels {
-        Some(labels) => {
-            let classes = labels.iter().max().map_or(0, |&most| most + 1);
-            let of = |class| {
-                all.clone()
-                    .filter(move |&i| labels[i] == class)
-                    .take(COLUMNS)
-            };
-            (
-                (0..classes).flat_map(of).collect(),
-                "Samples, a row a class",
-            )
-        }
-        None => (all.take(COLUMNS * COLUMNS).collect(), "100 samples"),
+    let row = |class| {
+        let of_class = |&i: &usize| labels.is_some_and(|labels| labels[i] == class);
+        let mut row: Vec<Option<usize>> = all.clone().filter(of_class).map(Some).collect();
+        // A class of fewer samples leaves places blank.
+        row.resize(COLUMNS, None);
+        row
     };
-    let first: Vec<f32> = chosen
-        .iter()
-        .flat_map(|i| &images[i * size..][..size])
-        .copied()
-        .collect();
-    let picture = grid(&first, shape, COLUMNS)?;
-    Ok(("samples.png", caption.into(), picture))
+    let chosen: Vec<Option<usize>> = match labels {
+        Some(_) => (0..classes).flat_map(row).collect(),
+        None => all.clone().take(COLUMNS * COLUMNS).map(Some).collect(),
+    };
+    let image = |place: Option<usize>| match place {
+        Some(i) => images[i * size..][..size].to_vec(),
+        None => vec![0.0; size],
+    };
+    let chosen: Vec<f32> = chosen.into_iter().flat_map(image).collect();
+    grid(&chosen, shape, COLUMNS)
 }

@@ -58,29 +58,21 @@ fn parsed<A: FromArgMatches>(matches: &ArgMatches) -> A {
 }
 
 fn experiment<E: Experiment>(bare: &'static [Bare]) -> Subcommand {
+    let command = session::command::<E>().mut_args(|arg| {
+        let name = arg.get_id().as_str();
+        let hidden = !SHORT.contains(&name) && bare.iter().all(|(flag, _)| *flag != name);
+        arg.hide_short_help(hidden)
+    });
     Subcommand {
-        command: session::command::<E>().mut_args(|arg| {
-            let name = arg.get_id().as_str();
-            let hidden = !SHORT.contains(&name) && bare.iter().all(|(flag, _)| *flag != name);
-            arg.hide_short_help(hidden)
-        }),
         bare,
-        needed: false,
-        kinds: None,
-        claims: |_| false,
-        run: |matches| session::run::<E>(&session::arguments::<E>(matches)?),
+        ..Subcommand::new(command, |matches| {
+            session::run::<E>(&session::arguments::<E>(matches)?)
+        })
     }
 }
 
 fn tool<A: CommandFactory>(run: fn(&ArgMatches) -> Result<(), Failure>) -> Subcommand {
-    Subcommand {
-        command: A::command(),
-        bare: &[],
-        needed: false,
-        kinds: None,
-        claims: |_| false,
-        run,
-    }
+    Subcommand::new(A::command(), run)
 }
 
 /// Subcommands of one name.
@@ -90,20 +82,28 @@ fn group(
     key: &'static str,
     kinds: Vec<Subcommand>,
 ) -> Subcommand {
+    let command = Command::new(name)
+        .about(about)
+        .subcommand_required(true)
+        .override_usage(format!("sliver {name} [{}] [OPTIONS]", key.to_uppercase()));
     Subcommand {
-        command: Command::new(name)
-            .about(about)
-            .subcommand_required(true)
-            .override_usage(format!("sliver {name} [{}] [OPTIONS]", key.to_uppercase())),
-        bare: &[],
-        needed: false,
         kinds: Some((key, kinds)),
-        claims: |_| false,
-        run: |_| Ok(()),
+        ..Subcommand::new(command, |_| Ok(()))
     }
 }
 
 impl Subcommand {
+    fn new(command: Command, run: fn(&ArgMatches) -> Result<(), Failure>) -> Self {
+        Self {
+            command,
+            bare: &[],
+            needed: false,
+            kinds: None,
+            claims: |_| false,
+            run,
+        }
+    }
+
     fn bare(self, bare: &'static [Bare]) -> Self {
         Self { bare, ..self }
     }

@@ -1,5 +1,7 @@
 //! Records of a data set: images with labels, or shapes that are drawn.
 
+use std::borrow::Cow;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,15 +17,6 @@ pub(crate) const SHAPES: &str = "shapes";
 /// The word for no public images: the latent space learns from none.
 pub(crate) const NO_IMAGES: &str = "none";
 
-/// What synthetic records of this name show; none for a name of somebody's records.
-pub(crate) fn synthetic(name: &str) -> Option<&'static str> {
-    match name {
-        "glyphs" => Some("synthetic digits, which show what the ten classes look like"),
-        SHAPES => Some("lines, outlines and textures of no class"),
-        _ => None,
-    }
-}
-
 /// The data set that a flag names.
 pub(crate) fn kind(flag: &str, name: &str) -> Result<DatasetKind, Failure> {
     name.parse()
@@ -37,18 +30,15 @@ pub(crate) fn load_private(
     records: Option<usize>,
     data_dir: Option<&Path>,
 ) -> Result<(Dataset, Used), Failure> {
-    let (options, refuse) = (options(kind, seed, records, data_dir), refused);
+    let (options, refuse) = (options_of(kind, seed, records, data_dir), refused);
     let mut data = Dataset::load(kind, &options).map_err(refuse)?;
     // Of all records: runs on some of them are runs on the same data set.
-    let used = Used {
-        what: data.name.clone(),
-        name: match kind {
-            DatasetKind::Glyphs => format!("glyphs-{seed}-{}", data.train.len()),
-            kind => kind.name().to_string(),
-        },
-        sha256: data.train.sha256().map_err(refuse)?,
-        used: Use::AllPrivate,
+    let name = match kind {
+        DatasetKind::Glyphs => format!("glyphs-{seed}-{}", data.train.len()),
+        kind => kind.name().to_string(),
     };
+    let sha256 = data.train.sha256().map_err(refuse)?;
+    let used = Used::new(&data.name, name, &sha256, Use::AllPrivate);
     if let Some(records) = records {
         data.train.truncate(records).map_err(refuse)?;
     }
@@ -61,10 +51,23 @@ pub(crate) fn load_test(
     seed: u64,
     data_dir: Option<&Path>,
 ) -> Result<LabelledImages, Failure> {
-    Dataset::load_test(kind, &options(kind, seed, None, data_dir)).map_err(refused)
+    Dataset::load_test(kind, &options_of(kind, seed, None, data_dir)).map_err(refused)
 }
 
-fn options(
+/// How a data set by its name is loaded.
+pub(crate) fn options(data_dir: Option<&Path>) -> LoadOptions {
+    LoadOptions {
+        data_dir: data_dir.map(Path::to_path_buf),
+        progress: Some(Arc::new(|progress: &data::Progress| {
+            if let data::Progress::MirrorFailed { url, reason } = progress {
+                eprintln!("{url}: {reason}");
+            }
+        })),
+        ..LoadOptions::default()
+    }
+}
+
+fn options_of(
     kind: DatasetKind,
     seed: u64,
     records: Option<usize>,
@@ -72,17 +75,11 @@ fn options(
 ) -> LoadOptions {
     let glyphs = kind == DatasetKind::Glyphs;
     LoadOptions {
-        data_dir: data_dir.map(Path::to_path_buf),
         seed,
         train: records.filter(|_| glyphs),
         // Glyphs are sampled, not read: as many as the evaluation looks at.
         test: glyphs.then_some(2000),
-        mirrors: None,
-        progress: Some(Arc::new(|progress: &data::Progress| {
-            if let data::Progress::MirrorFailed { url, reason } = progress {
-                eprintln!("{url}: {reason}");
-            }
-        })),
+        ..options(data_dir)
     }
 }
 
@@ -93,8 +90,33 @@ fn refused(e: data::DataError) -> Failure {
     )
 }
 
+/// The data set of a kind in a file or a folder, by the checksum of its records.
+pub(crate) fn of_path(kind: &str, path: &Path, sha256: &str, used: Use) -> Used {
+    let (what, name) = (path.display().to_string(), name_of_path(kind, path));
+    Used::new(what, name, sha256, used)
+}
+
+/// What a path is called in the name of a run.
+pub(crate) fn stem(path: &Path) -> Cow<'_, str> {
+    path.file_stem()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+}
+
+/// Refuses the private records where a flag names others, of this checksum.
+pub(crate) fn apart(
+    flag: &str,
+    path: impl Display,
+    sha256: &str,
+    private: &[Used],
+    bound: &str,
+) -> Result<(), Failure> {
+    let same = |used: &Used| used.used == Use::AllPrivate && used.sha256 == sha256;
+    bounded(flag, path, !private.iter().any(same), bound)
+}
+
 /// Where images come from.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) enum Source {
     /// Images with labels, in memory.
     Labelled(Arc<LabelledImages>),
@@ -102,51 +124,34 @@ pub(crate) enum Source {
     Shapes(Shapes),
 }
 
-/// Some records of a data set.
+/// The first records of a data set.
 pub(crate) struct Records {
-    source: Source,
-    indices: Vec<usize>,
+    pub source: Source,
+    pub count: usize,
 }
 
 impl Records {
-    /// The records of `source` at the first `limit` of some indices.
-    pub(crate) fn new(source: Source, mut indices: Vec<usize>, limit: Option<usize>) -> Self {
-        indices.truncate(limit.unwrap_or(usize::MAX));
-        Self { source, indices }
-    }
-
-    /// Some of these records.
-    pub(crate) fn only(&self, places: &[usize]) -> Self {
-        Self {
-            source: self.source.clone(),
-            indices: places.iter().map(|&p| self.indices[p]).collect(),
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.indices.len()
+    /// The first of these records.
+    pub(crate) fn first(&self, count: usize) -> Self {
+        let source = self.source.clone();
+        Self { source, count }
     }
 
     /// Channels and side of an image.
     pub(crate) fn shape(&self) -> ImageShape {
-        match &self.source {
-            Source::Labelled(images) => ImageShape {
-                channels: images.channels(),
-                side: images.width(),
-            },
-            Source::Shapes(shapes) => ImageShape {
-                channels: shapes.channels(),
-                side: shapes.side(),
-            },
-        }
+        let (channels, side) = match &self.source {
+            Source::Labelled(images) => (images.channels(), images.width()),
+            Source::Shapes(shapes) => (shapes.channels(), shapes.side()),
+        };
+        ImageShape { channels, side }
     }
 
     /// The labels; empty for shapes.
     pub(crate) fn labels(&self) -> Vec<usize> {
         match &self.source {
             Source::Labelled(images) => {
-                let label = |&i| images.label(i).unwrap_or(0);
-                self.indices.iter().map(label).collect()
+                let labels = images.labels()[..self.count].iter();
+                labels.map(|&label| label.into()).collect()
             }
             Source::Shapes(_) => Vec::new(),
         }
@@ -154,39 +159,34 @@ impl Records {
 
     /// Images of some records, in their own size, `[n, channels, side, side]` in rows, values in
     /// `[0, 1]`.
-    pub(crate) fn gather(&self, places: &[usize]) -> Result<Vec<f32>, Failure> {
-        let indices: Vec<usize> = places.iter().map(|&p| self.indices[p]).collect();
+    pub(crate) fn gather(&self, places: &[usize]) -> Vec<f32> {
         match &self.source {
-            Source::Labelled(images) => Ok(images.gather(&indices).unwrap_or_default()),
+            Source::Labelled(images) => images.gather(places).unwrap_or_default(),
             Source::Shapes(shapes) => {
-                let images = indices.par_iter().map(|&index| shapes.image(index as u64));
+                let images = places.par_iter().map(|&place| shapes.image(place as u64));
                 let bytes: Vec<Vec<u8>> = images.collect();
                 let unit = |byte: u8| f32::from(byte) / 255.0;
-                Ok(bytes.into_iter().flatten().map(unit).collect())
+                bytes.into_iter().flatten().map(unit).collect()
             }
         }
-    }
-
-    /// Whether there are as many as are asked for: then each pass over them may have its own.
-    pub(crate) fn endless(&self) -> bool {
-        matches!(self.source, Source::Shapes(_))
     }
 
     /// A checksum of these records and of no others: of bytes and labels, or of what drawings follow from.
-    pub(crate) fn fingerprint(&self) -> Result<String, Failure> {
+    pub(crate) fn fingerprint(&self) -> String {
+        let places: Vec<usize> = (0..self.count).collect();
         let mut bytes = Vec::new();
         match &self.source {
             Source::Labelled(images) => {
-                for &index in &self.indices {
-                    bytes.extend_from_slice(images.image_bytes(index).unwrap_or_default());
-                    bytes.push(images.labels()[index]);
+                for place in places {
+                    bytes.extend_from_slice(images.image_bytes(place).unwrap_or_default());
+                    bytes.push(images.labels()[place]);
                 }
             }
             Source::Shapes(shapes) => {
-                let which = (Shapes::VERSION, shapes, &self.indices);
+                let which = (Shapes::VERSION, shapes, &places);
                 bytes.extend(format!("{which:?}").into_bytes());
             }
         }
-        Ok(lab::checkpoint::hex(&bytes))
+        lab::checkpoint::hex(&bytes)
     }
 }

@@ -53,7 +53,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let schema = Schema::parse(&name, &draft).map_err(unfit)?;
         (draft, schema.unconfirmed(), "")
     };
-    write(&out, &draft)?;
+    let there =
+        "remove it, or name another one with --out: what was confirmed in it is not overwritten";
+    let taken = |why: &dyn std::fmt::Display, help| {
+        Err(Failure::input(format!("{}: {why}", out.display()), help))
+    };
+    // For its owner alone: it tells of records.
+    match create_new(&out, draft.as_bytes()) {
+        Ok(true) => {}
+        Ok(false) => return taken(&"exists already", there),
+        Err(error) => return taken(&error, "name another one with --out"),
+    }
     let columns = unconfirmed.len();
     println!("data      {name}");
     println!(
@@ -75,19 +85,5 @@ fn draft_path(input: &Path) -> PathBuf {
     match folder.filter(|_| !input.exists()) {
         Some(folder) => folder.with_extension("toml"),
         None => input.with_extension("toml"),
-    }
-}
-
-/// Writes a file that is not there yet, for its owner alone: it tells of records.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let there =
-        "remove it, or name another one with --out: what was confirmed in it is not overwritten";
-    let refuse = |why: &dyn std::fmt::Display, hint| {
-        Failure::input(format!("{}: {why}", path.display()), hint)
-    };
-    match create_new(path, text.as_bytes()) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(refuse(&"exists already", there)),
-        Err(error) => Err(refuse(&error, "name another one with --out")),
     }
 }

@@ -89,8 +89,8 @@ pub(crate) struct Ceilings {
     pub accuracies: Accuracies,
 }
 
-/// Scores `pixels`, `[n, side * side]`, against public test images. `private` records are read for
-/// `--memorisation` and `--ceilings` alone ([`ScoreFlags::reads_private`]).
+/// Scores `pixels`, `[n, channels, side, side]`, against public test images; nothing with `--quick-scores`. `private` records are
+/// read for `--memorisation` and `--ceilings` alone ([`ScoreFlags::reads_private`]).
 pub(crate) fn score(
     test: &LabelledImages,
     pixels: &[f32],
@@ -98,177 +98,124 @@ pub(crate) fn score(
     private: Option<&LabelledImages>,
     flags: &ScoreFlags,
     session: &Session,
-) -> Result<Scored, Failure> {
+) -> Result<Option<Scored>, Failure> {
+    if flags.quick_scores {
+        return Ok(None);
+    }
     let labels: Option<Vec<u8>> = labels.map(|l| l.iter().map(|&label| label as u8).collect());
-    let judged = judged(test, pixels, labels.as_deref(), private, flags, session)?;
-    let generated = GeneratedImages {
-        pixels,
-        labels: labels.as_deref(),
+    let (labels, interrupt) = (labels.as_deref(), &session.interrupt);
+    let learn = |what: &str, pixels: &[f32], labels: &[u8]| {
+        let mut say = |line: &str| println!("{what:<9} {line}");
+        let protocol = field::Protocol::default();
+        field::accuracies(pixels, labels, test, &protocol, &mut say, interrupt)
     };
-    let mut real = RealImages {
+    let by_field = flags.protocol == Protocol::Field;
+    let field = labels.filter(|_| by_field);
+    let field = field
+        .map(|labels| learn("field", pixels, labels))
+        .transpose()?;
+    // They are trained each time: a cache would need a name for these records, and any that tells them from others
+    // tells of them.
+    let ceilings = private.filter(|_| flags.ceilings).map(|private| {
+        let all: Vec<usize> = (0..private.len()).collect();
+        let real = private.gather(&all).unwrap_or_default();
+        learn("ceiling", &real, private.labels())
+    });
+    let ceilings = ceilings.transpose()?;
+    // Images without classes teach no classifier.
+    let classifier = labels.map(|_| {
+        let folder = session.running.cache()?.join("classifiers");
+        let (settings, say) = (Settings::default(), &mut |line: &str| {
+            println!("features  {line}");
+        });
+        Ok::<_, Failure>(Classifier::load_or_train(
+            &folder, test, &settings, say, interrupt,
+        )?)
+    });
+    let classifier = classifier.transpose()?;
+    let real = RealImages {
         test,
-        classifier: None,
+        classifier: classifier.as_ref(),
         private: private.filter(|_| flags.memorisation),
     };
-    let mut options = ImageOptions {
+    let default = ImageOptions::default();
+    let options = ImageOptions {
         convolutional: flags.convolutional,
-        ..ImageOptions::default()
+        downstream: default.downstream.filter(|_| !by_field),
+        ..default
     };
-    if flags.protocol == Protocol::Field {
-        options.downstream = None;
-    }
-    // Images without classes teach no classifier.
-    let trained = match labels {
-        Some(_) => {
-            let (folder, settings) = (
-                session.running.cache()?.join("classifiers"),
-                Settings::default(),
-            );
-            let mut say = |line: &str| println!("features  {line}");
-            let interrupt = &session.interrupt;
-            Some(Classifier::load_or_train(
-                &folder, test, &settings, &mut say, interrupt,
-            )?)
-        }
-        None => None,
-    };
-    real.classifier = trained.as_ref();
-    let images = evaluate_images(&real, &generated, &options, &session.interrupt)?;
-    let (field, ceilings) = judged;
-    Ok(Scored {
+    let generated = GeneratedImages { pixels, labels };
+    let images = evaluate_images(&real, &generated, &options, interrupt)?;
+    Ok(Some(Scored {
         features: "LeNet",
         images,
         field,
-        ceilings,
-    })
+        ceilings: ceilings.map(|accuracies| Ceilings {
+            reads_private_records: true,
+            accuracies,
+        }),
+    }))
 }
 
-/// Accuracies by the field's protocol, of samples and of private records, each where it was asked for.
-fn judged(
-    test: &LabelledImages,
-    pixels: &[f32],
-    labels: Option<&[u8]>,
-    private: Option<&LabelledImages>,
-    flags: &ScoreFlags,
-    session: &Session,
-) -> Result<(Option<Accuracies>, Option<Ceilings>), Failure> {
-    let protocol = field::Protocol::default();
-    let learn = |what: &str, pixels: &[f32], labels: &[u8]| {
-        let mut say = |line: &str| println!("{what:<9} {line}");
-        field::accuracies(
-            pixels,
-            labels,
-            test,
-            &protocol,
-            &mut say,
-            &session.interrupt,
-        )
-    };
-    let labels = labels.filter(|_| flags.protocol == Protocol::Field);
-    let field = labels
-        .map(|labels| learn("field", pixels, labels))
-        .transpose()?;
-    let Some(private) = private.filter(|_| flags.ceilings) else {
-        return Ok((field, None));
-    };
-    // They are trained each time: a cache would need a name for these records, and any that tells them from others
-    // tells of them.
-    let all: Vec<usize> = (0..private.len()).collect();
-    let real = private.gather(&all).unwrap_or_default();
-    let ceilings = Ceilings {
-        reads_private_records: true,
-        accuracies: learn("ceiling", &real, private.labels())?,
-    };
-    Ok((field, Some(ceilings)))
-}
+/// What is said of memorisation.
+const OF_MEMORISATION: [&str; 6] = [
+    "p-value of the hypothesis that samples know no more of training images than of test images",
+    "share of samples whose nearest image is a training image",
+    "the same share of samples without knowledge of training images",
+    "share of the suspiciously near samples whose nearest image is a training image",
+    "share of samples nearer to a training image than 1 % of test images are",
+    "median distance to the nearest training image, samples over test images",
+];
 
 /// The scores as lines of a report.
 pub(crate) fn metrics(scored: &Scored) -> Vec<Metric> {
     let scores = &scored.images;
-    let tests = scores.test_records;
-    let made = scores.generated_records;
-    let mut metrics = Vec::new();
-    if let Some(frechet) = scores.frechet {
-        metrics.push(
-            Metric::new(
-                format!(
-                    "Frechet distance in {} features, {made} samples, {tests} test images",
-                    scored.features
-                ),
-                frechet,
-            )
-            .better(Better::Lower),
-        );
-    }
-    metrics.extend(quick_accuracies(scores, "samples", "Accuracy"));
-    if let Some(field) = &scored.field {
-        metrics.extend(accuracies(field, "samples", "Accuracy"));
-    }
+    let (tests, made) = (scores.test_records, scores.generated_records);
+    let lower = |name: String, value: Option<f64>| {
+        let metric = value.map(|value| Metric::new(name, value));
+        metric.map(|metric| metric.better(Better::Lower))
+    };
+    let name = format!(
+        "Frechet distance in {} features, {made} samples, {tests} test images",
+        scored.features
+    );
+    let mut metrics: Vec<Metric> = lower(name, scores.frechet).into_iter().collect();
+    metrics.extend(taught(scores, scored.field.as_ref(), "samples", "Accuracy"));
     if let Some(ceilings) = &scored.ceilings {
         let begin = format!("{READS_PRIVATE}: accuracy");
         metrics.extend(accuracies(&ceilings.accuracies, "private records", &begin));
     }
-    metrics.push(
-        Metric::new(
-            "Sliced squared distance between pixels",
-            scores.sliced_w2_squared,
-        )
-        .better(Better::Lower),
-    );
-    if let Some(exact) = scores.exact_w2_squared {
-        let name = format!(
-            "Exact squared distance between pixels, {} images a side",
-            scores.exact_points
-        );
-        metrics.push(Metric::new(name, exact).better(Better::Lower));
-    }
+    let name = "Sliced squared distance between pixels".to_string();
+    metrics.extend(lower(name, Some(scores.sliced_w2_squared)));
+    let points = scores.exact_points;
+    let name = format!("Exact squared distance between pixels, {points} images a side");
+    metrics.extend(lower(name, scores.exact_w2_squared));
     if let Some(memory) = &scores.memorisation {
-        let mut tell = |what: &str, value| {
-            metrics.push(Metric::new(format!("{READS_PRIVATE}: {what}"), value))
+        let values = [
+            Some(memory.p_value),
+            Some(memory.share_training),
+            Some(memory.share_expected),
+            Some(memory.share_training_suspicious),
+            Some(memory.share_nearer),
+            memory.ratio,
+        ];
+        let tell = |(what, value): (&str, Option<f64>)| {
+            Some(Metric::new(format!("{READS_PRIVATE}: {what}"), value?))
         };
-        tell(
-            "p-value of the hypothesis that samples know no more of training images than of test images",
-            memory.p_value,
-        );
-        tell(
-            "share of samples whose nearest image is a training image",
-            memory.share_training,
-        );
-        tell(
-            "the same share of samples without knowledge of training images",
-            memory.share_expected,
-        );
-        tell(
-            "share of the suspiciously near samples whose nearest image is a training image",
-            memory.share_training_suspicious,
-        );
-        tell(
-            "share of samples nearer to a training image than 1 % of test images are",
-            memory.share_nearer,
-        );
-        if let Some(ratio) = memory.ratio {
-            tell(
-                "median distance to the nearest training image, samples over test images",
-                ratio,
-            );
-        }
+        metrics.extend(OF_MEMORISATION.into_iter().zip(values).filter_map(tell));
     }
     metrics
 }
 
-/// The accuracies of the baseline of a copy as lines of a report: of what public records teach by themselves.
-pub(crate) fn baseline_metrics(images: &ImageScores, field: Option<&Accuracies>) -> Vec<Metric> {
-    let of = "public records alone, varied as the samples are";
-    let begin = "Baseline: accuracy";
-    let mut metrics = quick_accuracies(images, of, begin);
-    metrics.extend(field.iter().flat_map(|field| accuracies(field, of, begin)));
-    metrics
-}
-
-/// The accuracies of the quick protocol.
-fn quick_accuracies(scores: &ImageScores, of: &str, begin: &str) -> Vec<Metric> {
+/// What classifiers learned `of` images as lines of a report that `begin` so: by the quick protocol, and by the field's.
+pub(crate) fn taught(
+    scores: &ImageScores,
+    field: Option<&Accuracies>,
+    of: &str,
+    begin: &str,
+) -> Vec<Metric> {
     let made = scores.generated_records;
-    let taught = [
+    let quick = [
         ("an MLP of width 100", scores.downstream_mlp),
         ("logistic regression", scores.downstream_logistic),
         ("a convolutional network", scores.downstream_convolutional),
@@ -279,7 +226,11 @@ fn quick_accuracies(scores: &ImageScores, of: &str, begin: &str) -> Vec<Metric> 
         let name = format!("{begin} on {tests} test images of {what} trained on {made} {of}");
         Some(Metric::new(name, accuracy.accuracy).better(Better::Higher))
     };
-    taught.into_iter().filter_map(metric).collect()
+    let quick = quick.into_iter().filter_map(metric);
+    let field = field
+        .into_iter()
+        .flat_map(|field| accuracies(field, of, begin));
+    quick.chain(field).collect()
 }
 
 /// The accuracies of the field's protocol, of each classifier the mean and the deviation.

@@ -1,6 +1,6 @@
 //! The run: its files, and the one release.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Id;
 use data::Rows;
@@ -16,6 +16,7 @@ use swd::{RADII, Region};
 
 use super::report;
 use super::settings::{Flags, Settings, Told};
+use crate::records::of_path;
 
 /// A radius that holds nothing back, for runs in which nothing is private.
 const EVERYWHERE: f64 = *RADII.end();
@@ -23,7 +24,6 @@ const EVERYWHERE: f64 = *RADII.end();
 pub struct Distance {
     pub(super) settings: Settings,
     files: [Rows; 2],
-    private: &'static [usize],
     radius: f64,
     releaser: Option<Releaser>,
     /// Directions first, then the noise of a public side, then halves and labellings.
@@ -61,26 +61,32 @@ fn radius(settings: &Settings, files: &[Rows; 2]) -> Result<f64, Failure> {
 }
 
 impl Distance {
+    fn private(&self) -> &'static [usize] {
+        self.settings.protect.sides()
+    }
+
+    /// Rows of each private side.
+    fn private_rows(&self) -> Vec<usize> {
+        let files = self.private().iter().map(|&side| &self.files[side]);
+        files.map(Rows::count).collect()
+    }
+
     /// What is released of the private sides, and what the public one becomes by the same noise.
     fn release(&mut self, session: &mut Session) -> Result<(), Failure> {
         let query = Sides {
             slices: self.directions.released.clone(),
             region: Region::ball(self.radius).or_failed()?,
-            rows: self
-                .private
-                .iter()
-                .map(|&side| self.files[side].count())
-                .collect(),
+            rows: self.private_rows(),
         };
         let (mut sides, deviation) = session.release(self, RELEASE, &query, |run, _| {
-            let files = run
-                .private
-                .iter()
-                .map(|&side| run.files[side].values().to_vec());
-            let files: Vec<_> = files.collect();
+            let files = run.private().iter().map(|&side| &run.files[side]);
+            let files: Vec<_> = files.map(|rows| rows.values().to_vec()).collect();
             query.measure(&files).or_failed()
         })?;
-        if let Some(side) = [0, 1].into_iter().find(|side| !self.private.contains(side)) {
+        if let Some(side) = [0, 1]
+            .into_iter()
+            .find(|side| !self.private().contains(side))
+        {
             let projected = query
                 .region
                 .project(self.files[side].values(), &query.slices);
@@ -126,7 +132,6 @@ impl Experiment for Distance {
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
         Ok(Self {
             settings: settings.clone(),
-            private,
             radius: radius(settings, &files)?,
             releaser: releaser(plan, settings.insecure_noise_seed)?,
             directions: Directions::draw(width, settings.slices, &mut public).or_failed()?,
@@ -138,33 +143,22 @@ impl Experiment for Distance {
     }
 
     fn data(&mut self) -> DataSummary {
-        let sides = [&self.settings.source, &self.settings.target]
-            .into_iter()
-            .zip(&self.files);
-        let used = sides
+        let paths = [&self.settings.source, &self.settings.target];
+        let sides = paths.into_iter().zip(&self.files);
+        let names = sides
             .clone()
-            .enumerate()
-            .filter_map(|(side, (path, rows))| {
-                Some(Used {
-                    what: path.display().to_string(),
-                    name: name_of_path("rows", path),
-                    sha256: rows.sha256().ok()?,
-                    used: match self.private.contains(&side) {
-                        true => Use::AllPrivate,
-                        false => Use::AllPublic,
-                    },
-                })
-            });
-        let of_side =
-            |(path, rows): (&PathBuf, &Rows)| format!("{} ({} rows)", path.display(), rows.count());
-        let names = sides.clone().map(of_side).collect::<Vec<_>>().join(" and ");
+            .map(|(path, rows)| format!("{} ({} rows)", path.display(), rows.count()));
+        let names = names.collect::<Vec<_>>().join(" and ");
+        let used = sides.enumerate().filter_map(|(side, (path, rows))| {
+            let used = match self.private().contains(&side) {
+                true => Use::AllPrivate,
+                false => Use::AllPublic,
+            };
+            Some(of_path("rows", path, &rows.sha256().ok()?, used))
+        });
         DataSummary {
             name: format!("{names} of {} values", self.files[0].width()),
-            private: self
-                .private
-                .iter()
-                .map(|&side| self.files[side].count())
-                .sum(),
+            private: self.private_rows().iter().sum(),
             test: 0,
             used: used.collect(),
         }
@@ -175,7 +169,7 @@ impl Experiment for Distance {
     }
 
     fn wording(&self) -> Wording {
-        let public = match self.private {
+        let public = match self.private() {
             [0, 1] => "the numbers of rows and their width",
             [0] => "the target, the number of rows of the source and their width",
             _ => "the source, the number of rows of the target and their width",

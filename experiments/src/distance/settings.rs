@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use lab::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::records::stem;
+
 /// The values of a run that no flag gives.
 const DEFAULTS: &str = "
     protect = \"both\"
@@ -90,10 +92,6 @@ impl lab::session::Settings for Settings {
     }
 
     fn name(&self) -> String {
-        let stem = |path: &PathBuf| {
-            let stem = path.file_stem().unwrap_or(path.as_os_str());
-            stem.to_string_lossy().into_owned()
-        };
         let budget = budget_name(self.epsilon);
         format!("{}-{}-{budget}", stem(&self.source), stem(&self.target))
     }

@@ -8,7 +8,7 @@ use lab::prelude::*;
 use lab::report::{Standing, Statement, epsilon_upper};
 use serde_json::{Value, json};
 
-use super::{PART, Source};
+use super::{Destination, PART, Source};
 use crate::scores::READS_PRIVATE;
 
 /// The name of the card in an export; a folder with one is an export.
@@ -151,18 +151,16 @@ impl Card {
         })
     }
 
-    /// What must be said if nothing is promised.
-    pub(crate) fn warning(&self) -> Option<&'static str> {
-        (!self.private).then_some(NOT_PRIVATE)
-    }
-
-    /// Writes card and page, with the SHA-256 of `files`, and how many samples each class has.
-    pub(crate) fn write(
-        &mut self,
-        folder: &Path,
+    /// Writes card and page, with the SHA-256 of `files` and how many samples each class has, puts the export in its place, and says
+    /// `what` it is.
+    pub(crate) fn finish(
+        mut self,
+        place: Destination,
         files: &[&str],
         class_counts: Option<&BTreeMap<u8, usize>>,
+        what: &str,
     ) -> Result<(), Failure> {
+        let folder = place.path();
         let mut sums = BTreeMap::new();
         for &file in files {
             sums.insert(file, sha256(&folder.join(file))?);
@@ -173,7 +171,12 @@ impl Card {
         }
         let text = serde_json::to_string_pretty(&self.card).or_failed()? + "\n";
         write_file(&folder.join(CARD), text.as_bytes())?;
-        write_file(&folder.join("README.md"), self.page().as_bytes())
+        write_file(&folder.join("README.md"), self.page().as_bytes())?;
+        println!("exported  {what} to {}", place.finish()?.display());
+        if !self.private {
+            println!("WARNING   {NOT_PRIVATE}");
+        }
+        Ok(())
     }
 
     fn page(&self) -> String {

@@ -70,8 +70,8 @@ impl Destination {
         self.part.path()
     }
 
-    /// Puts it in its place; an earlier export goes when the new one is there.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
+    /// Puts it in its place, which it gives; an earlier export goes when the new one is there.
+    pub(crate) fn finish(self) -> Result<PathBuf, Failure> {
         let failed =
             |e: std::io::Error| Failure::failed(format!("--export {}: {e}", self.to.display()));
         if self.to.exists() {
@@ -87,7 +87,7 @@ impl Destination {
         }
         // It is no longer there to be removed.
         let _ = self.part.keep();
-        Ok(())
+        Ok(self.to)
     }
 }
 

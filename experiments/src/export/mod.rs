@@ -125,7 +125,7 @@ pub fn export(
         .sample_seed
         .or_else(|| run.settings.get("seed")?.as_u64());
     let contents = Contents::images(&layout, &source, &record.title());
-    let mut card = Card::new(&record, folder, contents, seed.unwrap_or(0))?;
+    let card = Card::new(&record, folder, contents, seed.unwrap_or(0))?;
     let place = Destination::new(to, request.force, layout.bytes_upper())?;
     let mut writer = ImageWriter::create(place.path(), &layout).or_failed()?;
     let mut rng = stream(seed.unwrap_or(0), STREAM);
@@ -157,13 +157,7 @@ pub fn export(
     progress.finish();
     let files = writer.finish().or_failed()?;
     let classes = layout.labels.then_some(&classes);
-    card.write(place.path(), &files, classes)?;
-    place.finish()?;
-    println!("exported  {done} samples to {}", to.display());
-    if let Some(warning) = card.warning() {
-        println!("WARNING   {warning}");
-    }
-    Ok(())
+    card.finish(place, &files, classes, &format!("{done} samples"))
 }
 
 #[cfg(test)]

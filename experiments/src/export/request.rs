@@ -1,6 +1,6 @@
 //! What is asked for of an export.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use data::export::{Format, Layout};
 use lab::prelude::*;
@@ -151,16 +151,4 @@ impl ExportRequest {
         })?;
         Ok(layout)
     }
-}
-
-/// A path of a folder's file that samples need.
-pub(super) fn missing(folder: &RunFolder, path: &Path) -> Failure {
-    Failure::input(
-        format!(
-            "{}: there is no {}, so it keeps too little to make samples of",
-            folder.path().display(),
-            path.display()
-        ),
-        "run it again with this version of the program; a run of swae is completed by swae --rescore",
-    )
 }

@@ -7,8 +7,6 @@ use lab::prelude::*;
 use model::latent::ImageShape;
 use serde::{Deserialize, Serialize};
 
-use super::request::missing;
-
 const FILE: &str = "samples.json";
 
 /// What a run says of its samples.
@@ -64,7 +62,11 @@ impl Source {
 pub fn bytes(folder: &RunFolder, name: &str) -> Result<Vec<u8>, Failure> {
     let path = folder.file(name);
     if !path.exists() {
-        return Err(missing(folder, Path::new(name)));
+        let run = folder.path().display();
+        return Err(Failure::input(
+            format!("{run}: there is no {name}, so it keeps too little to make samples of"),
+            "run it again with this version of the program; a run of swae is completed by swae --rescore",
+        ));
     }
     std::fs::read(&path).map_err(|e| damaged(&path, &e))
 }

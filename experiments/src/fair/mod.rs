@@ -1,7 +1,6 @@
 //! Fair learning under privacy (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, section 7 and
 //! appendix C).
 
-mod judges;
 mod metrics;
 mod network;
 mod postprocess;

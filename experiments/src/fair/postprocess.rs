@@ -4,10 +4,9 @@
 use lab::prelude::*;
 use model::postprocess::{Bins, FairMap};
 use private_queries::Table;
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
 
 use super::train::Fair;
+use crate::random::stream;
 
 /// Over the public range of the response.
 const BINS: Bins = Bins {
@@ -43,12 +42,9 @@ impl Fair {
         let sizes = self.group_sizes;
         let total = (sizes[0] + sizes[1]) as f64;
         let map = FairMap::new(BINS, &histograms, sizes.map(|n| n as f64 / total), beta);
-        let mut rng = ChaCha20Rng::seed_from_u64(self.settings.seed);
-        rng.set_stream(8);
-        let records = predicted
-            .outputs
-            .iter()
-            .zip(self.steps.records.public.groups());
+        let mut rng = stream(self.settings.seed, 8);
+        let groups = self.steps.records.public.groups();
+        let records = predicted.outputs.iter().zip(groups);
         let outputs = records.map(|(&value, &group)| map.apply(value, group, &mut rng));
         let outputs: Vec<f32> = outputs.collect();
         Ok(Predictions {

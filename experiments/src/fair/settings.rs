@@ -7,9 +7,8 @@ use lab::prelude::*;
 use private_training::{Clipping, Loss, Objective, Penalty};
 use serde::{Deserialize, Serialize};
 
-use super::judges::Judges;
 use super::table;
-use crate::objective::{Preset, refused, weight};
+use crate::objective::{Preset, objective};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -30,26 +29,19 @@ pub enum Task {
 impl Task {
     /// The values that no flag gives, if the task has such a preset.
     fn preset(self, preset: Preset) -> Option<&'static str> {
+        macro_rules! asset {
+            ($name:literal) => {
+                include_str!(concat!("../../../assets/fair/", $name, ".toml"))
+            };
+        }
         Some(match (self, preset) {
-            (Self::Classification, Preset::Tuned) => {
-                include_str!("../../../assets/fair/classification.toml")
-            }
-            (Self::Regression2d, Preset::Tuned) => {
-                include_str!("../../../assets/fair/regression2d.toml")
-            }
-            (Self::Regression1d, Preset::Tuned) => {
-                include_str!("../../../assets/fair/regression1d.toml")
-            }
-            (Self::Regression1d, Preset::Paper) => {
-                include_str!("../../../assets/fair/paper/regression1d.toml")
-            }
-            (Self::Representation, Preset::Tuned) => {
-                include_str!("../../../assets/fair/representation.toml")
-            }
-            (Self::Representation, Preset::Paper) => {
-                include_str!("../../../assets/fair/paper/representation.toml")
-            }
-            (Self::Adult, Preset::Tuned) => include_str!("../../../assets/fair/adult.toml"),
+            (Self::Classification, Preset::Tuned) => asset!("classification"),
+            (Self::Regression2d, Preset::Tuned) => asset!("regression2d"),
+            (Self::Regression1d, Preset::Tuned) => asset!("regression1d"),
+            (Self::Regression1d, Preset::Paper) => asset!("paper/regression1d"),
+            (Self::Representation, Preset::Tuned) => asset!("representation"),
+            (Self::Representation, Preset::Paper) => asset!("paper/representation"),
+            (Self::Adult, Preset::Tuned) => asset!("adult"),
             (_, Preset::Paper) => return None,
         })
     }
@@ -186,11 +178,7 @@ impl Settings {
     pub(super) fn tables(&self, data_dir: Option<&Path>) -> Result<Tables, Failure> {
         match (&self.sensitive, &self.input, &self.schema) {
             (Some(sensitive), ..) => table::adult(self, sensitive, data_dir),
-            (None, Some(input), Some(schema)) => {
-                let test = self.test.as_deref();
-                let judges = Judges::of(input, test, self.test_share)?;
-                table::read(input, judges, schema)
-            }
+            (None, Some(input), Some(schema)) => table::read(self, input, schema),
             _ => table::simulated(self),
         }
     }
@@ -228,9 +216,7 @@ impl Settings {
         ))
     }
 
-    /// The objective with its clipping; a constant that is refused is named.
     pub(super) fn objective(&self) -> Result<Objective, Failure> {
-        let [loss_weight, penalty_weight] = weight(self.alpha);
         let parity = match self.notion() {
             Notion::Sp => Penalty::between_groups(),
             Notion::Eo => Penalty::between_classes(),
@@ -240,12 +226,8 @@ impl Settings {
             jacobian: self.clip_jacobian,
             mode: self.clip,
         };
-        let parity = parity.slices(self.slices).weight(penalty_weight);
-        let loss = self.task.loss().weight(loss_weight);
-        let objective = Objective::of([loss.max_grad_norm(self.max_grad_norm)]);
-        let objective = objective.penalty(parity.clipping(clipping));
-        objective.check().map_err(refused)?;
-        Ok(objective)
+        let loss = (self.task.loss(), self.max_grad_norm);
+        objective(loss, self.alpha, (parity, self.slices), clipping)
     }
 }
 

@@ -6,11 +6,10 @@ use data::split::Use;
 use data::{BiasedConfig, DataError, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
 use dp_core::sampling::GroupSampler;
 use lab::prelude::*;
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
 
-use super::judges::Judges;
 use super::settings::{Notion, Settings, Task};
+use crate::random::stream;
+use crate::records::{of_path, options};
 
 /// Every run sees the same simulated records: the data is what runs are compared on.
 const SIMULATION: u64 = 0;
@@ -20,10 +19,8 @@ pub(super) fn simulated(settings: &Settings) -> Result<Tables, Failure> {
         records: settings.records.unwrap_or(BiasedConfig::default().records),
         ..BiasedConfig::default()
     };
-    let simulate = |stream| {
-        let mut rng = ChaCha20Rng::seed_from_u64(SIMULATION);
-        rng.set_stream(stream);
-        let sampled = biased::simulate(&config, &mut rng)?;
+    let simulate = |number| {
+        let sampled = biased::simulate(&config, &mut stream(SIMULATION, number))?;
         match settings.task {
             Task::Regression2d => sampled.plane_regression(),
             Task::Regression1d => sampled.line_regression(),
@@ -56,9 +53,8 @@ pub(super) fn adult(
     data_dir: Option<&Path>,
 ) -> Result<Tables, Failure> {
     let options = LoadOptions {
-        data_dir: data_dir.map(Path::to_path_buf),
         train: settings.records,
-        ..LoadOptions::default()
+        ..options(data_dir)
     };
     let adult = data::adult::load(sensitive, Missing::Level, &options).map_err(refused)?;
     let [train, test] = adult.sha256;
@@ -73,21 +69,26 @@ pub(super) fn adult(
     })
 }
 
-/// A table of one's own, with test records.
-pub(super) fn read(csv: &Path, test: Judges<'_>, schema: &Path) -> Result<Tables, Failure> {
+/// A table of one's own, with test records: those of another file, or a share of its own rows, by their numbers, which become public.
+pub(super) fn read(settings: &Settings, csv: &Path, schema: &Path) -> Result<Tables, Failure> {
+    let name = csv.display().to_string();
+    let test = settings.test.as_deref();
+    let Some(share) = settings.test_share.or(test.map(|_| 0.0)) else {
+        return Err(Failure::input(
+            format!(
+                "--input {name}: no test records are named, and none of its rows becomes public by itself"
+            ),
+            "give public ones with --test FILE, or say --test-share 0.2: about one row in five is public then",
+        ));
+    };
     let schema = Schema::read(schema).map_err(refused)?;
     let all = schema.read_csv(csv).map_err(refused)?;
-    let name = csv.display().to_string();
     if !matches!(all.table.labels(), Labels::Classes { count: 2, .. }) {
         let why = format!("{name}: its label has no two classes");
         return Err(Failure::input(why, "name two classes in the schema"));
     }
-    let file = |path: &Path, sha256: &str, of| {
-        let (what, name) = (path.display().to_string(), name_of_path("table", path));
-        Used::new(what, name, sha256, of)
-    };
     let (private, public, used) = match test {
-        Judges::File(path) => {
+        Some(path) => {
             let tests = schema.read_csv(path).map_err(refused)?;
             if tests.sha256 == all.sha256 {
                 return Err(Failure::input(
@@ -95,18 +96,18 @@ pub(super) fn read(csv: &Path, test: Judges<'_>, schema: &Path) -> Result<Tables
                     "give a file of other records",
                 ));
             }
-            let train = file(csv, &all.sha256, Use::AllPrivate);
-            let test = file(path, &tests.sha256, Use::AllPublic);
+            let train = of_path("table", csv, &all.sha256, Use::AllPrivate);
+            let test = of_path("table", path, &tests.sha256, Use::AllPublic);
             (all.table, tests.table, vec![train, test])
         }
-        Judges::Share(share) => {
+        None => {
             let (train, test) = all.split_by_row(share).map_err(|e| {
                 Failure::input(
                     format!("{name}: public and private rows: {e}"),
                     "give more rows, another --test-share, or a file of tests with --test",
                 )
             })?;
-            let used = file(csv, &all.sha256, Use::TestShare(share));
+            let used = of_path("table", csv, &all.sha256, Use::TestShare(share));
             (train, test, vec![used])
         }
     };

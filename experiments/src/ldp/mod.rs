@@ -6,7 +6,6 @@
 
 mod loss;
 mod noise_model;
-mod privatised;
 mod report;
 mod settings;
 mod train;

@@ -67,9 +67,8 @@ pub(super) fn report(run: &Ldp, session: &Session) -> Result<Report, Failure> {
     }
     let bright = brightened(&rows, test.image_size());
     let labels = (header.classes() > 0).then_some(&groups[..]);
-    if !run.score.quick_scores {
-        let private = run.private.as_deref();
-        let scored = score(test, &bright, labels, private, &run.score, session)?;
+    let private = run.private.as_deref();
+    if let Some(scored) = score(test, &bright, labels, private, &run.score, session)? {
         report.metrics.extend(metrics(&scored));
         report.more.push(("images", json!(scored)));
     }
@@ -131,10 +130,13 @@ fn pictures(run: &Ldp, rows: &[f32], labels: Option<&[usize]>) -> Result<Vec<Pic
     for row in run.file.values.chunks_exact(run.file.header.width).take(20) {
         noisy.extend(scaled(&model.pixels_of(row)?));
     }
-    let caption = "Privatised records, each on a scale of its own".into();
+    let classes = run.file.header.classes();
+    let caption = labels.map_or("100 samples", |_| "Samples, a row a class");
+    let samples = samples(rows, labels, classes, shape)?;
+    let of_noisy = "Privatised records, each on a scale of its own";
     Ok(vec![
-        samples(rows, labels, shape)?,
-        ("privatised.png", caption, grid(&noisy, shape, 10)?),
+        ("samples.png", caption.into(), samples),
+        ("privatised.png", of_noisy.into(), grid(&noisy, shape, 10)?),
     ])
 }
 

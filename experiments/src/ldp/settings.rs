@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use lab::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::records::kind;
+use crate::objective::Preset;
+use crate::records::{kind, stem};
 use crate::scores::ScoreFlags;
 
 /// The distance to the privatised records that the generator minimises.
@@ -27,25 +28,6 @@ pub enum NetworkKind {
     Dcgan,
     /// Three hidden layers.
     Perceptron,
-}
-
-/// Where values that no flag gives come from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Preset {
-    /// `assets/ldp/images.toml`.
-    #[default]
-    Tuned,
-    /// The published constants: `assets/ldp/paper.toml`.
-    Paper,
-}
-
-impl Preset {
-    fn text(self) -> &'static str {
-        match self {
-            Self::Tuned => include_str!("../../../assets/ldp/images.toml"),
-            Self::Paper => include_str!("../../../assets/ldp/paper.toml"),
-        }
-    }
 }
 
 lab::settings! {
@@ -90,12 +72,14 @@ lab::settings! {
 
 impl lab::session::Settings for Settings {
     fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
-        arguments.over(arguments.own.preset.text())
+        arguments.over(match arguments.own.preset {
+            Preset::Tuned => include_str!("../../../assets/ldp/images.toml"),
+            Preset::Paper => include_str!("../../../assets/ldp/paper.toml"),
+        })
     }
 
     fn name(&self) -> String {
-        let file = self.input.file_stem().unwrap_or(self.input.as_os_str());
-        format!("{}-{}", file.to_string_lossy(), name_of(self.loss))
+        format!("{}-{}", stem(&self.input), name_of(self.loss))
     }
 
     fn check(&self) -> Result<(), Failure> {

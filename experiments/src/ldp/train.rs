@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use clap::Id;
 use data::LabelledImages;
-use data::privatised::{Header, NoiseSeed, Privatised};
+use data::privatised::{NoiseSeed, Privatised};
 use dp_core::ledger::Ledger;
 use lab::prelude::*;
 use model::latent::ImageShape;
 use private_synth::images::{Architecture, Code, Generator, Size};
 use private_training::{RngState, cosine};
+use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
 use serde_json::json;
 
 use super::loss::PreparedLoss;
 use super::noise_model::NoiseModel;
-use super::privatised::{batch, load};
 use super::report;
 use super::settings::{Flags, NetworkKind, Settings};
 use crate::generators;
@@ -49,10 +49,6 @@ impl Ldp {
     pub(super) fn each(&self) -> usize {
         (self.settings.batch / self.model.groups()).max(2)
     }
-
-    fn header(&self) -> &Header {
-        &self.file.header
-    }
 }
 
 impl Experiment for Ldp {
@@ -71,7 +67,9 @@ impl Experiment for Ldp {
         let (kind, seed) = (kind("dataset", &settings.dataset)?, settings.seed);
         let data_dir = arguments.running.data_dir.as_deref();
         let score = &arguments.own.score;
-        let file = load(&settings.input)?;
+        let advice = "give a file that `sliver privatise` wrote";
+        let file = Privatised::load(&settings.input);
+        let file = file.map_err(|e| Failure::input(e.to_string(), advice))?;
         let name = settings.input.display().to_string();
         let preprocessing = Preprocessing::of(&name, &file.header)?;
         let noise_model = NoiseModel::new(file.header.clone(), &chosen.device)?;
@@ -107,7 +105,8 @@ impl Experiment for Ldp {
             private,
             preprocessing,
             noise_model,
-            model: generators::untrained(architecture, size, settings.ema, rng, device)?,
+            model: Generator::new(architecture, size, settings.ema, rng, device)
+                .map_err(generators::refused)?,
             score: score.clone(),
             public: stream(settings.seed, 4),
             loss: f64::NAN,
@@ -116,7 +115,7 @@ impl Experiment for Ldp {
     }
 
     fn data(&mut self) -> DataSummary {
-        let (input, records) = (self.settings.input.display(), self.header().records);
+        let (input, records) = (self.settings.input.display(), self.file.header.records);
         DataSummary {
             name: format!("{input}: {records} privatised records"),
             private: self.private.as_ref().map_or(0, |private| private.len()),
@@ -131,13 +130,13 @@ impl Experiment for Ldp {
             Some(flag) => format!("Private records are read by {flag} alone"),
         };
         // A header was checked when it was read, and so has a promise.
-        let lines = promise(self.header()).unwrap_or_default();
+        let lines = promise(&self.file.header).unwrap_or_default();
         let lines = lines
             .iter()
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
         let lines = lines.collect::<Vec<_>>().join("; ");
         Wording {
-            reads_nothing: self.header().noise_seed == NoiseSeed::Secret,
+            reads_nothing: self.file.header.noise_seed == NoiseSeed::Secret,
             without_noise: format!("{read}; the input says: {lines}"),
             ..Wording::default()
         }
@@ -204,4 +203,13 @@ impl RunState for Ldp {
         self.unconverged = unconverged;
         Ok(())
     }
+}
+
+/// Some of the records, without one twice while there are enough.
+fn batch(file: &Privatised, size: usize, rng: &mut ChaCha20Rng) -> Vec<f32> {
+    let (records, width) = (file.header.records as usize, file.header.width);
+    let chosen = sample(rng, records, size.min(records)).into_vec();
+    let row = |place: usize| &file.values[place * width..][..width];
+    let chosen = chosen.into_iter().cycle().take(size);
+    chosen.flat_map(row).copied().collect()
 }

@@ -1,7 +1,6 @@
 //! What `privatise` can be asked.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use clap::{Args, Parser};
 use data::DatasetKind;
@@ -70,8 +69,8 @@ pub(super) struct Source {
     #[arg(long)]
     pub keep_order: bool,
     /// Shape of the images, CHANNELSxHEIGHTxWIDTH: --keep needs it for NPY, and other inputs are held against it.
-    #[arg(long)]
-    pub shape: Option<Shape>,
+    #[arg(long, value_parser = shape)]
+    pub shape: Option<[usize; 3]>,
 }
 
 #[derive(Debug, Args)]
@@ -111,38 +110,22 @@ impl Source {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape(pub [usize; 3]);
-
-impl FromStr for Shape {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let numbers: Option<Vec<usize>> = text.split('x').map(|n| n.parse().ok()).collect();
-        let shape = numbers.and_then(|numbers| numbers.try_into().ok());
-        let shape = shape.filter(|shape: &[usize; 3]| shape.iter().all(|&n| n > 0));
-        shape
-            .map(Self)
-            .ok_or_else(|| "expected CHANNELSxHEIGHTxWIDTH, such as 1x28x28".into())
-    }
+fn shape(text: &str) -> Result<[usize; 3], String> {
+    let numbers: Option<Vec<usize>> = text.split('x').map(|n| n.parse().ok()).collect();
+    let shape = numbers.and_then(|numbers| numbers.try_into().ok());
+    let shape = shape.filter(|shape: &[usize; 3]| shape.iter().all(|&n| n > 0));
+    shape.ok_or_else(|| "expected CHANNELSxHEIGHTxWIDTH, such as 1x28x28".into())
 }
 
 impl Noise {
     pub(super) fn mechanism(&self) -> Result<LocalMechanism, Failure> {
-        let given = |flag: &str, value: Option<f64>| -> Result<f64, Failure> {
-            let value = value.ok_or_else(|| {
-                Failure::input(
-                    format!("--{flag}: no value was given"),
-                    "say what is promised",
-                )
-            })?;
-            positive(flag, value)?;
-            Ok(value)
+        let given = |flag: &str, value: Option<f64>| {
+            let none = format!("--{flag}: no value was given");
+            let value = value.ok_or_else(|| Failure::input(none, "say what is promised"))?;
+            positive(flag, value).map(|()| value)
         };
-        let (epsilon, radius) = (
-            given("epsilon", self.epsilon)?,
-            given("radius", self.radius)?,
-        );
+        let epsilon = given("epsilon", self.epsilon)?;
+        let radius = given("radius", self.radius)?;
         let refuse = |e: DpError| Failure::input(e.to_string(), "change the flag");
         let Some(kind) = self.mechanism else {
             return Err(Failure::input(

@@ -6,18 +6,35 @@ use std::sync::Arc;
 use data::idx::IdxStream;
 use data::npy::NpyStream;
 use data::privatised::Header;
-use data::stream::{First, Form, InMemory, Labelled, Photographs, RecordStream, SyntheticGlyphs};
+use data::stream::{
+    Chunk, First, Form, InMemory, Labelled, Photographs, RecordStream, SyntheticGlyphs,
+};
 use data::table::CsvStream;
 use data::{DataError, Dataset, DatasetKind, Glyphs, ImageFolder, LoadOptions, Schema};
 use lab::prelude::*;
 use rand_chacha::ChaCha20Rng;
 
 use super::arguments::Source;
+use crate::records::options;
 
-/// Records, and whatever is known of them.
+/// Records, with the shape that was asked for.
 pub(super) struct Input {
-    pub stream: Box<dyn RecordStream>,
+    stream: Box<dyn RecordStream>,
     pub form: Form,
+}
+
+impl RecordStream for Input {
+    fn form(&self) -> Form {
+        self.form.clone()
+    }
+
+    fn next(&mut self, most: usize) -> Result<Chunk, DataError> {
+        self.stream.next(most)
+    }
+
+    fn dropped(&self) -> u64 {
+        self.stream.dropped()
+    }
 }
 
 pub(super) fn open(
@@ -37,21 +54,21 @@ pub(super) fn open(
     let mut form = stream.form();
     if let Some(asked) = source.shape {
         let fits = match form.shape {
-            Some(shape) => shape == asked.0,
-            None => asked.0.iter().product::<usize>() == form.width,
+            Some(shape) => shape == asked,
+            None => asked.iter().product::<usize>() == form.width,
         };
         if !fits {
             let found = match form.shape {
                 Some([c, h, w]) => format!("images of {c}x{h}x{w}"),
                 None => format!("{} values a record", form.width),
             };
-            let [c, h, w] = asked.0;
+            let [c, h, w] = asked;
             return Err(Failure::input(
                 format!("--shape {c}x{h}x{w}: the header of {name} says {found}"),
                 "ask for what the file has, or give the file that was meant",
             ));
         }
-        form.shape = Some(asked.0);
+        form.shape = Some(asked);
     }
     Ok(Input { stream, form })
 }
@@ -71,8 +88,21 @@ fn stream(
              data set: mnist, fashion-mnist, usps, glyphs",
         )
     };
-    if let Ok(kind) = name.parse::<DatasetKind>() {
-        return named(kind, source).map_err(refuse);
+    match name.parse() {
+        Ok(DatasetKind::Glyphs) => {
+            let count = source.records.unwrap_or(Glyphs::DEFAULT_TRAIN as u64);
+            return Ok(Box::new(SyntheticGlyphs::train(source.seed, count)));
+        }
+        // They have at most 60000 images, and lie in memory as one byte a pixel.
+        Ok(kind) => {
+            let options = LoadOptions {
+                test: Some(1),
+                ..options(source.data_dir.as_deref())
+            };
+            let images = Dataset::load(kind, &options).map_err(refuse)?.train;
+            return Ok(Box::new(InMemory::images(Arc::new(images))));
+        }
+        Err(_) => {}
     }
     if path.is_dir() {
         let mut folder = ImageFolder::scan(path, source.side).map_err(refuse)?;
@@ -119,26 +149,6 @@ fn stream(
             Ok(Box::new(images))
         }
     }
-}
-
-/// Data sets by name. Those of files have at most 60000 images, and lie in memory as one byte a pixel.
-fn named(kind: DatasetKind, source: &Source) -> Result<Box<dyn RecordStream>, DataError> {
-    if kind == DatasetKind::Glyphs {
-        let count = source.records.unwrap_or(Glyphs::DEFAULT_TRAIN as u64);
-        return Ok(Box::new(SyntheticGlyphs::train(source.seed, count)));
-    }
-    let options = LoadOptions {
-        data_dir: source.data_dir.as_deref().map(Path::to_path_buf),
-        test: Some(1),
-        progress: Some(Arc::new(|progress: &data::Progress| {
-            if let data::Progress::MirrorFailed { url, reason } = progress {
-                eprintln!("{url}: {reason}");
-            }
-        })),
-        ..LoadOptions::default()
-    };
-    let images = Dataset::load(kind, &options)?.train;
-    Ok(Box::new(InMemory::images(Arc::new(images))))
 }
 
 fn privatised_already(name: &str, header: &Header, epsilon: f64) -> Failure {

@@ -13,7 +13,6 @@ mod promise;
 mod run;
 
 pub use arguments::Arguments;
-pub use log::Log;
 pub use preprocessing::Preprocessing;
 pub use promise::{calibrated, mechanism_of, promise};
 pub use run::run;

@@ -92,10 +92,9 @@ impl Preprocessing {
                 ));
             }
         }
-        let scale = self.mechanism.scale(self.width(form)).map_err(|e| {
-            Failure::input(e.to_string(), "give a larger --epsilon, or fewer values")
-        })?;
-        Ok(scale)
+        let advice = "give a larger --epsilon, or fewer values";
+        let scale = self.mechanism.scale(self.width(form));
+        scale.map_err(|e| Failure::input(e.to_string(), advice))
     }
 
     /// The header of records of this form.

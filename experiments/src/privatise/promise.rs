@@ -79,22 +79,15 @@ pub fn promise(header: &Header) -> Result<Vec<String>, Failure> {
         Norm::L1 => "sum of absolute values",
         Norm::L2 => "Euclidean norm",
     };
-    let radius = nearest(header.radius, 5);
-    let mut lines = vec![format!(
-        "record    {values}{label}; scaled to a {norm} of at most {radius}"
-    )];
-    lines.push(format!(
-        "noise     {} in each value",
-        match header.mechanism {
-            NoiseKind::Laplace => format!("Laplace of scale {}", nearest(header.noise_scale, 5)),
-            NoiseKind::Gaussian => {
-                format!(
-                    "Gaussian of standard deviation {}",
-                    nearest(header.noise_scale, 5)
-                )
-            }
-        }
-    ));
+    let (radius, scale) = (nearest(header.radius, 5), nearest(header.noise_scale, 5));
+    let noise = match header.mechanism {
+        NoiseKind::Laplace => "Laplace of scale",
+        NoiseKind::Gaussian => "Gaussian of standard deviation",
+    };
+    let mut lines = vec![
+        format!("record    {values}{label}; scaled to a {norm} of at most {radius}"),
+        format!("noise     {noise} {scale} in each value"),
+    ];
     if header.noise_seed == NoiseSeed::Insecure {
         lines.push(
             "privacy   NONE: the noise comes from a known seed, and whoever knows it has the records"
@@ -110,26 +103,21 @@ pub fn promise(header: &Header) -> Result<Vec<String>, Failure> {
         "          neighbours: any two records, values and label; not hidden is that somebody gave one".into(),
     );
     lines.push(format!("          {}", calibration(header)?));
-    lines.extend(open_by_delta(header));
+    // What a delta that is not small against one over the number of records leaves open, if that number is known.
+    let (records, share) = (header.records, header.delta * header.records as f64);
+    if share > 0.1 {
+        lines.push(format!(
+            "          delta: such a delta alone would let a mechanism publish each record outright with that \
+             probability, of {records} records about {}",
+            nearest(share, 2)
+        ));
+    }
     lines.push(
         "          who gives m records, or one record m times, spends m times this; what is computed from the \
          file costs nothing more"
             .into(),
     );
     Ok(lines)
-}
-
-/// What a delta that is not small against one over the number of records leaves open, if that number is known.
-fn open_by_delta(header: &Header) -> Option<String> {
-    let share = header.delta * header.records as f64;
-    (share > 0.1).then(|| {
-        format!(
-            "          delta: such a delta alone would let a mechanism publish each record outright with that \
-             probability, of {} records about {}",
-            header.records,
-            nearest(share, 2)
-        )
-    })
 }
 
 fn calibration(header: &Header) -> Result<String, Failure> {

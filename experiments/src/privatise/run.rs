@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use data::privatised::{Header, Writer, header_path};
-use data::stream::{Chunk, Form, RecordStream};
 use data::{DataError, Stored};
 use dp_core::mechanism::NoiseSource;
 use lab::prelude::*;
 use rand::seq::SliceRandom;
 
 use super::arguments::{Arguments, Noise};
-use super::{Log, Preprocessing, input, mechanism_of, privatise, promise};
+use super::{Preprocessing, input, mechanism_of, privatise, promise};
 
 /// Does what the flags say.
 ///
@@ -44,11 +43,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     println!("data      {}: {count}", from.display());
     let announced = Header {
         records: input.form.count.unwrap_or(0),
-        ..header
+        ..header.clone()
     };
-    promise(&announced)?
-        .iter()
-        .for_each(|line| println!("{line}"));
+    say(&announced)?;
     println!(
         "order     {}",
         match arguments.source.keeps_order() {
@@ -59,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if !noise.is_secret() {
         eprintln!("NOT PRIVATE: --insecure-noise-seed gives noise that anybody can subtract");
     }
-    let header = arguments.write(input, &preprocessing, &mut noise, writer, out)?;
+    let header = arguments.write(input, &preprocessing, &mut noise, writer, header)?;
     println!("written   {}: {} records", out.display(), header.records);
     Ok(())
 }
@@ -107,7 +104,7 @@ impl Arguments {
         preprocessing: &Preprocessing,
         noise: &mut NoiseSource,
         mut writer: Writer,
-        out: &Path,
+        header: Header,
     ) -> Result<Header, Failure> {
         let interrupt = Interrupt::listen()?;
         let bar = Progress::new(input.form.count.unwrap_or(0));
@@ -117,7 +114,7 @@ impl Arguments {
         let in_turn = folder || self.source.keeps_order();
         let mut noisy = Stored::<f32>::default();
         let counts = privatise(
-            &mut Reshaped(&mut input),
+            &mut input,
             preprocessing,
             noise,
             &mut |record| match in_turn {
@@ -135,7 +132,7 @@ impl Arguments {
         )?;
         bar.finish();
         if !in_turn {
-            let width = preprocessing.header(&input.form, noise.is_secret())?.width;
+            let width = header.width;
             let mut order: Vec<usize> = (0..counts.records as usize).collect();
             order.shuffle(noise.rng());
             for place in order {
@@ -146,10 +143,10 @@ impl Arguments {
         }
         let header = Header {
             records: counts.records,
-            ..preprocessing.header(&input.form, noise.is_secret())?
+            ..header
         };
-        if let Some(log) = &self.log {
-            Log::new(log).add(out, &header, &counts)?;
+        if let (Some(log), Some(out)) = (&self.log, &self.out) {
+            super::log::log(log, out, &header, &counts)?;
         }
         writer.finish().or_failed()
     }
@@ -172,23 +169,6 @@ fn place(path: &Path) -> PathBuf {
     }
 }
 
-/// The records, with the shape that was asked for.
-struct Reshaped<'a>(&'a mut input::Input);
-
-impl RecordStream for Reshaped<'_> {
-    fn form(&self) -> Form {
-        self.0.form.clone()
-    }
-
-    fn next(&mut self, most: usize) -> Result<Chunk, DataError> {
-        self.0.stream.next(most)
-    }
-
-    fn dropped(&self) -> u64 {
-        self.0.stream.dropped()
-    }
-}
-
 fn show(file: &Path, noise: &Noise) -> Result<(), Failure> {
     let name = file.display().to_string();
     let refuse = |e: DataError| Failure::input(e.to_string(), "nothing was changed");
@@ -203,6 +183,10 @@ fn show(file: &Path, noise: &Noise) -> Result<(), Failure> {
         .map_err(refuse)?;
     mechanism_of(&name, &header)?;
     println!("data      {name}: {} records", header.records);
-    promise(&header)?.iter().for_each(|line| println!("{line}"));
+    say(&header)
+}
+
+fn say(header: &Header) -> Result<(), Failure> {
+    promise(header)?.iter().for_each(|line| println!("{line}"));
     Ok(())
 }

@@ -1,7 +1,5 @@
 //! The batches of a run, and what draws them.
 
-use std::sync::Arc;
-
 use burn::tensor::Device;
 use data::{Dataset, LabelledImages};
 use dp_core::DpError;
@@ -14,11 +12,10 @@ use super::Settings;
 
 /// Where the records of a step come from.
 pub(crate) struct Batches {
-    data: Arc<Dataset>,
+    pub data: Dataset,
     /// The private records of this rank, if they lie on several.
     part: Option<LabelledImages>,
     used: Used,
-    sizes: Vec<usize>,
     /// Public class sizes of the private records.
     pub class_sizes: Vec<usize>,
     pub sampler: BatchSampler,
@@ -26,11 +23,7 @@ pub(crate) struct Batches {
 
 impl Batches {
     /// The sampler that the settings ask for.
-    pub(crate) fn new(
-        settings: &Settings,
-        data: Arc<Dataset>,
-        used: Used,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn new(settings: &Settings, data: Dataset, used: Used) -> Result<Self, Failure> {
         let records = data.train.len();
         let bad = |e: DpError| {
             Failure::input(
@@ -41,31 +34,17 @@ impl Batches {
         // One check for both forms, so that the message speaks of the whole data.
         let all = FixedSizeSampler::new(records, settings.batch).map_err(bad)?;
         let class_sizes = data.train.class_sizes();
-        let (sampler, sizes) = if settings.conditional {
-            let mut groups = data.train.indices_by_class();
-            let mut sizes = split_batch(settings.batch, &class_sizes).map_err(bad)?;
-            if let Some(class) = (0..sizes.len()).find(|&c| sizes[c] == 0 && class_sizes[c] > 0) {
-                return Err(Failure::input(
-                    format!(
-                        "--batch {}: class {class} with {} of {records} records gets no place in it",
-                        settings.batch, class_sizes[class]
-                    ),
-                    "choose a larger --batch, or --unconditional",
-                ));
-            }
-            groups.retain(|g| !g.is_empty());
-            let present: Vec<usize> = sizes.iter().copied().filter(|&s| s > 0).collect();
-            let sampler = GroupSampler::new(groups, &present).map_err(bad)?;
-            sizes.truncate(class_sizes.len());
-            (sampler.into(), sizes)
+        let sampler = if settings.conditional {
+            let sizes = split_batch(settings.batch, &class_sizes).map_err(bad)?;
+            let groups = data.train.indices_by_class();
+            GroupSampler::new(groups, &sizes).map_err(bad)?.into()
         } else {
-            (all.into(), vec![settings.batch])
+            all.into()
         };
         Ok(Self {
             data,
             part: None,
             used,
-            sizes,
             class_sizes,
             sampler,
         })
@@ -107,13 +86,7 @@ impl RunRecords<Swae> for Batches {
         sampled: &[Vec<usize>],
         device: &Device,
     ) -> Result<Batch<2>, Failure> {
-        let mut sampled_sizes = sampled.iter().map(Vec::len);
-        // A class without records has no group.
-        let sizes = self.sizes.iter().map(|&size| match size {
-            0 => 0,
-            _ => sampled_sizes.next().unwrap_or(0),
-        });
-        let sizes: Vec<usize> = sizes.collect();
+        let sizes: Vec<usize> = sampled.iter().map(Vec::len).collect();
         let pixels = self
             .private()
             .gather(&sampled.concat())

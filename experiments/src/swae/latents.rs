@@ -1,7 +1,13 @@
 //! Images to latents, and latents to images, on the host.
 
 use burn::tensor::{Device, Tensor, TensorData};
+use data::LabelledImages;
+use lab::diagnostic::Failure;
+use lab::session::Session;
 use model::swae::{Swae, SwaeConfig};
+
+/// Images that are encoded or decoded at once.
+pub(crate) const PART: usize = 500;
 
 /// Latents of images: `[n, 784] -> [n, latent]`.
 pub(crate) fn encode(model: &Swae, pixels: Vec<f32>, device: &Device) -> Vec<f32> {
@@ -11,12 +17,28 @@ pub(crate) fn encode(model: &Swae, pixels: Vec<f32>, device: &Device) -> Vec<f32
     model.encode(images).into_data().iter::<f32>().collect()
 }
 
+/// The same of many images, at some places.
+pub(crate) fn encode_at(
+    model: &Swae,
+    images: &LabelledImages,
+    places: &[usize],
+    session: &Session,
+) -> Result<Vec<f32>, Failure> {
+    let mut latents = Vec::with_capacity(places.len() * model.latent);
+    for part in places.chunks(PART) {
+        session.interrupt.check("records were encoded")?;
+        let pixels = images.gather(part).unwrap_or_default();
+        latents.extend(encode(model, pixels, &session.chosen.device));
+    }
+    Ok(latents)
+}
+
 /// Images of decoder inputs: `[n, latent + classes] -> [n, 784]`, in `[0, 1]`.
 pub(crate) fn decode(model: &Swae, inputs: Vec<f32>, device: &Device) -> Vec<f32> {
     let width = model.latent + model.classes;
     let mut images = Vec::with_capacity(inputs.len() / width * SwaeConfig::PIXELS);
     // In parts, so that a thousand samples need no more memory than a batch.
-    for part in inputs.chunks(500 * width) {
+    for part in inputs.chunks(PART * width) {
         let inputs = TensorData::new(part.to_vec(), [part.len() / width, width]);
         let decoded = model.decode(Tensor::from_data(inputs, device));
         images.extend(decoded.into_data().iter::<f32>());

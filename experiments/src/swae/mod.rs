@@ -5,7 +5,6 @@ mod batches;
 mod evaluate;
 mod latents;
 mod moments;
-mod plan;
 mod report;
 mod samples;
 mod settings;

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use crate::export::ExportFlags;
 use crate::random::stream;
-use crate::scores::{READS_PRIVATE, ScoreFlags, Scored};
+use crate::scores::{self, READS_PRIVATE, ScoreFlags, Scored};
 
-use super::evaluate::Scores;
-use super::latents::encode;
-use super::samples::{self, Origin};
+use super::evaluate::{Scores, Tested};
+use super::latents::encode_at;
+use super::samples::{self, Origin, Sampler};
 use super::train::SwaeRun;
 
 /// How a finished run is judged.
@@ -32,25 +32,29 @@ pub struct Judging {
     pub rescore: Option<std::path::PathBuf>,
 }
 
-pub(crate) fn report(run: &SwaeRun, session: &Session, origin: &Origin) -> Result<Report, Failure> {
-    let model = run.steps.scored()?;
+pub(crate) fn report(run: &SwaeRun, session: &Session, origin: Origin) -> Result<Report, Failure> {
+    let device = &session.chosen.device;
+    let sampler = Sampler {
+        model: run.steps.scored()?,
+        origin,
+        device: device.clone(),
+        variation: run.settings.variation(),
+    };
+    let tested = Tested {
+        model: &sampler.model,
+        test: &run.steps.records.data.test,
+        device,
+    };
     let source = samples::source(&run.settings, &run.steps.records.class_sizes);
     source.write(&session.folder)?;
-    let judging = &run.judging;
     let stop = || session.interrupt.check("the run was judged");
     stop()?;
-    let scores = run.evaluator.scores(&model, true)?;
+    let found = tested.scores(true)?;
     stop()?;
-    let mut generator = stream(run.settings.seed, 2);
-    let pictures = run.evaluator.pictures(&model, origin, &mut generator)?;
-    let (images, rebuilt) = if judging.score.quick_scores {
-        (None, None)
-    } else {
-        let (images, rebuilt) = judge(run, session, &model, origin)?;
-        (Some(images), rebuilt)
-    };
-    let labels_read_private = judging.paper_labels && matches!(origin, Origin::Prior);
-    let mut warnings = crate::scores::warnings(&judging.score);
+    let pictures = tested.pictures(&sampler, &mut stream(run.settings.seed, 2))?;
+    let (images, rebuilt) = judge(run, session, &sampler, &tested)?;
+    let labels_read_private = run.judging.paper_labels && matches!(sampler.origin, Origin::Prior);
+    let mut warnings = scores::warnings(&run.judging.score);
     if labels_read_private {
         warnings.push(
             "Samples were labelled by their nearest private images, as Rodriguez-Vitores et al. (2025) do: the accuracies \
@@ -61,8 +65,8 @@ pub(crate) fn report(run: &SwaeRun, session: &Session, origin: &Origin) -> Resul
     let images_in_json = images_in_json(images.as_ref(), labels_read_private);
     Ok(Report {
         pictures,
-        metrics: metrics(&scores, images.as_ref(), rebuilt, run, labels_read_private),
-        test: json!(scores).as_object().cloned().unwrap_or_default(),
+        metrics: metrics(&found, images.as_ref(), rebuilt, run, labels_read_private),
+        test: json!(found).as_object().cloned().unwrap_or_default(),
         warnings,
         more: vec![
             ("images", images_in_json),
@@ -95,45 +99,38 @@ fn images_in_json(images: Option<&Scored>, labels_read_private: bool) -> Value {
 fn judge(
     run: &SwaeRun,
     session: &Session,
-    model: &Swae,
-    origin: &Origin,
-) -> Result<(Scored, Option<f64>), Failure> {
-    let (judging, evaluator) = (&run.judging, &run.evaluator);
-    let mut generator = stream(run.settings.seed, 3);
+    sampler: &Sampler,
+    tested: &Tested<'_>,
+) -> Result<(Option<Scored>, Option<f64>), Failure> {
+    let judging = &run.judging;
+    if judging.score.quick_scores {
+        return Ok((None, None));
+    }
     let count = judging.score.count();
-    let samples = evaluator
-        .sampler(model, origin)
-        .draw(count, &mut generator)?;
+    let (samples, latents) = sampler.draw(count, &mut stream(run.settings.seed, 3))?;
     let unlabelled = samples.labels.is_none();
     let labels = match samples.labels {
-        None if judging.paper_labels => Some(paper_labels(run, session, model, &samples.latents)?),
+        None if judging.paper_labels => Some(paper_labels(run, session, &sampler.model, &latents)?),
         labels => labels,
     };
-    let scored = crate::scores::score(
-        &run.data.test,
-        &samples.pixels,
+    let (pixels, private) = (&samples.pixels, Some(&run.steps.records.data.train));
+    let test = &run.steps.records.data.test;
+    let scored = scores::score(
+        test,
+        pixels,
         labels.as_deref(),
-        Some(&run.data.train),
+        private,
         &judging.score,
         session,
     )?;
     // A conditional decoder is given the label of what it rebuilds, so only the other is asked.
-    let rebuilt = match labels.filter(|_| unlabelled) {
-        Some(labels) => {
-            let labels: Vec<u8> = labels.iter().map(|&label| label as u8).collect();
-            let test = evaluator.rebuilt_test(model)?;
-            let accuracy = Learner::Mlp.accuracy(
-                &samples.pixels,
-                &labels,
-                &test,
-                &Learning::default(),
-                &session.interrupt,
-            )?;
-            Some(accuracy.accuracy)
-        }
-        None => None,
+    let Some(labels) = labels.filter(|_| unlabelled) else {
+        return Ok((scored, None));
     };
-    Ok((scored, rebuilt))
+    let labels: Vec<u8> = labels.iter().map(|&label| label as u8).collect();
+    let (test, learning) = (tested.rebuilt_test()?, Learning::default());
+    let rebuilt = Learner::Mlp.accuracy(pixels, &labels, &test, &learning, &session.interrupt)?;
+    Ok((scored, Some(rebuilt.accuracy)))
 }
 
 /// Neighbours that vote on a label; the published text does not say how many.
@@ -147,14 +144,9 @@ fn paper_labels(
     model: &Swae,
     latents: &[f32],
 ) -> Result<Vec<usize>, Failure> {
-    let (train, d) = (&run.data.train, run.settings.latent);
+    let (train, d) = (&run.steps.records.data.train, run.settings.latent);
     let all: Vec<usize> = (0..train.len()).collect();
-    let mut private = Vec::with_capacity(train.len() * d);
-    for part in all.chunks(500) {
-        session.interrupt.check("samples were labelled")?;
-        let images = train.gather(part).unwrap_or_default();
-        private.extend(encode(model, images, &session.chosen.device));
-    }
+    let private = encode_at(model, train, &all, session)?;
     let (labels, rows) = (train.labels(), (&private[..], d));
     let voted = labels_by_vote(latents, rows, labels, PAPER_NEIGHBOURS, &session.interrupt)?;
     Ok(voted.into_iter().map(usize::from).collect())
@@ -162,49 +154,40 @@ fn paper_labels(
 
 /// Results, beside published ones if they compare.
 fn metrics(
-    scores: &Scores,
+    found: &Scores,
     images: Option<&Scored>,
     rebuilt: Option<f64>,
     run: &SwaeRun,
     labels_read_private: bool,
 ) -> Vec<Metric> {
-    let shown = |mut metric: Metric| {
+    let shown = |metric: Metric, paper: Option<f64>| {
+        let mut metric = match paper {
+            Some(value) => metric.paper(value, TABLES),
+            None => metric,
+        };
         if labels_read_private && metric.name.starts_with("Accuracy") {
             metric.name = format!("{READS_PRIVATE}: {}", metric.name);
         }
         metric
     };
+    let lower = |name: &str, value| Metric::new(name, value).better(Better::Lower);
+    let distance = "Sliced squared distance of test latents to the prior";
     let mut metrics = vec![
-        Metric::new("Reconstruction of test images", scores.reconstruction)
-            .unit("nats")
-            .better(Better::Lower),
-        Metric::new(
-            "Sliced squared distance of test latents to the prior",
-            scores.sliced,
-        )
-        .better(Better::Lower),
+        lower("Reconstruction of test images", found.reconstruction).unit("nats"),
+        lower(distance, found.sliced),
     ];
     // Theirs are of unconditional samples with such labels.
     let paper = paper_accuracy(run).filter(|_| labels_read_private);
-    for metric in images.map(crate::scores::metrics).unwrap_or_default() {
+    for metric in images.into_iter().flat_map(scores::metrics) {
         let compared = metric.name.starts_with("Accuracy") && metric.name.contains("MLP");
         let compared = compared && !metric.name.ends_with("deviation");
         let paper = paper.filter(|_| compared);
-        metrics.push(shown(match paper {
-            Some((value, _)) => metric.paper(value, TABLES),
-            None => metric,
-        }));
+        metrics.push(shown(metric, paper.map(|(value, _)| value)));
     }
     if let Some(rebuilt) = rebuilt {
-        let metric = Metric::new(
-            "Accuracy of the same MLP on test images that the autoencoder rebuilt",
-            rebuilt,
-        )
-        .better(Better::Higher);
-        metrics.push(shown(match paper {
-            Some((_, value)) => metric.paper(value, TABLES),
-            None => metric,
-        }));
+        let name = "Accuracy of the same MLP on test images that the autoencoder rebuilt";
+        let metric = Metric::new(name, rebuilt).better(Better::Higher);
+        metrics.push(shown(metric, paper.map(|(_, value)| value)));
     }
     metrics
 }
@@ -215,7 +198,7 @@ const TABLES: &str = "Rodriguez-Vitores, Lalanne and Loubes 2025, tables 1 and 2
 /// 1e-5.
 fn paper_accuracy(run: &SwaeRun) -> Option<(f64, f64)> {
     let plan = run.steps.training.plan()?;
-    if plan.delta() != 1e-5 || run.data.train.len() != 60_000 {
+    if plan.delta() != 1e-5 || run.steps.records.data.train.len() != 60_000 {
         return None;
     }
     match (run.settings.dataset.as_str(), run.settings.epsilon?) {

@@ -11,19 +11,9 @@ use swd::UniformBall;
 
 use super::Settings;
 use super::latents::{decode, with_labels};
-use super::moments::moments;
-use super::plan::MOMENTS;
-use crate::export::{self, Source};
+use super::moments::{MOMENTS, moments};
+use crate::export::{self, Samples, Source};
 use crate::variation::Variation;
-
-pub(crate) struct Samples {
-    /// `[n, 784]`, in `[0, 1]`.
-    pub pixels: Vec<f32>,
-    /// If the model knows classes.
-    pub labels: Option<Vec<usize>>,
-    /// `[n, latent]`.
-    pub latents: Vec<f32>,
-}
 
 /// What latents are sampled from.
 pub(crate) enum Origin {
@@ -33,22 +23,28 @@ pub(crate) enum Origin {
 }
 
 /// What samples are sampled from: a decoder, and where its latents come from.
-pub(crate) struct Sampler<'a> {
-    pub model: &'a Swae,
-    /// Where latents come from.
-    pub origin: &'a Origin,
-    pub device: &'a Device,
+pub(crate) struct Sampler {
+    pub model: Swae,
+    pub origin: Origin,
+    pub device: Device,
     pub variation: Variation,
 }
 
-impl Sampler<'_> {
-    /// `count` samples: in equal parts from the distributions of the classes, rounded up, class after class, with their
-    /// labels; or from the prior.
-    pub(crate) fn draw(&self, count: usize, rng: &mut impl Rng) -> Result<Samples, Failure> {
-        match self.origin {
+impl Sampler {
+    /// `count` samples, and their latents: in equal parts from the distributions of the classes, rounded up, class after class, with
+    /// their labels; or from the prior.
+    pub(crate) fn draw(
+        &self,
+        count: usize,
+        rng: &mut impl Rng,
+    ) -> Result<(Samples, Vec<f32>), Failure> {
+        match &self.origin {
             Origin::Prior => {
                 let prior = UniformBall::new(self.model.latent).or_failed()?;
-                Ok(self.decoded(prior.sample(count, rng), None, rng))
+                let latents = prior.sample(count, rng);
+                let pixels = self.decoded(latents.clone(), rng);
+                let labels = None;
+                Ok((Samples { pixels, labels }, latents))
             }
             Origin::Classes(classes) => {
                 let each = count.div_ceil(classes.present().len().max(1));
@@ -59,39 +55,35 @@ impl Sampler<'_> {
 
     /// One hundred samples, or ten of each class, a row each.
     pub(crate) fn rows(&self, rng: &mut impl Rng) -> Result<Samples, Failure> {
-        match self.origin {
-            Origin::Prior => self.draw(100, rng),
-            Origin::Classes(classes) => Ok(self.of_each_class(classes, 10, rng)),
-        }
+        let (samples, _) = match &self.origin {
+            Origin::Prior => self.draw(100, rng)?,
+            Origin::Classes(classes) => self.of_each_class(classes, 10, rng),
+        };
+        Ok(samples)
     }
 
-    fn of_each_class(&self, classes: &Gaussians, each: usize, rng: &mut impl Rng) -> Samples {
+    fn of_each_class(
+        &self,
+        classes: &Gaussians,
+        each: usize,
+        rng: &mut impl Rng,
+    ) -> (Samples, Vec<f32>) {
         let (mut latents, mut labels) = (Vec::new(), Vec::new());
         for class in classes.present() {
             latents.extend(classes.sample(class, each, rng));
             labels.extend(vec![class; each]);
         }
-        self.decoded(latents, Some(labels), rng)
+        let model = &self.model;
+        let inputs = with_labels(&latents, model.latent, model.classes, &labels);
+        let pixels = self.decoded(inputs, rng);
+        let labels = Some(labels);
+        (Samples { pixels, labels }, latents)
     }
 
-    fn decoded(
-        &self,
-        latents: Vec<f32>,
-        labels: Option<Vec<usize>>,
-        rng: &mut impl Rng,
-    ) -> Samples {
-        let model = self.model;
-        let inputs = match &labels {
-            Some(labels) => with_labels(&latents, model.latent, model.classes, labels),
-            None => latents.clone(),
-        };
-        let mut pixels = decode(model, inputs, self.device);
+    fn decoded(&self, inputs: Vec<f32>, rng: &mut impl Rng) -> Vec<f32> {
+        let mut pixels = decode(&self.model, inputs, &self.device);
         self.variation.apply(&mut pixels, SHAPE, rng);
-        Samples {
-            pixels,
-            labels,
-            latents,
-        }
+        pixels
     }
 }
 
@@ -122,28 +114,12 @@ pub(crate) const SHAPE: ImageShape = ImageShape {
     side: 28,
 };
 
-struct Stored {
-    model: Swae,
-    origin: Origin,
-    device: Device,
-    variation: Variation,
-}
-
-impl export::Sampler for Stored {
-    fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<export::Samples, Failure> {
-        let sampler = Sampler {
-            model: &self.model,
-            origin: &self.origin,
-            device: &self.device,
-            variation: self.variation,
-        };
-        let samples = sampler.draw(count, rng)?;
-        Ok(match samples.labels {
-            Some(labels) => export::Samples::in_turn(&samples.pixels, &labels),
-            None => export::Samples {
-                pixels: samples.pixels,
-                labels: None,
-            },
+impl export::Sampler for Sampler {
+    fn sample(&mut self, count: usize, rng: &mut ChaCha20Rng) -> Result<Samples, Failure> {
+        let (samples, _) = self.draw(count, rng)?;
+        Ok(match &samples.labels {
+            Some(labels) => Samples::in_turn(&samples.pixels, labels),
+            None => samples,
         })
     }
 }
@@ -153,7 +129,7 @@ pub(crate) fn sampler(
     folder: &RunFolder,
     source: &Source,
     device: &Device,
-) -> Result<impl export::Sampler + 'static, Failure> {
+) -> Result<Sampler, Failure> {
     let settings: Settings = folder.read_toml("config.toml")?;
     let config = SwaeConfig {
         latent: settings.latent,
@@ -175,7 +151,7 @@ pub(crate) fn sampler(
         }
         None => Origin::Prior,
     };
-    Ok(Stored {
+    Ok(Sampler {
         model,
         origin,
         device: device.clone(),

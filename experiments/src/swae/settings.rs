@@ -1,11 +1,10 @@
 //! A run's settings: preset, then flags, then checks.
 
-use data::DatasetKind;
 use dp_core::per_sample::JacobianClip;
 use lab::prelude::*;
 use private_training::{Clipping, Loss, Objective, Penalty, Prior};
 
-use crate::objective::{refused, weight};
+use crate::objective::objective;
 use crate::records::kind;
 
 use super::report::Judging;
@@ -40,7 +39,6 @@ lab::settings! {
     }
     flags {
         /// Data set: mnist, fashion-mnist or usps, or glyphs, which needs no file.
-        #[setting(default = "glyphs")]
         dataset: String,
         /// Records in a batch, sampled afresh without replacement.
         #[bound(at_least(1))]
@@ -94,16 +92,7 @@ lab::settings! {
     }
 }
 
-fn glyphs() -> String {
-    DatasetKind::Glyphs.name().to_string()
-}
-
 impl Settings {
-    /// Whether class moments are released after the training.
-    pub fn releases_moments(&self) -> bool {
-        self.conditional
-    }
-
     pub fn variation(&self) -> Variation {
         Variation {
             pose: self.vary_pose,
@@ -113,19 +102,14 @@ impl Settings {
     }
 
     pub fn objective(&self) -> Result<Objective, Failure> {
-        let [loss_weight, penalty_weight] = weight(self.alpha);
-        let loss = Loss::binary_cross_entropy_with_logits()
-            .weight(loss_weight)
-            .max_grad_norm(self.max_grad_norm);
-        let penalty = Penalty::to(Prior::UniformBall).weight(penalty_weight);
-        let penalty = penalty.slices(self.slices).clipping(Clipping {
+        let clipping = Clipping {
             activation: self.clip_activation,
             jacobian: self.clip_jacobian,
             mode: self.clip,
-        });
-        let objective = Objective::of([loss]).penalty(penalty);
-        objective.check().map_err(refused)?;
-        Ok(objective)
+        };
+        let loss = (Loss::binary_cross_entropy_with_logits(), self.max_grad_norm);
+        let penalty = (Penalty::to(Prior::UniformBall), self.slices);
+        objective(loss, self.alpha, penalty, clipping)
     }
 }
 
@@ -135,7 +119,7 @@ impl lab::session::Settings for Settings {
         let preset = own.preset.text();
         let mut settings: Self = arguments.over(preset)?;
         settings.dataset = kind("dataset", &settings.dataset)?.name().to_string();
-        if text_in(preset, "dataset").unwrap_or_else(glyphs) != settings.dataset {
+        if text_in(preset, "dataset").as_ref() != Some(&settings.dataset) {
             settings.records = own.records;
         }
         settings.conditional = (settings.conditional || own.conditional) && !own.unconditional;

@@ -1,10 +1,8 @@
 //! The training run: its records, its autoencoder, one step, and its interim scores.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use clap::Id;
-use data::Dataset;
 use lab::prelude::*;
 use model::swae::{Swae, SwaeConfig};
 use private_training::TrainingConfig;
@@ -17,17 +15,15 @@ use crate::random::stream;
 use crate::records::{kind, load_private};
 
 use super::batches::Batches;
-use super::evaluate::Evaluator;
-use super::plan::{MOMENTS, moments_noise};
+use super::evaluate::Tested;
+use super::moments::{MOMENTS, moments_noise};
 use super::report::{self, Judging};
 use super::samples::SHAPE;
 use super::settings::{Flags, Settings};
 
 pub(crate) struct SwaeRun {
     pub(super) settings: Settings,
-    pub(super) data: Arc<Dataset>,
     pub(super) steps: TrainingSteps<Swae, Batches>,
-    pub(super) evaluator: Evaluator,
     pub(super) judging: Judging,
 }
 
@@ -47,7 +43,7 @@ impl Experiment for SwaeRun {
     fn instead(arguments: &Arguments<Flags>) -> Option<Result<(), Failure>> {
         let path = arguments.own.judging.rescore.as_deref()?;
         let finished = |folder: &RunFolder, settings: &Settings| {
-            let missing = settings.releases_moments() && !released(folder, MOMENTS)?;
+            let missing = settings.conditional && !released(folder, MOMENTS)?;
             Ok(!missing && folder.file("model.bpk").exists())
         };
         let weights = |folder: &RunFolder, run: &mut Self| {
@@ -84,11 +80,10 @@ impl Experiment for SwaeRun {
             arguments.running.data_dir.as_deref(),
         );
         let (data, used) = load_private(kind, settings.seed, settings.records, data_dir)?;
-        let data = Arc::new(data);
-        let batches = Batches::new(settings, data.clone(), used)?;
+        let classes = data.train.classes();
+        let batches = Batches::new(settings, data, used)?;
         export.check(SHAPE, settings.conditional, None)?;
         let mut public = ChaCha20Rng::seed_from_u64(settings.seed);
-        let classes = data.train.classes();
         let config = SwaeConfig {
             latent: settings.latent,
             classes: if settings.conditional { classes } else { 0 },
@@ -101,15 +96,13 @@ impl Experiment for SwaeRun {
         let non_private = stream(settings.seed, 1);
         let sampler = batches.sampler.clone();
         let mut start = Start::new(lab::basics!(settings), config, network, sampler);
-        if let Some(noise) = moments_noise(settings, data.train.len()) {
+        if let Some(noise) = moments_noise(settings, batches.data.train.len()) {
             start = start.and(MOMENTS, noise);
         }
         start.batches = non_private;
         start.penalised = vec![settings.latent];
         Ok(Self {
-            evaluator: Evaluator::new(data.clone(), settings, &chosen.device)?,
             settings: settings.clone(),
-            data,
             steps: start.training(batches, chosen)?,
             judging: arguments.own.judging.clone(),
         })
@@ -121,7 +114,7 @@ impl Experiment for SwaeRun {
 
     fn wording(&self) -> Wording {
         let mut wording = Wording::default();
-        if self.settings.releases_moments() {
+        if self.settings.conditional {
             wording.releases += " and the class moments";
         }
         wording
@@ -129,7 +122,12 @@ impl Experiment for SwaeRun {
 
     fn scores(&mut self, session: &Session) -> Result<Scores, Failure> {
         let last = session.step == self.settings.steps;
-        let found = self.evaluator.scores(&self.steps.scored()?, last)?;
+        let tested = Tested {
+            model: &self.steps.scored()?,
+            test: &self.steps.records.data.test,
+            device: &session.chosen.device,
+        };
+        let found = tested.scores(last)?;
         let (loss, distance) = (found.reconstruction, found.sliced);
         let (better, scores) = (Better::Lower, Scores::default());
         Ok(scores
@@ -157,6 +155,6 @@ impl Experiment for SwaeRun {
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
         let origin = self.origin(session)?;
-        report::report(self, session, &origin)
+        report::report(self, session, origin)
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::run::Synth;
-use crate::scores::{ScoreFlags, baseline_metrics, score};
+use crate::scores::{ScoreFlags, Scored, score};
 
 /// Scores of public records that show the classes of the private ones, varied as the samples are.
 ///
@@ -23,13 +23,6 @@ pub(crate) struct Baseline {
     /// Accuracies by the field's protocol, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<Accuracies>,
-}
-
-impl Baseline {
-    /// Its accuracies as lines of a report.
-    pub(crate) fn metrics(&self) -> Vec<Metric> {
-        baseline_metrics(&self.images, self.field.as_ref())
-    }
 }
 
 /// The baseline of a run, from the cache if it is there; none unless public records show the classes of the private ones.
@@ -50,12 +43,12 @@ pub(crate) fn baseline(
         ceilings: false,
         ..run.score.clone()
     };
-    let count = public.len().min(flags.count());
+    let count = public.count.min(flags.count());
     let chosen: Vec<usize> = (0..count).collect();
     let variation = run.settings.variation(shape);
     let key = json!({
         "format": 1,
-        "public": public.only(&chosen).fingerprint()?,
+        "public": public.first(count).fingerprint(),
         "test": test.sha256().or_failed()?,
         "variation": [variation.pose, variation.texture, variation.tone],
         "protocol": format!("{:?} {:?}", flags.protocol, Protocol::default()),
@@ -72,15 +65,15 @@ pub(crate) fn baseline(
         return Ok(Some(kept));
     }
     println!("baseline  {count} public records alone, varied as the samples are");
-    let mut pixels = public.gather(&chosen)?;
+    let mut pixels = public.gather(&chosen);
     variation.apply(&mut pixels, shape, &mut ChaCha20Rng::seed_from_u64(0));
     let labels = public.labels();
     // No private record: neither of the two scores that read some was asked for.
     let scored = score(test, &pixels, Some(&labels[..count]), None, &flags, session)?;
-    let baseline = Baseline {
-        images: scored.images,
-        field: scored.field,
+    let Some(Scored { images, field, .. }) = scored else {
+        return Ok(None);
     };
+    let baseline = Baseline { images, field };
     let bytes = serde_json::to_vec_pretty(&baseline).or_failed()?;
     write_file(&path, &bytes)?;
     Ok(Some(baseline))

@@ -28,7 +28,8 @@ pub(super) fn untrained(
 ) -> Result<Generator, Failure> {
     let code = Code::Gaussian(Merf::CODE);
     let size = Size { code, classes };
-    generators::untrained(Architecture::Upsampled(shape), size, average, rng, device)
+    let model = Generator::new(Architecture::Upsampled(shape), size, average, rng, device);
+    model.map_err(generators::refused)
 }
 
 /// Images of each of some groups, of `points` in all.

@@ -7,8 +7,7 @@ use data::pictures::{Form, Pictures};
 use data::split::{Records as _, Use};
 use data::stream::SyntheticGlyphs;
 use data::{
-    DataError, DatasetKind, Glyphs, LabelledImages, LoadOptions, Shapes, Split, SplitPlan,
-    StoredImages, Units,
+    DataError, DatasetKind, Glyphs, LabelledImages, Shapes, Split, SplitPlan, StoredImages, Units,
 };
 use lab::prelude::*;
 use model::latent::ImageShape;
@@ -20,7 +19,7 @@ use super::plan::possible;
 use super::plan::within_classes;
 use super::settings::{HALF, Settings, names_data_set};
 use crate::apart;
-use crate::records::{self, SHAPES};
+use crate::records::{self, SHAPES, of_path};
 
 /// The name of the data set of colour photographs.
 pub(super) const CIFAR10: &str = "cifar10";
@@ -60,8 +59,16 @@ impl Input {
     ) -> Result<Self, Failure> {
         let name = settings.input.as_str();
         let kind = name.parse::<DatasetKind>();
-        if names_data_set(name) {
-            settings.check_named()?;
+        let units = settings.unit.is_some() || settings.unit_from_name.is_some();
+        for (flag, given) in [
+            ("side", settings.side.is_some()),
+            ("channels", settings.channels.is_some()),
+            ("classes", settings.classes.is_some()),
+            ("test", settings.test.is_some()),
+            ("most-per-unit", units),
+        ] {
+            let bound = "left out for a data set by its name";
+            bounded(flag, name, !given || !names_data_set(name), bound)?;
         }
         let half = settings.public == HALF;
         let bound =
@@ -89,7 +96,7 @@ impl Input {
                 // has class sizes of its own, and is another one when the run resumes.
                 let way = settings.method.way();
                 let holds =
-                    !within_classes(settings, !input.classes.is_empty()) && !way.keeps_steps();
+                    !within_classes(settings, !input.classes.is_empty()) && !way.keeps_steps;
                 let method = name_of(settings.method);
                 let bound = format!(
                     "left out with --method {method}, which takes all files of a folder or an archive"
@@ -152,7 +159,7 @@ impl Input {
         PrivateImages {
             images: &self.images,
             units: self.units,
-            most: settings.most_per_unit.unwrap_or(1),
+            most: settings.most(),
             signal: settings.signal(self.units),
         }
     }
@@ -167,24 +174,15 @@ impl Input {
             format!("images of the same size and classes as --input, {shape:?} and {classes}");
         bounded("test", test.display(), fits && same, &bound)?;
         let sha256 = pictures.images.sha256().or_failed()?;
-        let what = test.display().to_string();
-        let name = name_of_path("pictures", test);
-        let used = Used::new(what, name, &sha256, Use::AllPublic);
-        self.note("test", used)?;
+        self.note("test", of_path("pictures", test, &sha256, Use::AllPublic))?;
         self.public += ", and the test images that --test names";
         pictures.images.whole().or_failed()
     }
 
     /// Notes public images, which must not be the private ones.
     pub(super) fn note(&mut self, flag: &str, public: Used) -> Result<(), Failure> {
-        let private = |used: &Used| used.used == Use::AllPrivate && used.sha256 == public.sha256;
-        let other = !self.used.iter().any(private);
-        bounded(
-            flag,
-            &public.what,
-            other,
-            "other images than the private ones",
-        )?;
+        let bound = "other images than the private ones";
+        records::apart(flag, &public.what, &public.sha256, &self.used, bound)?;
         self.used.push(public);
         Ok(())
     }
@@ -210,10 +208,27 @@ fn sampling_key(settings: &Settings) -> Result<[u8; 32], Failure> {
     Ok(key)
 }
 
-/// What the names of data sets make public.
-const KNOWN: &str = "the size and the classes of the data set, and its test images";
+/// A data set by its name, which makes this public.
+fn known(
+    images: StoredImages,
+    classes: Vec<String>,
+    form: Form,
+    test: LabelledImages,
+    used: Used,
+) -> Input {
+    Input {
+        units: 0,
+        images,
+        classes,
+        form,
+        test: Some(test),
+        half: None,
+        used: vec![used],
+        public: "the size and the classes of the data set, and its test images".into(),
+    }
+}
 
-/// A data set by its name.
+/// A data set that [`DatasetKind`] has.
 ///
 /// - `records`: how many of glyphs are used, if fewer than all: others are not drawn.
 pub(super) fn named(
@@ -224,38 +239,25 @@ pub(super) fn named(
     let records =
         records.filter(|records| kind == DatasetKind::Glyphs && *records <= Glyphs::DEFAULT_TRAIN);
     let (data, used) = records::load_private(kind, 0, records, data_dir)?;
-    Ok(Input {
-        classes: (0..data.train.classes())
-            .map(|class| class.to_string())
-            .collect(),
-        units: 0,
-        images: data.train.into(),
-        form: Form::Idx,
-        test: Some(data.test),
-        half: None,
-        used: vec![used],
-        public: KNOWN.into(),
-    })
+    let classes = (0..data.train.classes()).map(|class| class.to_string());
+    let (images, classes) = (data.train.into(), classes.collect());
+    Ok(known(images, classes, Form::Idx, data.test, used))
 }
 
 pub(super) fn cifar10(data_dir: Option<&Path>) -> Result<Input, Failure> {
-    let options = LoadOptions {
-        data_dir: data_dir.map(Path::to_path_buf),
-        ..LoadOptions::default()
-    };
+    let options = records::options(data_dir);
     let [train, test] = watched(|done| Pictures::cifar10(&options, done))
         .map_err(|e| private::refused(&e, "check --data-dir"))?;
     let sha256 = train.images.sha256().or_failed()?;
-    Ok(Input {
-        units: 0,
-        images: train.images,
-        classes: train.classes,
-        form: Form::Folders,
-        test: Some(test.images.whole().or_failed()?),
-        half: None,
-        used: vec![Used::new(CIFAR10, CIFAR10, &sha256, Use::AllPrivate)],
-        public: KNOWN.into(),
-    })
+    let used = Used::new(CIFAR10, CIFAR10, &sha256, Use::AllPrivate);
+    let test = test.images.whole().or_failed()?;
+    Ok(known(
+        train.images,
+        train.classes,
+        Form::Folders,
+        test,
+        used,
+    ))
 }
 
 /// Colour images that random processes draw, as if they were private: a first try.
@@ -270,16 +272,9 @@ fn shapes() -> Result<Input, Failure> {
     };
     let images = draw(1, SHAPE_COUNT)?;
     let sha256 = images.sha256().or_failed()?;
-    Ok(Input {
-        units: 0,
-        images: images.into(),
-        classes: PROCESSES.map(String::from).to_vec(),
-        form: Form::Folders,
-        test: Some(draw(2, SHAPE_TESTS)?),
-        half: None,
-        used: vec![Used::new(SHAPES, SHAPES, &sha256, Use::AllPrivate)],
-        public: KNOWN.into(),
-    })
+    let used = Used::new(SHAPES, SHAPES, &sha256, Use::AllPrivate);
+    let (classes, test) = (PROCESSES.map(String::from).to_vec(), draw(2, SHAPE_TESTS)?);
+    Ok(known(images.into(), classes, Form::Folders, test, used))
 }
 
 fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
@@ -309,12 +304,7 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
         form: pictures.form,
         test: None,
         half: None,
-        used: vec![Used::new(
-            path.display().to_string(),
-            name_of_path("pictures", path),
-            &sha256,
-            Use::AllPrivate,
-        )],
+        used: vec![of_path("pictures", path, &sha256, Use::AllPrivate)],
         public: format!(
             "the number of {what}, the size of images ({side} pixels, {colour}), and {classes}"
         ),

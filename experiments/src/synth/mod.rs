@@ -11,9 +11,9 @@ mod private_score;
 mod public;
 mod report;
 mod run;
-mod same_input;
 mod samples;
 mod settings;
+mod space;
 mod table;
 
 pub use settings::{Flags, Settings};

@@ -1,5 +1,6 @@
 //! What a copy of images may spend, and what it promises, checked before it starts.
 
+use dp_core::DpError;
 use dp_core::delta::default_delta;
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
@@ -10,7 +11,7 @@ use super::settings::Settings;
 
 /// Whether neighbours replace an image by one of its class.
 pub(super) fn within_classes(settings: &Settings, labelled: bool) -> bool {
-    labelled && settings.method.way().within_classes(settings)
+    labelled && (settings.method.way().within_classes)(settings)
 }
 
 /// What draws the private images of a step, of classes of these sizes that stand one behind the other: a batch, or all of them.
@@ -20,21 +21,19 @@ pub(super) fn sampler(
     labelled: bool,
 ) -> Result<BatchSampler, Failure> {
     let (records, batch) = (sizes.iter().sum(), settings.batch);
-    let refuse = |batch: usize| {
-        move |e: &dyn std::fmt::Display| {
-            Failure::input(format!("--batch {batch}: {e}"), "choose another --batch")
-        }
+    let refuse = |batch: usize, e: DpError| {
+        Failure::input(format!("--batch {batch}: {e}"), "choose another --batch")
     };
     if !within_classes(settings, labelled) {
         let batch = batch.unwrap_or(records);
         let sampler = FixedSizeSampler::new(records, batch);
-        return sampler.map(Into::into).map_err(|e| refuse(batch)(&e));
+        return sampler.map(Into::into).map_err(|e| refuse(batch, e));
     }
     let least = sizes.iter().min().copied().unwrap_or(0);
     let bound = "marginals with private labels, or another method: a class has no image, and their sizes are public here";
     bounded("method", name_of(settings.method), least > 0, bound)?;
     let batches = match batch {
-        Some(batch) => split_batch(batch, sizes).map_err(|e| refuse(batch)(&e))?,
+        Some(batch) => split_batch(batch, sizes).map_err(|e| refuse(batch, e))?,
         None => sizes.to_vec(),
     };
     let mut start = 0;
@@ -69,7 +68,7 @@ pub(super) fn plan(
         sampler,
     );
     let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score));
-    let releases = settings.method.way().releases(cells).into_iter();
+    let releases = (settings.method.way().releases)(cells).into_iter();
     let plan = releases.fold(plan, |plan, (name, of)| plan.and(name, share(of)));
     Some(match score {
         0.0 => plan,

@@ -1,18 +1,52 @@
 //! A score where there is no public test: how many private records a classifier knows that learned from the copy, with noise that
 //! a share of the budget buys.
 
+use std::f64::consts::SQRT_2;
+
 use data::{LabelledImages, StoredImages};
-use dp_core::mechanism::Releaser;
 use lab::prelude::*;
-use private_queries::Table;
+use private_queries::{Query, Table};
 
 /// Its name in the plan.
 pub(super) const SCORE: &str = "score";
 
-/// Counts of the records of each class that are known, and of those that are not; of each unit `most` records count.
-pub(super) fn query(classes: usize, most: usize) -> Result<Table, Failure> {
-    let table = Table::of([classes, 2]).or_failed()?;
-    Ok(table.of_units(most))
+/// An accuracy on private records that a share of the budget buys.
+pub(super) struct Bought {
+    /// The share; 0 for none.
+    pub share: f64,
+    pub classes: usize,
+    /// Records of a unit that count, at most.
+    pub most: usize,
+    /// Records, at least.
+    pub records: usize,
+    /// What knows records, in words.
+    pub classifier: String,
+}
+
+impl Bought {
+    /// Releases how many records of each class are known, and how many are not, by the `cells` of all records; gives the accuracy as
+    /// lines of a report. None without a share of the budget.
+    pub(super) fn metrics<R: Releases>(
+        &self,
+        run: &mut R,
+        session: &mut Session,
+        cells: impl FnOnce(&R, &Session) -> Result<Vec<usize>, Failure>,
+    ) -> Result<Vec<Metric>, Failure> {
+        if self.share == 0.0 {
+            return Ok(Vec::new());
+        }
+        let table = Table::of([self.classes, 2]).or_failed()?;
+        let table = table.of_units(self.most);
+        let counts = session.release(run, SCORE, &table, |run, session| {
+            table.measure(&cells(run, session)?).or_failed()
+        })?;
+        let noise = run.releaser().map_or(0.0, |r| r.plan().noise_multiplier());
+        // What the noise alone makes of the accuracy, to first order: with `s` on each of `2 C` counts and an accuracy `a` of at least
+        // `n` records, `s sqrt(C ((1 - a)^2 + a^2)) / n`, which is at most `s sqrt(C) / n`.
+        let each = noise / self.share.sqrt() * SQRT_2 * self.most as f64;
+        let deviation_upper = each * (self.classes as f64).sqrt() / self.records as f64;
+        Ok(metrics(&counts, &self.classifier, deviation_upper).into())
+    }
 }
 
 /// The cell of each record, by its label and what it was taken for.
@@ -42,7 +76,7 @@ pub(super) fn cells_of(
 }
 
 /// What noisy counts say, of a classifier in words, beside what the most frequent class would give.
-pub(super) fn metrics(counts: &[f64], classifier: &str, deviation_upper: f64) -> [Metric; 3] {
+fn metrics(counts: &[f64], classifier: &str, deviation_upper: f64) -> [Metric; 3] {
     let known: f64 = counts.iter().skip(1).step_by(2).sum();
     let all = counts.iter().sum::<f64>().max(1.0);
     let classes = counts.chunks_exact(2).map(|pair| pair[0] + pair[1]);
@@ -62,20 +96,6 @@ pub(super) fn metrics(counts: &[f64], classifier: &str, deviation_upper: f64) ->
             deviation_upper,
         ),
     ]
-}
-
-/// What the noise alone makes of the accuracy, to first order: with `s` on each of `2 C` counts and an accuracy `a` of at least `n`
-/// records, `s sqrt(C ((1 - a)^2 + a^2)) / n`, which is at most `s sqrt(C) / n`.
-pub(super) fn deviation_upper(
-    releaser: Option<&Releaser>,
-    share: f64,
-    classes: usize,
-    most: usize,
-    records: usize,
-) -> f64 {
-    let noise = releaser.map_or(0.0, |r| r.plan().noise_multiplier());
-    let each = noise / share.sqrt() * std::f64::consts::SQRT_2 * most as f64;
-    each * (classes as f64).sqrt() / records as f64
 }
 
 #[cfg(test)]

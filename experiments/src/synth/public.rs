@@ -11,8 +11,8 @@ use model::latent::ImageShape;
 use private_synth::images::{SpaceKind, public_images};
 
 use super::input::{self, CIFAR10};
-use super::settings::Settings;
-use crate::records::{NO_IMAGES, Records, SHAPES, Source};
+use super::settings::{Settings, names_data_set};
+use crate::records::{NO_IMAGES, Records, SHAPES, Source, of_path};
 
 /// One set of shapes for all seeds.
 const SHAPES_SEED: u64 = 0;
@@ -57,7 +57,10 @@ impl PublicImages {
                 _ => Shapes::colour(shape.side, SHAPES_SEED),
             };
             let public = Self {
-                records: Records::new(Source::Shapes(shapes), (0..count).collect(), None),
+                records: Records {
+                    source: Source::Shapes(shapes),
+                    count,
+                },
                 name: "shapes that the program draws by random processes".into(),
                 epochs: 1,
             };
@@ -66,7 +69,11 @@ impl PublicImages {
         let bound = "other than --input, or half for its public half";
         bounded("public", name, name != settings.input, bound)?;
         // No path: the words are on the card of what is published.
-        let mut words = "those that --public names".to_string();
+        let words = match &half {
+            Some(_) => format!("the public half of {}", settings.input),
+            None if names_data_set(name) => name.into(),
+            None => "those that --public names".into(),
+        };
         let known = |known: input::Input| -> Result<_, Failure> {
             let mut used = known.used.into_iter().map(|used| Used {
                 used: Use::AllPublic,
@@ -75,23 +82,14 @@ impl PublicImages {
             Ok((known.images.whole().or_failed()?, used.next_back()))
         };
         let (images, used) = match (half, name, name.parse()) {
-            (Some(half), ..) => {
-                words = format!("the public half of {}", settings.input);
-                (half, None)
-            }
+            (Some(half), ..) => (half, None),
             // There is no end of synthetic digits, which hide no record: each is seen once.
             (_, _, Ok(DatasetKind::Glyphs)) => {
-                words = name.into();
                 let count = settings.public_records.unwrap_or(shown);
                 (Glyphs::train(0).draw(count, &|_| ()).or_failed()?, None)
             }
-            (_, CIFAR10, _) | (.., Ok(_)) => {
-                words = name.into();
-                known(match name.parse() {
-                    Ok(kind) => input::named(kind, None, data_dir)?,
-                    Err(_) => input::cifar10(data_dir)?,
-                })?
-            }
+            (_, CIFAR10, _) => known(input::cifar10(data_dir)?)?,
+            (.., Ok(kind)) => known(input::named(kind, None, data_dir)?)?,
             _ => {
                 let (images, used) = in_folder(Path::new(name), shape)?;
                 (images, Some(used))
@@ -109,11 +107,10 @@ impl PublicImages {
         let passes = shown.div_ceil(count).clamp(1, MOST_PASSES);
         let public = Self {
             epochs: settings.public_epochs.unwrap_or(passes),
-            records: Records::new(
-                Source::Labelled(Arc::new(images)),
-                (0..count).collect(),
-                None,
-            ),
+            records: Records {
+                source: Source::Labelled(Arc::new(images)),
+                count,
+            },
             name: words,
         };
         Ok((public, used))
@@ -132,11 +129,6 @@ fn in_folder(path: &Path, shape: ImageShape) -> Result<(LabelledImages, Used), F
     };
     let images = input::read("public", path, &public)?.images;
     let sha256 = images.sha256().or_failed()?;
-    let used = Used::new(
-        path.display().to_string(),
-        name_of_path("pictures", path),
-        &sha256,
-        Use::AllPublic,
-    );
+    let used = of_path("pictures", path, &sha256, Use::AllPublic);
     Ok((images.whole().or_failed()?, used))
 }

@@ -12,15 +12,13 @@ use swd::Slices;
 
 use super::baseline::{Baseline, baseline};
 use super::method::Made;
-use super::private_score;
 use super::run::Synth;
-use crate::decoded;
+use super::samples::Latents;
+use super::space::{decode_as, encode_records};
 use crate::export::{self, CopyOf, Sampler, Samples};
-use crate::latents::Latents;
-use crate::pictures::grid;
+use crate::pictures::{grid, samples};
 use crate::records::{Records, Source};
-use crate::scores::{score, warnings};
-use crate::space::{decode_as, encode_records};
+use crate::scores::{self, score, taught, warnings};
 
 /// Slices of the reported distance between latents.
 const SLICES: usize = 200;
@@ -37,7 +35,7 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
             generated.images.sizes().to_vec()
         }
         Made::Latents(latents) => {
-            decoded::keep(latents, run.space()?, &session.folder)?;
+            latents.keep(run.space()?, &session.folder)?;
             Vec::new()
         }
     };
@@ -87,17 +85,9 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         Some(_) => Some(run.input.images.whole().or_failed()?),
         None => None,
     };
-    let scored = match &run.input.test {
-        Some(test) if !run.score.quick_scores => Some(score(
-            test,
-            &pixels,
-            labels.as_deref(),
-            private.as_ref(),
-            &run.score,
-            session,
-        )?),
-        _ => None,
-    };
+    let (test, private) = (run.input.test.as_ref(), private.as_ref());
+    let scored = test.map(|test| score(test, &pixels, of, private, &run.score, session));
+    let scored = scored.transpose()?.flatten();
     let mut metrics = Vec::new();
     let mut sliced = None;
     if let (Made::Latents(latents), Some(test)) = (&made, &run.input.test) {
@@ -111,27 +101,17 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         (Some(_), Some(test)) => baseline(run, test, session)?,
         _ => None,
     };
-    metrics.extend(
-        scored
-            .as_ref()
-            .map(crate::scores::metrics)
-            .unwrap_or_default(),
-    );
-    metrics.extend(alone.as_ref().map(Baseline::metrics).unwrap_or_default());
-    let labels = labels.as_deref().unwrap_or_default();
-    if let Some(counts) = run.score_privately(&pixels, labels, session)? {
-        let made = labels.len();
-        let classifier = format!("a convolutional network that learned from {made} samples");
-        let bound = run.score_deviation_upper();
-        metrics.extend(private_score::metrics(&counts, &classifier, bound));
+    metrics.extend(scored.iter().flat_map(scores::metrics));
+    if let Some(Baseline { images, field }) = &alone {
+        let of = "public records alone, varied as the samples are";
+        metrics.extend(taught(images, field.as_ref(), of, "Baseline: accuracy"));
     }
+    let labels = labels.as_deref().unwrap_or_default();
+    metrics.extend(run.score_privately(&pixels, labels, session)?);
     Ok(Report {
         pictures,
         metrics,
-        warnings: scored
-            .as_ref()
-            .map(|_| warnings(&run.score))
-            .unwrap_or_default(),
+        warnings: scored.iter().flat_map(|_| warnings(&run.score)).collect(),
         more: vec![
             ("latent_sliced_w2_squared", json!(sliced)),
             ("images", json!(scored)),
@@ -173,25 +153,21 @@ impl Synth {
         session: &Session,
     ) -> Result<(f64, Picture), Failure> {
         let (shape, d) = (self.shape(), latents.dim);
-        let source = Source::Labelled(Arc::new(test.clone()));
-        let test = Records::new(source, (0..test.len()).collect(), None);
-        let encoded = encode_records(self.space()?, &test, session)?;
+        let records = Records {
+            source: Source::Labelled(Arc::new(test.clone())),
+            count: test.len(),
+        };
+        let encoded = encode_records(self.space()?, &records, session)?;
         let rng = &mut ChaCha20Rng::seed_from_u64(0);
         let slices = Slices::tight(d, SLICES.max(d), rng).or_failed()?;
         let distance = sliced_w2_squared(&latents.rows, &encoded, &slices).or_failed()?;
-        let labels = test.labels();
         let firsts: Vec<usize> = match &latents.labels {
-            Some(_) => (0..self.input.classes.len())
-                .filter_map(|class| labels.iter().position(|&label| label == class))
-                .collect(),
+            Some(_) => test.first_of_each_class().into_iter().flatten().collect(),
             None => (0..test.len().min(10)).collect(),
         };
-        let originals = test.gather(&firsts)?;
-        let rows: Vec<f32> = firsts
-            .iter()
-            .flat_map(|&i| &encoded[i * d..(i + 1) * d])
-            .copied()
-            .collect();
+        let originals = test.gather(&firsts).unwrap_or_default();
+        let rows = firsts.iter().flat_map(|&i| &encoded[i * d..][..d]);
+        let rows: Vec<f32> = rows.copied().collect();
         let rebuilt = decode_as(self.space()?, &rows, shape, session)?;
         let picture = grid(&[originals, rebuilt].concat(), shape, firsts.len())?;
         let caption = "Test images, and what is left of them in their latents";
@@ -206,36 +182,12 @@ impl Synth {
         name: &'static str,
         caption: &str,
     ) -> Result<Picture, Failure> {
-        let size = self.shape().values();
-        let all = 0..pixels.len() / size;
-        let class = |class| {
-            let labels = labels.unwrap_or_default();
-            let mut row: Vec<Option<usize>> = all
-                .clone()
-                .filter(|&i| labels[i] == class)
-                .take(10)
-                .map(Some)
-                .collect();
-            // A class of fewer samples leaves places blank.
-            row.resize(10, None);
-            row
-        };
-        let chosen: Vec<Option<usize>> = match labels {
-            Some(_) => (0..self.input.classes.len()).flat_map(class).collect(),
-            None => all.clone().take(100).map(Some).collect(),
-        };
-        let image = |place: Option<usize>| match place {
-            Some(i) => pixels[i * size..(i + 1) * size].to_vec(),
-            None => vec![0.0; size],
-        };
-        let images: Vec<f32> = chosen.into_iter().flat_map(image).collect();
+        let classes = &self.input.classes;
+        let picture = samples(pixels, labels, classes.len(), self.shape())?;
         let caption = match labels {
-            Some(_) => format!(
-                "{caption}, a row a class: {}",
-                self.input.classes.join(", ")
-            ),
+            Some(_) => format!("{caption}, a row a class: {}", classes.join(", ")),
             None => caption.to_string(),
         };
-        Ok((name, caption, grid(&images, self.shape(), 10)?))
+        Ok((name, caption, picture))
     }
 }

@@ -1,7 +1,7 @@
 //! The run: one release or two of all private images, and samples of what they say.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use burn::tensor::Device;
 use clap::Id;
@@ -22,18 +22,17 @@ use super::generated::each;
 use super::input::Input;
 use super::method::{Made, Making, Method, RELEASE, Start};
 use super::plan::{plan, sampler, within_classes};
-use super::private_score::{self, SCORE};
+use super::private_score::{self, Bought, SCORE};
 use super::public::PublicImages;
 use super::report;
-use super::same_input;
+use super::samples::Latents;
 use super::settings::{Flags, HALF, Settings, names_data_set};
+use super::space;
 use crate::apart;
 use crate::export::{self, ExportRequest};
 use crate::in_run::{self, Watched};
-use crate::latents::Latents;
 use crate::random::stream;
 use crate::scores::ScoreFlags;
-use crate::space::{self, TrainingImages};
 
 /// What a checkpoint keeps beside the copy in the making.
 const STATE: &str = "state.json";
@@ -51,16 +50,11 @@ pub(crate) struct Synth {
     /// What public images taught; none before the run is prepared.
     pub(super) space: Option<Space>,
     pub(super) public: PublicImages,
-    cache: PathBuf,
     pub(super) score: ScoreFlags,
     /// The share of the budget that the accuracy on private images gets; 0 where there is none.
     score_share: f64,
     /// Cells of each class.
     pub(super) cells: usize,
-    /// Images of a unit that count, at most.
-    pub(super) most: usize,
-    /// Whether neighbours replace units.
-    by_unit: bool,
     /// What draws the private images of a step.
     pub(super) sampler: BatchSampler,
     pub(super) releaser: Option<Releaser>,
@@ -87,10 +81,10 @@ impl Synth {
 
     /// What was learned from public images, in a sentence.
     pub(super) fn knowledge(&self) -> String {
-        let (count, name) = (self.public.records.len(), &self.public.name);
+        let (count, name) = (self.public.records.count, &self.public.name);
         let way = self.settings.method.way();
-        if !way.has_latents() {
-            let says = way.says(self.cells);
+        if !way.has_latents {
+            let says = (way.says)(self.cells);
             return format!(
                 "A generator learned from what was released alone, {says}: nothing was learned from any other image."
             );
@@ -134,7 +128,7 @@ impl Synth {
 
     /// Images of each class that a generator makes at a step.
     pub(super) fn each(&self) -> usize {
-        each(self.settings.method.way().points(), self.sizes.len())
+        each(self.settings.method.way().points, self.sizes.len())
     }
 
     /// Slices that are a tight frame of the latent space.
@@ -174,35 +168,44 @@ impl Synth {
         Ok(())
     }
 
-    /// How many private images of each class a classifier knows that learned from samples, with noise, and how many it does
-    /// not: a share of the budget. None where there is a public test, or no budget for it.
+    /// The accuracy on private images of a classifier that learned from samples, if there is no public test and a budget for it.
     pub(super) fn score_privately(
         &mut self,
         pixels: &[f32],
         labels: &[usize],
         session: &mut Session,
-    ) -> Result<Option<Vec<f64>>, Failure> {
-        if self.score_share == 0.0 {
-            return Ok(None);
-        }
-        let labels: Vec<u8> = labels.iter().map(|&label| label as u8).collect();
-        let table = private_score::query(self.input.classes.len(), self.most)?;
-        let counts = session.release(self, SCORE, &table, |run, session| {
+    ) -> Result<Vec<Metric>, Failure> {
+        let made = labels.len();
+        let bought = Bought {
+            share: self.score_share,
+            classes: self.input.classes.len(),
+            most: self.settings.most(),
+            records: self.input.units,
+            classifier: format!("a convolutional network that learned from {made} samples"),
+        };
+        bought.metrics(self, session, |run, session| {
+            let labels: Vec<u8> = labels.iter().map(|&label| label as u8).collect();
             let images = &run.input.images;
             let first = images.blocks(1).next().transpose().or_failed()?;
             let first = first.ok_or_else(|| Failure::failed("there is no image"))?;
             let (settings, interrupt) = (downstream::Settings::default(), &session.interrupt);
             let learner = Learner::Convolutional;
             let find = learner.learned(pixels, &labels, &first, &settings, interrupt)?;
-            let cells = private_score::cells_of(images, SCORED_AT_ONCE, find)?;
-            table.measure(&cells).or_failed()
-        })?;
-        Ok(Some(counts))
+            private_score::cells_of(images, SCORED_AT_ONCE, find)
+        })
+    }
+
+    /// The private images of a step.
+    pub(super) fn next_batch(&mut self, session: &Session) -> Result<SampledBatch, Failure> {
+        let (sampler, rng) = (&self.sampler, &mut self.batches);
+        SampledBatch::next(self.releaser.as_mut(), || {
+            sampler.sample(session.step + 1, rng)
+        })
     }
 
     /// Samples that are made.
     pub(super) fn total(&self) -> usize {
-        let all = samples(self.input.units, self.most);
+        let all = samples(self.input.units, self.settings.most());
         self.settings.particles.unwrap_or(all)
     }
 
@@ -210,13 +213,6 @@ impl Synth {
     pub(super) fn made(&mut self) -> Result<Made, Failure> {
         let none = || Failure::failed("nothing was released yet");
         self.making.take().ok_or_else(none)?.made(self)
-    }
-
-    /// What the noise alone makes of the accuracy that [`Synth::score_privately`] finds: a bound on its standard deviation.
-    pub(super) fn score_deviation_upper(&self) -> f64 {
-        let (classes, units) = (self.input.classes.len(), self.input.units);
-        let releaser = self.releaser.as_ref();
-        private_score::deviation_upper(releaser, self.score_share, classes, self.most, units)
     }
 
     /// Refuses to resume a run of other images, as far as what is public tells: what was released is of those.
@@ -228,7 +224,7 @@ impl Synth {
             "classes": self.input.classes,
             "latent_space": hex(&floats_to_bytes(&weights)),
         });
-        same_input::check(session, "the folder of images", &here)
+        in_run::same_input(session, "the folder of images", &here)
     }
 }
 
@@ -252,8 +248,7 @@ impl Experiment for Synth {
         if !names_data_set(&settings.input) {
             apart::check_output(&arguments.running, Path::new(&settings.input))?;
         }
-        let cache = arguments.running.cache()?;
-        let mut input = Input::load(settings, data_dir, &cache)?;
+        let mut input = Input::load(settings, data_dir, &arguments.running.cache()?)?;
         let shape = input.shape();
         let ImageShape { channels, side } = shape;
         let holds = (28..=64).contains(&side) && side.is_multiple_of(4);
@@ -265,7 +260,7 @@ impl Experiment for Synth {
         used.map_or(Ok(()), |used| input.note("public", used))?;
         let (way, flags) = (settings.method.way(), &arguments.own);
         let signal = settings.signal(input.units);
-        let latent = settings.latent.unwrap_or(match way.has_latents() {
+        let latent = settings.latent.unwrap_or(match way.has_latents {
             true => signal.dimensions(settings.space(shape), channels),
             false => Merf::CODE,
         });
@@ -275,9 +270,8 @@ impl Experiment for Synth {
         });
         let labelled = !input.classes.is_empty();
         let mut sizes = vec![0; input.images.classes()];
-        for &label in input.images.labels() {
-            sizes[usize::from(label)] += 1;
-        }
+        let labels = input.images.labels().iter();
+        labels.for_each(|&label| sizes[usize::from(label)] += 1);
         // Where there are units, they are what is sampled: all of them.
         let sampler = match settings.most_per_unit {
             Some(_) => sampler(settings, &[input.units], false),
@@ -294,17 +288,12 @@ impl Experiment for Synth {
         bounded("latent", latent, latent >= least, &bound)?;
         let mixing = Mixing::new(sizes.len(), latent, cells);
         mixing.check().map_err(in_run::refused)?;
-        let all = samples(input.units, settings.most_per_unit.unwrap_or(1));
+        let all = samples(input.units, settings.most());
         let (particles, groups) = (settings.particles.unwrap_or(all), cells * sizes.len());
         let bound = format!("at least {groups}: one a class and cell");
-        let given = settings.particles.is_some();
-        bounded(
-            "particles",
-            particles,
-            !given || particles >= groups,
-            &bound,
-        )?;
-        let endless = settings.variation(shape).any() || !way.has_latents();
+        let fits = settings.particles.is_none_or(|given| given >= groups);
+        bounded("particles", particles, fits, &bound)?;
+        let endless = settings.variation(shape).any() || !way.has_latents;
         let most = (!endless).then_some(particles);
         flags
             .export
@@ -316,7 +305,6 @@ impl Experiment for Synth {
             public,
             settings: settings.clone(),
             device: chosen.device.clone(),
-            cache,
             releaser: releaser(plan, settings.insecure_noise_seed)?,
             score: flags.score.clone(),
             score_share,
@@ -327,8 +315,6 @@ impl Experiment for Synth {
             sizes,
             sampler,
             cells,
-            by_unit: settings.most_per_unit.is_some(),
-            most: settings.most_per_unit.unwrap_or(1),
             input,
             rng: stream(settings.seed, 6),
             batches: stream(settings.seed, 4),
@@ -339,11 +325,7 @@ impl Experiment for Synth {
         DataSummary {
             name: self.input.used[0].what.clone(),
             private: self.input.units,
-            test: self
-                .input
-                .test
-                .as_ref()
-                .map_or(0, data::LabelledImages::len),
+            test: self.input.test.as_ref().map_or(0, |test| test.len()),
             used: self.input.used.clone(),
         }
     }
@@ -353,12 +335,9 @@ impl Experiment for Synth {
     }
 
     fn wording(&self) -> Wording {
-        let most = self.most;
-        let unit = self
-            .by_unit
-            .then(|| format!("all images of one unit, {most} of which count at most"));
+        let unit = |most: usize| format!("all images of one unit, {most} of which count at most");
         Wording {
-            unit,
+            unit: self.settings.most_per_unit.map(unit),
             releases: match self.within_classes() {
                 true => "all that is read of the private images",
                 false => "all that is read of the private images, of their labels and of how many each class has",
@@ -372,7 +351,7 @@ impl Experiment for Synth {
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
         let (name, classes) = (name_of(self.settings.method), self.sizes.len());
-        let says = self.settings.method.way().says(self.cells);
+        let says = (self.settings.method.way().says)(self.cells);
         let d = self.form.latent;
         Ok(vec![
             format!("public    {}", self.input.public),
@@ -383,22 +362,16 @@ impl Experiment for Synth {
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
         let way = self.settings.method.way();
-        if way.has_latents() {
-            let training_images = TrainingImages {
-                records: &self.public.records,
-                name: &self.public.name,
-                epochs: self.public.epochs,
-            };
-            let trained = space::trained(&self.form, &training_images, &self.cache, session)?;
-            self.space = Some(trained);
+        if way.has_latents {
+            self.space = Some(space::trained(&self.form, &self.public, session)?);
         }
         self.same_images(session)?;
-        self.making = Some(way.start(self, session)?);
+        self.making = Some((way.start)(self, session)?);
         Ok(())
     }
 
     fn fingerprint(&mut self) -> Result<Fingerprint, Failure> {
-        if !self.settings.method.way().keeps_steps() {
+        if !self.settings.method.way().keeps_steps {
             // There is no checkpoint: what was released is kept.
             return Ok(Fingerprint {
                 records: self.input.used[0].sha256.clone(),
@@ -420,7 +393,7 @@ impl Experiment for Synth {
     }
 
     fn state(&mut self) -> Option<&mut dyn RunState> {
-        match self.settings.method.way().keeps_steps() {
+        match self.settings.method.way().keeps_steps {
             true => Some(self),
             false => None,
         }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::input::CIFAR10;
 use super::method::{LabelPrivacy, Method, OF_LATENTS, OF_METHODS, Start};
 use crate::export::ExportRequest;
-use crate::records::{NO_IMAGES, SHAPES, synthetic};
+use crate::records::{NO_IMAGES, SHAPES, stem};
 use crate::scores::ScoreFlags;
 use crate::variation::Variation;
 
@@ -190,11 +190,11 @@ impl Settings {
 
     /// How samples for learning vary. Grey ones of smooth waves have halos and no fabric; those of a generator do not vary.
     pub(super) fn variation(&self, shape: ImageShape) -> Variation {
-        if !self.method.way().has_latents() {
+        if !self.method.way().has_latents {
             return Variation::default();
         }
         let smooth = matches!(self.space(shape), SpaceKind::Cosines | SpaceKind::Refined);
-        let synthetic = synthetic(&self.public).is_some();
+        let synthetic = [SHAPES, DatasetKind::Glyphs.name()].contains(&&*self.public);
         let mut suited = match shape.channels {
             1 => Variation::suited(self.synthetic_classes(), synthetic, smooth),
             _ => Variation::default(),
@@ -229,46 +229,29 @@ impl Settings {
         Signal::of(records, epsilon)
     }
 
+    /// Images of a unit that count, at most.
+    pub(super) fn most(&self) -> usize {
+        self.most_per_unit.unwrap_or(1)
+    }
+
     /// Whether `--public` names images.
     pub(super) fn names_public(&self) -> bool {
         ![SHAPES, NO_IMAGES, HALF].contains(&&*self.public)
-    }
-
-    /// Refuses what a data set by name does not take: all of it is known.
-    pub(super) fn check_named(&self) -> Result<(), Failure> {
-        let units = self.unit.is_some() || self.unit_from_name.is_some();
-        for (flag, given) in [
-            ("side", self.side.is_some()),
-            ("channels", self.channels.is_some()),
-            ("classes", self.classes.is_some()),
-            ("test", self.test.is_some()),
-            ("most-per-unit", units),
-        ] {
-            bounded(
-                flag,
-                &self.input,
-                !given,
-                "left out for a data set by its name",
-            )?;
-        }
-        Ok(())
     }
 
     /// Refuses what the method does not have.
     fn check_method(&self) -> Result<(), Failure> {
         let (way, name) = (self.method.way(), name_of(self.method));
         let given = toml::Table::try_from(self).or_failed()?;
-        let latents = OF_LATENTS.into_iter().filter(|_| !way.has_latents());
-        let others = OF_METHODS
-            .into_iter()
-            .filter(|flag| !way.flags().contains(flag));
+        let latents = OF_LATENTS.into_iter().filter(|_| !way.has_latents);
+        let others = OF_METHODS.into_iter().filter(|flag| !way.has(flag));
         for flag in latents.chain(others) {
             let value = given.get(flag).map(ToString::to_string);
             let value = value.unwrap_or_default().replace('"', "");
             let bound = format!("left out with --method {name}, which does not have it");
             bounded(flag, value, !given.contains_key(flag), &bound)?;
         }
-        if !way.has_latents() {
+        if !way.has_latents {
             let bound = format!(
                 "shapes, the default, with --method {name}, which learns from no public image"
             );
@@ -316,7 +299,7 @@ impl Settings {
 impl lab::session::Settings for Settings {
     fn resolve(arguments: &Arguments<Flags>) -> Result<Self, Failure> {
         let flags = &arguments.own;
-        let of_method = flags.method.unwrap_or_default().way().defaults();
+        let of_method = flags.method.unwrap_or_default().way().defaults;
         let mut settings: Self = arguments.over(&format!("{DEFAULTS}{of_method}"))?;
         if flags.slices_per_step.is_none() {
             // The default of a method; a flag of one's own is checked.
@@ -327,13 +310,11 @@ impl lab::session::Settings for Settings {
     }
 
     fn name(&self) -> String {
-        let path = std::path::Path::new(&self.input);
-        let stem = path.file_stem().unwrap_or(path.as_os_str());
+        let stem = stem(self.input.as_ref());
         let budget = match self.noise_multiplier {
             Some(z) => format!("z{z}"),
             None => budget_name(self.epsilon),
         };
-        let stem = stem.to_string_lossy();
         match self.method {
             Method::Mixture => format!("{stem}-{budget}"),
             other => format!("{stem}-{}-{budget}", name_of(other)),

@@ -11,14 +11,13 @@ use private_queries::marginals::Bins;
 use private_queries::{LabelledMarginals, Query};
 use private_synth::images::{GeneratedImages, Generator};
 use private_training::cosine;
-use rand::seq::index::sample;
 use rand_chacha::ChaCha20Rng;
 use serde::de::IgnoredAny;
 use swd::{FlowTarget, Particles, Region, Slices};
 
 use super::super::generated::{Generated, untrained};
 use super::super::run::Synth;
-use super::particles::{boxed, step_size};
+use super::particles::{boxed, slices_of_step, step_size};
 use super::{CopyMethod, Made, Making, RELEASE, projections};
 use crate::generators;
 use crate::random::stream;
@@ -32,58 +31,32 @@ const AVERAGE: f64 = 0.995;
 /// The streams of the seed that slices are sampled from: one for the release of all images, and one for each step.
 const SLICES: u64 = 16;
 
-pub(super) struct Histograms;
+pub(super) const METHOD: CopyMethod = CopyMethod {
+    has_latents: false,
+    defaults: "bins = 128\nslices = 1000\nslices-per-step = 100\nsteps = 1000\nlearning-rate = 4e-3",
+    points: 200,
+    keeps_steps: true,
+    ..CopyMethod::new(|_| "histograms of every slice, of each class".into(), start)
+};
 
-impl CopyMethod for Histograms {
-    fn has_latents(&self) -> bool {
-        false
-    }
-
-    fn flags(&self) -> &'static [&'static str] {
-        &[
-            "bins",
-            "slices",
-            "slices-per-step",
-            "steps",
-            "learning-rate",
-        ]
-    }
-
-    fn defaults(&self) -> &'static str {
-        "bins = 128\nslices = 1000\nslices-per-step = 100\nsteps = 1000\nlearning-rate = 4e-3"
-    }
-
-    fn says(&self, _: usize) -> String {
-        "histograms of every slice, of each class".into()
-    }
-
-    fn points(&self) -> usize {
-        200
-    }
-
-    fn keeps_steps(&self) -> bool {
-        true
-    }
-
-    fn start(&self, run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
-        let model = before_steps(run)?;
-        let (settings, shape) = (&run.settings, run.shape());
-        let sides = [shape.channels, shape.side, shape.side];
-        let count = settings.slices.unwrap_or(1);
-        let slices = Slices::smooth(sides, count, &mut slices_of(run, 0)).or_failed()?;
-        let radius = radius(RADIUS, shape);
-        let region = Region::ball(radius).or_failed()?;
-        let query = Bins::uniform(radius, settings.bins.unwrap_or(128))
-            .map_err(Into::into)
-            .and_then(|bins| LabelledMarginals::new(slices, region, bins, model.groups()))
-            .or_failed()?;
-        let measure = |run: &mut Synth, _: &mut Session| counted(&query, run);
-        let (marginals, _) = session.release(run, RELEASE, &query, measure)?;
-        Ok(Box::new(Learning {
-            model,
-            stored: Some(boxed(marginals)),
-        }))
-    }
+fn start(run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
+    let model = before_steps(run)?;
+    let (settings, shape) = (&run.settings, run.shape());
+    let sides = [shape.channels, shape.side, shape.side];
+    let count = settings.slices.unwrap_or(1);
+    let slices = Slices::smooth(sides, count, &mut slices_of(run, 0)).or_failed()?;
+    let radius = radius(RADIUS, shape);
+    let region = Region::ball(radius).or_failed()?;
+    let query = Bins::uniform(radius, settings.bins.unwrap_or(128))
+        .map_err(Into::into)
+        .and_then(|bins| LabelledMarginals::new(slices, region, bins, model.groups()))
+        .or_failed()?;
+    let measure = |run: &mut Synth, _: &mut Session| counted(&query, run);
+    let (marginals, _) = session.release(run, RELEASE, &query, measure)?;
+    Ok(Box::new(Learning {
+        model,
+        stored: Some(boxed(marginals)),
+    }))
 }
 
 /// The generator before its first step, with the streams of the seed that its steps use.
@@ -137,14 +110,7 @@ impl Learning {
         run: &mut Synth,
         session: &mut Session,
     ) -> Result<(Vec<f32>, f64), Failure> {
-        let (count, some) = (
-            run.settings.slices.unwrap_or(1),
-            run.settings.slices_per_step,
-        );
-        let chosen = match some {
-            Some(some) if some < count => sample(&mut run.rng, count, some).into_vec(),
-            _ => (0..count).collect(),
-        };
+        let chosen = slices_of_step(run.settings.slices.unwrap_or(1), run);
         let fresh;
         let targets = match &self.stored {
             Some(stored) => stored,

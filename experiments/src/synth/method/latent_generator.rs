@@ -14,9 +14,8 @@ use rand_distr::{Distribution, StandardNormal};
 use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_noise};
 
 use super::super::run::Synth;
-use super::super::settings::Settings;
 use super::particles::{labels, share};
-use super::resampled::{FLAGS, fresh_release};
+use super::resampled::{at_each_step, fresh_release};
 use super::{CopyMethod, Made, Making};
 use crate::generators::{kept, restored};
 use crate::random::stream;
@@ -24,35 +23,23 @@ use crate::random::stream;
 /// Points that the generator makes of all groups at each step.
 const POINTS: usize = 250;
 
-pub(super) struct LatentGenerator;
+pub(super) const METHOD: CopyMethod = CopyMethod {
+    defaults: "latent = 8\nslices = 70\nbatch = 250\nlearning-rate = 1e-3",
+    ..at_each_step(
+        |_| "projections of a batch, at each step, for a generator of latents".into(),
+        start,
+    )
+};
 
-impl CopyMethod for LatentGenerator {
-    fn flags(&self) -> &'static [&'static str] {
-        FLAGS
-    }
-
-    fn defaults(&self) -> &'static str {
-        "latent = 8\nslices = 70\nbatch = 250\nlearning-rate = 1e-3"
-    }
-
-    fn says(&self, _: usize) -> String {
-        "projections of a batch, at each step, for a generator of latents".into()
-    }
-
-    fn within_classes(&self, _: &Settings) -> bool {
-        true
-    }
-
-    fn start(&self, run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
-        run.encode(true, session)?;
-        let d = run.form.latent;
-        let inputs = d + run.input.classes.len();
-        let autodiff = run.device.clone().autodiff();
-        Ok(Box::new(Learning {
-            model: MlpGenerator::new(inputs, d, &mut run.rng, &autodiff),
-            optimizer: ModuleAdam::default(),
-        }))
-    }
+fn start(run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
+    run.encode(true, session)?;
+    let d = run.form.latent;
+    let inputs = d + run.input.classes.len();
+    let autodiff = run.device.clone().autodiff();
+    Ok(Box::new(Learning {
+        model: MlpGenerator::new(inputs, d, &mut run.rng, &autodiff),
+        optimizer: ModuleAdam::default(),
+    }))
 }
 
 struct Learning {

@@ -12,10 +12,10 @@ use swd::{Particles, Region};
 
 use super::super::run::Synth;
 use super::super::settings::Settings;
+use super::super::space::encode_records;
 use super::particles::{Stored, boxed, share};
-use super::{CopyMethod, Making, RELEASE, check_slices};
+use super::{CopyMethod, Making, RELEASE};
 use crate::records::NO_IMAGES;
-use crate::space::encode_records;
 use private_synth::images::SpaceForm;
 
 /// The moments that marginals are measured around, by their name in the plan.
@@ -60,104 +60,83 @@ impl Settings {
     }
 }
 
-pub(super) struct Marginals;
+pub(super) const METHOD: CopyMethod = CopyMethod {
+    optional: &["start"],
+    defaults: "labels = \"private\"\nbins = 32\nslices = 144\nslices-per-step = 48\nsteps = 600\nlearning-rate = 8.0",
+    releases: |_| vec![(MOMENTS, MOMENTS_SHARE), (RELEASE, 1.0 - MOMENTS_SHARE)],
+    within_classes: |settings| settings.labels == Some(LabelPrivacy::Public),
+    check,
+    ..CopyMethod::new(
+        |_| "moments and histograms of every slice, of each class".into(),
+        start,
+    )
+};
 
-impl CopyMethod for Marginals {
-    fn flags(&self) -> &'static [&'static str] {
-        &[
-            "labels",
-            "start",
-            "bins",
-            "slices",
-            "slices-per-step",
-            "steps",
-            "learning-rate",
-        ]
-    }
+fn check(settings: &Settings, _: &SpaceForm, _: usize) -> Result<(), Failure> {
+    let holds = settings.starts() != Start::Public || settings.public != NO_IMAGES;
+    let bound = "public records for --start public: there are none";
+    bounded("public", &settings.public, holds, bound)
+}
 
-    fn defaults(&self) -> &'static str {
-        "labels = \"private\"\nbins = 32\nslices = 144\nslices-per-step = 48\nsteps = 600\nlearning-rate = 8.0"
-    }
-
-    fn says(&self, _: usize) -> String {
-        "moments and histograms of every slice, of each class".into()
-    }
-
-    fn releases(&self, _: usize) -> Vec<(&'static str, f64)> {
-        vec![(MOMENTS, MOMENTS_SHARE), (RELEASE, 1.0 - MOMENTS_SHARE)]
-    }
-
-    fn within_classes(&self, settings: &Settings) -> bool {
-        settings.labels == Some(LabelPrivacy::Public)
-    }
-
-    fn check(&self, settings: &Settings, form: &SpaceForm, _: usize) -> Result<(), Failure> {
-        let holds = settings.starts() != Start::Public || settings.public != NO_IMAGES;
-        let bound = "public records for --start public: there are none";
-        bounded("public", &settings.public, holds, bound)?;
-        check_slices(settings, form.latent)
-    }
-
-    fn start(&self, run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
-        let (start, dim) = (run.settings.starts(), run.form.latent);
-        let public = match start {
-            Start::Public => public_latents(run, session)?,
-            _ => Vec::new(),
-        };
-        run.encode(false, session)?;
-        let within = run.within_classes();
-        let query = moments(&run.sizes, dim, within);
-        let (gaussians, _) = run.release_latents(MOMENTS, &query, session)?;
-        let bins = run.settings.bins.unwrap_or(32);
-        let sphere = Region::sphere(1.0).or_failed()?;
-        let mut queries = Vec::new();
-        for group in 0..run.sizes.len() {
-            let slices = run.frame()?;
-            let query = match gaussians.gaussian(group) {
-                Some((mean, factor)) => {
-                    MarginalQuery::around_gaussian(slices, sphere, mean, factor, bins)
-                }
-                None => Bins::uniform(1.0, bins)
-                    .and_then(|bins| MarginalQuery::new(slices, sphere, bins, Basis::Haar)),
-            };
-            queries.push(query.or_failed()?);
-        }
-        let (targets, counts) = match within {
-            true => {
-                let query = GroupMarginals::new(queries, run.sizes.clone()).or_failed()?;
-                let targets = boxed(run.release_latents(RELEASE, &query, session)?);
-                (targets, share(&run.sizes, run.total()))
+fn start(run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
+    let (start, dim) = (run.settings.starts(), run.form.latent);
+    let public = match start {
+        Start::Public => public_latents(run, session)?,
+        _ => Vec::new(),
+    };
+    run.encode(false, session)?;
+    let within = run.within_classes();
+    let query = moments(&run.sizes, dim, within);
+    let (gaussians, _) = run.release_latents(MOMENTS, &query, session)?;
+    let bins = run.settings.bins.unwrap_or(32);
+    let sphere = Region::sphere(1.0).or_failed()?;
+    let mut queries = Vec::new();
+    for group in 0..run.sizes.len() {
+        let slices = run.frame()?;
+        let query = match gaussians.gaussian(group) {
+            Some((mean, factor)) => {
+                MarginalQuery::around_gaussian(slices, sphere, mean, factor, bins)
             }
-            false => {
-                let query = LabelledMarginals::of(queries).or_failed()?;
-                let (marginals, sizes) = run.release_latents(RELEASE, &query, session)?;
-                (boxed(marginals), apportion(&sizes, run.total()))
-            }
+            None => Bins::uniform(1.0, bins)
+                .and_then(|bins| MarginalQuery::new(slices, sphere, bins, Basis::Haar)),
         };
-        let mut particles = Vec::new();
-        for (group, &n) in counts.iter().enumerate() {
-            let known = gaussians.gaussian(group).is_some();
-            let first = match start {
-                Start::Gaussian if known => {
-                    Particles::new(&gaussians.sample(group, n, &mut run.rng), dim)
-                }
-                Start::Public if known => {
-                    let mut rows = public_rows(&public, group, n, run);
-                    gaussians.carry(group, &mut rows);
-                    Particles::new(&rows, dim)
-                }
-                _ => Particles::gaussian(n, dim, 1.0, &mut run.rng),
-            };
-            let mut first = first.or_failed()?;
-            first.project_onto(sphere);
-            particles.push(first);
-        }
-        Ok(Box::new(Stored {
-            particles,
-            targets,
-            last: LAST,
-        }))
+        queries.push(query.or_failed()?);
     }
+    let (targets, counts) = match within {
+        true => {
+            let query = GroupMarginals::new(queries, run.sizes.clone()).or_failed()?;
+            let targets = boxed(run.release_latents(RELEASE, &query, session)?);
+            (targets, share(&run.sizes, run.total()))
+        }
+        false => {
+            let query = LabelledMarginals::of(queries).or_failed()?;
+            let (marginals, sizes) = run.release_latents(RELEASE, &query, session)?;
+            (boxed(marginals), apportion(&sizes, run.total()))
+        }
+    };
+    let mut particles = Vec::new();
+    for (group, &n) in counts.iter().enumerate() {
+        let known = gaussians.gaussian(group).is_some();
+        let first = match start {
+            Start::Gaussian if known => {
+                Particles::new(&gaussians.sample(group, n, &mut run.rng), dim)
+            }
+            Start::Public if known => {
+                let mut rows = public_rows(&public, group, n, run);
+                gaussians.carry(group, &mut rows);
+                Particles::new(&rows, dim)
+            }
+            _ => Particles::gaussian(n, dim, 1.0, &mut run.rng),
+        };
+        let mut first = first.or_failed()?;
+        first.project_onto(sphere);
+        particles.push(first);
+    }
+    Ok(Box::new(Stored {
+        particles,
+        targets,
+        last: LAST,
+    }))
 }
 
 /// The moments of groups, with the sizes of the groups unless these are public.
@@ -172,8 +151,8 @@ fn moments(sizes: &[usize], dim: usize, within: bool) -> Moments {
 /// Latents of public records, by class if these show the classes of the private ones.
 fn public_latents(run: &Synth, session: &Session) -> Result<Vec<Vec<f32>>, Failure> {
     let public = &run.public.records;
-    let most = public.len().min(PUBLIC_LATENTS.max(run.total()));
-    let first = public.only(&(0..most).collect::<Vec<_>>());
+    let most = public.count.min(PUBLIC_LATENTS.max(run.total()));
+    let first = public.first(most);
     let latents = encode_records(run.space()?, &first, session)?;
     let (labels, classes) = match run.public_shows_classes() {
         true => (first.labels(), run.sizes.len()),
@@ -200,10 +179,8 @@ fn public_rows(public: &[Vec<f32>], group: usize, n: usize, run: &mut Synth) -> 
     let count = rows.len() / d;
     let mut places = sample(&mut run.rng, count, n.min(count)).into_vec();
     places.extend((count..n).map(|_| run.rng.random_range(0..count)));
-    let mut chosen: Vec<f32> = Vec::with_capacity(n * d);
-    for place in places {
-        chosen.extend_from_slice(&rows[place * d..(place + 1) * d]);
-    }
+    let chosen = places.iter().flat_map(|&place| &rows[place * d..][..d]);
+    let mut chosen: Vec<f32> = chosen.copied().collect();
     for x in &mut chosen {
         *x += run.rng.random_range(-APART..APART);
     }

@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use super::generated::Generated;
 use super::run::Synth;
+use super::samples::Latents;
 use super::settings::Settings;
-use crate::latents::Latents;
 
 pub(super) use marginals::{LabelPrivacy, Start};
 
@@ -50,22 +50,22 @@ pub(crate) enum Method {
 }
 
 impl Method {
-    pub(super) fn way(self) -> &'static dyn CopyMethod {
+    pub(super) fn way(self) -> &'static CopyMethod {
         match self {
-            Self::Mixture => &mixture::Mixture,
-            Self::Marginals => &marginals::Marginals,
-            Self::Fixed => &fixed::Fixed,
-            Self::Resampled => &resampled::Resampled,
-            Self::LatentGenerator => &latent_generator::LatentGenerator,
-            Self::Generator => &generator::Histograms,
-            Self::Projections => &projections::Rows,
-            Self::Merf => &merf::Merf,
+            Self::Mixture => &mixture::METHOD,
+            Self::Marginals => &marginals::METHOD,
+            Self::Fixed => &fixed::METHOD,
+            Self::Resampled => &resampled::METHOD,
+            Self::LatentGenerator => &latent_generator::METHOD,
+            Self::Generator => &generator::METHOD,
+            Self::Projections => &projections::METHOD,
+            Self::Merf => &merf::METHOD,
         }
     }
 
     /// Whether each step makes a release of a batch.
     pub(super) fn has_batches(self) -> bool {
-        self.way().flags().contains(&"batch")
+        self.way().has("batch")
     }
 }
 
@@ -99,70 +99,74 @@ pub(super) const OF_METHODS: [&str; 11] = [
 /// The only release of a method, or its last one, by its name in the plan.
 pub(super) const RELEASE: &str = "release";
 
+/// Makes the releases of all images, and what comes before the first step; fails if the ledger cannot be written: nothing has left
+/// then.
+type Begin = fn(&mut Synth, &mut Session) -> Result<Box<dyn Making>, Failure>;
+
 /// One way of making a copy.
-pub(super) trait CopyMethod: Sync {
+pub(super) struct CopyMethod {
     /// Whether its samples are decoded latents.
-    fn has_latents(&self) -> bool {
-        true
-    }
-
-    /// Which of [`OF_METHODS`] it has.
-    fn flags(&self) -> &'static [&'static str];
-
-    /// What these are if they are not given, as TOML.
-    fn defaults(&self) -> &'static str {
-        ""
-    }
-
-    /// What is released, in words.
-    fn says(&self, cells: usize) -> String;
-
+    pub has_latents: bool,
+    /// Flags of [`OF_METHODS`] that it has without a default.
+    optional: &'static [&'static str],
+    /// Flags that it has with a default, as TOML.
+    pub defaults: &'static str,
+    /// What is released, in words, of this number of cells.
+    pub says: fn(usize) -> String,
     /// The releases of all images by their names in the plan, with their shares of the budget; none if each step releases.
-    fn releases(&self, _cells: usize) -> Vec<(&'static str, f64)> {
-        match self.flags().contains(&"batch") {
-            true => Vec::new(),
-            false => vec![(RELEASE, 1.0)],
+    pub releases: fn(usize) -> Vec<(&'static str, f64)>,
+    /// Whether neighbours replace an image by one of its class: then the sizes of the classes are public.
+    pub within_classes: fn(&Settings) -> bool,
+    /// Images that a generator makes at a step, of which it normalises by all.
+    pub points: usize,
+    /// Whether checkpoints keep its steps; otherwise a run resumes from what it has released.
+    pub keeps_steps: bool,
+    /// Refuses settings that do not go together for images of this number of classes.
+    check: fn(&Settings, &SpaceForm, usize) -> Result<(), Failure>,
+    pub start: Begin,
+}
+
+impl CopyMethod {
+    /// One that makes samples by latents and releases once, if nothing else is said.
+    const fn new(says: fn(usize) -> String, start: Begin) -> Self {
+        Self {
+            has_latents: true,
+            optional: &[],
+            defaults: "",
+            says,
+            releases: |_| vec![(RELEASE, 1.0)],
+            within_classes: |_| false,
+            points: 0,
+            keeps_steps: false,
+            check: |_, _, _| Ok(()),
+            start,
         }
     }
 
-    /// Whether neighbours replace an image by one of its class: then the sizes of the classes are public.
-    fn within_classes(&self, _: &Settings) -> bool {
-        false
-    }
-
-    /// Images that a generator makes at a step, of which it normalises by all.
-    fn points(&self) -> usize {
-        0
-    }
-
-    /// Whether checkpoints keep its steps; otherwise a run resumes from what it has released.
-    fn keeps_steps(&self) -> bool {
-        self.releases(1).is_empty()
+    /// Whether it has this one of [`OF_METHODS`].
+    pub(super) fn has(&self, flag: &str) -> bool {
+        let mut defaults = self.defaults.lines();
+        self.optional.contains(&flag) || defaults.any(|line| line.split(' ').next() == Some(flag))
     }
 
     /// Refuses settings that do not go together for images of this number of classes.
-    fn check(&self, settings: &Settings, form: &SpaceForm, _classes: usize) -> Result<(), Failure> {
-        match self.has_latents() && self.flags().contains(&"slices") {
-            true => check_slices(settings, form.latent),
-            false => Ok(()),
-        }
+    pub(super) fn check(
+        &self,
+        settings: &Settings,
+        form: &SpaceForm,
+        classes: usize,
+    ) -> Result<(), Failure> {
+        (self.check)(settings, form, classes)?;
+        let (latent, slices) = (form.latent, settings.slices.unwrap_or_default());
+        let holds = !self.has_latents || !self.has("slices") || slices >= latent;
+        let bound = format!("at least the latent dimension, {latent}, for a tight frame");
+        bounded("slices", slices, holds, &bound)
     }
-
-    /// Makes the releases of all images, and what comes before the first step.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Failed`] if the ledger cannot be written; nothing has left then.
-    fn start(&self, run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure>;
 }
 
 /// A copy in the making.
 pub(super) trait Making {
-    /// Takes a step; gives the mean squared distance to what was released.
-    ///
-    /// # Errors
-    ///
-    /// As [`CopyMethod::start`].
+    /// Takes a step; gives the mean squared distance to what was released. Fails as [`CopyMethod::start`] does.
     fn step(&mut self, _: &mut Synth, _: &mut Session) -> Result<f64, Failure> {
         Ok(0.0)
     }
@@ -191,11 +195,4 @@ impl Making for Made {
     fn made(self: Box<Self>, _: &Synth) -> Result<Made, Failure> {
         Ok(*self)
     }
-}
-
-/// Refuses slices that are no tight frame in the latent space, and slices of a step that no release has.
-fn check_slices(settings: &Settings, latent: usize) -> Result<(), Failure> {
-    let slices = settings.slices.unwrap_or_default();
-    let bound = format!("at least the latent dimension, {latent}, for a tight frame");
-    bounded("slices", slices, slices >= latent, &bound)
 }

@@ -6,8 +6,8 @@ use swd::flow::StepSize;
 use swd::{FlowTarget, Particles, Region};
 
 use super::super::run::Synth;
+use super::super::samples::Latents;
 use super::{Made, Making};
-use crate::latents::Latents;
 
 /// What each group goes towards.
 pub(super) fn boxed<T: FlowTarget + 'static>(targets: Vec<T>) -> Vec<Box<dyn FlowTarget>> {
@@ -28,23 +28,37 @@ impl Making for Stored {
         // From h along a line to a share of it, so that particles that heard different slices settle.
         let done = session.step as f64 / (run.steps.saturating_sub(1)).max(1) as f64;
         let share = 1.0 + done * (self.last - 1.0);
-        let size = step_size(share * run.settings.learning_rate.unwrap_or(1.0));
-        let total: usize = self.particles.iter().map(Particles::count).sum();
-        let mut squares = 0.0;
-        for (particles, target) in self.particles.iter_mut().zip(&self.targets) {
-            let all = target.slices().count();
-            let chosen = match run.settings.slices_per_step {
-                Some(some) if some < all => sample(&mut run.rng, all, some).into_vec(),
-                _ => (0..all).collect(),
-            };
-            let squared = particles.step(target, &chosen, size, &mut run.rng);
-            squares += squared.or_failed()? * particles.count() as f64 / total as f64;
-        }
-        Ok(squares)
+        towards(&mut self.particles, &self.targets, share, run)
     }
 
     fn made(self: Box<Self>, run: &Synth) -> Result<Made, Failure> {
         latents(self.particles, run).map(Made::Latents)
+    }
+}
+
+/// Takes a step of a share of the learning rate with the particles of each group; gives their mean squared distance to the targets.
+pub(super) fn towards(
+    groups: &mut [Particles],
+    targets: &[impl FlowTarget],
+    share: f64,
+    run: &mut Synth,
+) -> Result<f64, Failure> {
+    let size = step_size(share * run.settings.learning_rate.unwrap_or(1.0));
+    let total: usize = groups.iter().map(Particles::count).sum();
+    let mut squares = 0.0;
+    for (particles, target) in groups.iter_mut().zip(targets) {
+        let chosen = slices_of_step(target.slices().count(), run);
+        let squared = particles.step(target, &chosen, size, &mut run.rng);
+        squares += squared.or_failed()? * particles.count() as f64 / total as f64;
+    }
+    Ok(squares)
+}
+
+/// The slices of a step, out of `all`.
+pub(super) fn slices_of_step(all: usize, run: &mut Synth) -> Vec<usize> {
+    match run.settings.slices_per_step {
+        Some(some) if some < all => sample(&mut run.rng, all, some).into_vec(),
+        _ => (0..all).collect(),
     }
 }
 
@@ -83,8 +97,9 @@ pub(super) fn share(sizes: &[usize], total: usize) -> Vec<usize> {
     sizes.iter().map(share).collect()
 }
 
-/// Particles anywhere on the sphere: `counts` of each group.
-pub(super) fn anywhere(counts: &[usize], run: &mut Synth) -> Result<Vec<Particles>, Failure> {
+/// Particles of each group anywhere on the sphere.
+pub(super) fn anywhere(run: &mut Synth) -> Result<Vec<Particles>, Failure> {
+    let counts = share(&run.sizes, run.total());
     let sphere = Region::sphere(1.0).or_failed()?;
     let start = |&n: &usize| {
         let mut particles =

@@ -15,52 +15,31 @@ use private_synth::images::SpaceForm;
 /// The radius of the ball that rows are projected onto, of images of 28 pixels a side.
 const RADIUS: f64 = 10.0;
 
-pub(super) struct Rows;
+/// Table 4 of the paper has k = 1000, batches of 100 and 100 epochs of 60000 records.
+pub(super) const METHOD: CopyMethod = CopyMethod {
+    has_latents: false,
+    defaults: "slices = 1024\nslices-per-step = 256\nsteps = 6000\nlearning-rate = 1e-3\nbatch = 100\nlabel-weight = 1.0",
+    releases: |_| Vec::new(),
+    points: 100,
+    keeps_steps: true,
+    check,
+    ..CopyMethod::new(|_| "projections of a batch, at each step".into(), start)
+};
 
-impl CopyMethod for Rows {
-    fn has_latents(&self) -> bool {
-        false
-    }
+/// Signs have the proved sensitivity of a tight frame.
+fn check(settings: &Settings, form: &SpaceForm, classes: usize) -> Result<(), Failure> {
+    let slices = settings.slices.unwrap_or_default();
+    let width = form.shape.values() + classes;
+    let holds = slices >= width && slices.is_power_of_two();
+    let bound = format!("a power of two of at least {width} for projections");
+    bounded("slices", slices, holds, &bound)
+}
 
-    fn flags(&self) -> &'static [&'static str] {
-        &[
-            "slices",
-            "slices-per-step",
-            "steps",
-            "learning-rate",
-            "batch",
-            "label-weight",
-        ]
-    }
-
-    /// Table 4 of the paper has k = 1000, batches of 100 and 100 epochs of 60000 records.
-    fn defaults(&self) -> &'static str {
-        "slices = 1024\nslices-per-step = 256\nsteps = 6000\nlearning-rate = 1e-3\nbatch = 100\nlabel-weight = 1.0"
-    }
-
-    fn says(&self, _: usize) -> String {
-        "projections of a batch, at each step".into()
-    }
-
-    fn points(&self) -> usize {
-        100
-    }
-
-    /// Signs have the proved sensitivity of a tight frame.
-    fn check(&self, settings: &Settings, form: &SpaceForm, classes: usize) -> Result<(), Failure> {
-        let slices = settings.slices.unwrap_or_default();
-        let width = form.shape.values() + classes;
-        let holds = slices >= width && slices.is_power_of_two();
-        let bound = format!("a power of two of at least {width} for projections");
-        bounded("slices", slices, holds, &bound)
-    }
-
-    fn start(&self, run: &mut Synth, _: &mut Session) -> Result<Box<dyn Making>, Failure> {
-        Ok(Box::new(Learning {
-            model: before_steps(run)?,
-            stored: None,
-        }))
-    }
+fn start(run: &mut Synth, _: &mut Session) -> Result<Box<dyn Making>, Failure> {
+    Ok(Box::new(Learning {
+        model: before_steps(run)?,
+        stored: None,
+    }))
 }
 
 /// The width of a row: the values of an image, and a one-hot class if it has a weight.
@@ -92,9 +71,7 @@ pub(super) fn targets(
     let count = run.settings.slices.unwrap_or(1);
     let slices =
         Slices::signs(width(run), count, &mut slices_of(run, 1 + session.step)).or_failed()?;
-    let (sampler, rng) = (&run.sampler, &mut run.batches);
-    let sample = || sampler.sample(session.step + 1, rng);
-    let batch = SampledBatch::next(run.releaser.as_mut(), sample)?;
+    let batch = run.next_batch(session)?;
     let sampled = run
         .input
         .images

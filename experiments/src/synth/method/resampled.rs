@@ -13,39 +13,30 @@ use swd::smoothed::NoisyProjections;
 use swd::{Particles, Region};
 
 use super::super::run::Synth;
-use super::super::settings::Settings;
-use super::particles::{anywhere, latents, share, step_size};
-use super::{CopyMethod, Made, Making};
-
-/// The flags of methods that release at each step in a latent space.
-pub(super) const FLAGS: &[&str] = &["slices", "steps", "learning-rate", "batch"];
+use super::particles::{anywhere, latents, towards};
+use super::{Begin, CopyMethod, Made, Making};
 
 const PARTICLES: &str = "particles.bin";
 
-pub(super) struct Resampled;
+pub(super) const METHOD: CopyMethod = CopyMethod {
+    defaults: "latent = 8\nslices = 70\nbatch = 250\nlearning-rate = 1.0",
+    ..at_each_step(|_| "projections of a batch, at each step".into(), start)
+};
 
-impl CopyMethod for Resampled {
-    fn flags(&self) -> &'static [&'static str] {
-        FLAGS
+/// A method that releases a batch of latents at each step.
+pub(super) const fn at_each_step(says: fn(usize) -> String, start: Begin) -> CopyMethod {
+    CopyMethod {
+        optional: &["steps"],
+        releases: |_| Vec::new(),
+        within_classes: |_| true,
+        keeps_steps: true,
+        ..CopyMethod::new(says, start)
     }
+}
 
-    fn defaults(&self) -> &'static str {
-        "latent = 8\nslices = 70\nbatch = 250\nlearning-rate = 1.0"
-    }
-
-    fn says(&self, _: usize) -> String {
-        "projections of a batch, at each step".into()
-    }
-
-    fn within_classes(&self, _: &Settings) -> bool {
-        true
-    }
-
-    fn start(&self, run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
-        run.encode(true, session)?;
-        let counts = share(&run.sizes, run.total());
-        Ok(Box::new(Moving(anywhere(&counts, run)?)))
-    }
+fn start(run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
+    run.encode(true, session)?;
+    Ok(Box::new(Moving(anywhere(run)?)))
 }
 
 /// Particles of each group.
@@ -54,15 +45,7 @@ struct Moving(Vec<Particles>);
 impl Making for Moving {
     fn step(&mut self, run: &mut Synth, session: &mut Session) -> Result<f64, Failure> {
         let targets = fresh_release(run, session)?;
-        let size = step_size(run.settings.learning_rate.unwrap_or(1.0));
-        let total: usize = self.0.iter().map(Particles::count).sum();
-        let mut squares = 0.0;
-        for (particles, target) in self.0.iter_mut().zip(&targets) {
-            let all: Vec<usize> = (0..target.slices().count()).collect();
-            let squared = particles.step(target, &all, size, &mut run.rng);
-            squares += squared.or_failed()? * particles.count() as f64 / total as f64;
-        }
-        Ok(squares)
+        towards(&mut self.0, &targets, 1.0, run)
     }
 
     fn files(&self) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
@@ -95,20 +78,17 @@ pub(super) fn fresh_release(
 ) -> Result<Vec<NoisyProjections>, Failure> {
     let sphere = Region::sphere(1.0).or_failed()?;
     let slices = run.frame()?;
-    let (sampler, rng) = (&run.sampler, &mut run.batches);
-    let sample = || sampler.sample(session.step + 1, rng);
-    let batch = SampledBatch::next(run.releaser.as_mut(), sample)?;
+    let batch = run.next_batch(session)?;
     let (d, mut groups) = (run.form.latent, Vec::new());
     let whole = run.latents.whole();
     let whole = whole.ok_or_else(|| Failure::failed("not all latents are in memory"))?;
     // Groups stand one behind the other.
     let mut offset = 0;
     for (latents, indices) in whole.iter().zip(&batch.groups) {
-        let mut rows = Vec::with_capacity(indices.len() * d);
-        for index in indices {
-            let place = index - offset;
-            rows.extend_from_slice(&latents[place * d..(place + 1) * d]);
-        }
+        let rows = indices
+            .iter()
+            .flat_map(|i| &latents[(i - offset) * d..][..d]);
+        let rows: Vec<f32> = rows.copied().collect();
         offset += latents.len() / d;
         groups.push(rows);
     }

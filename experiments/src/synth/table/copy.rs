@@ -186,14 +186,9 @@ impl<'a> Kept<'a> {
             kept_back: &["input", "schema", "schema-from", "test", "unit"],
             python: python(table, &self.text, &names)?,
         };
-        let mut card = Card::new(&self.record, self.folder, contents, seed)?;
-        card.write(place.path(), &[table, SCHEMA, MARGINALS], None)?;
-        place.finish()?;
-        println!("exported  {rows} records to {}", to.display());
-        if let Some(warning) = card.warning() {
-            println!("WARNING   {warning}");
-        }
-        Ok(())
+        let card = Card::new(&self.record, self.folder, contents, seed)?;
+        let what = format!("{rows} records");
+        card.finish(place, &[table, SCHEMA, MARGINALS], None, &what)
     }
 }
 

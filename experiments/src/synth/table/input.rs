@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use data::adult;
 use data::split::Use;
-use data::{BiasedConfig, CodedTable, DataError, LoadOptions, OpenSchema, Part, Schema, biased};
+use data::{BiasedConfig, CodedTable, DataError, OpenSchema, Part, Schema, biased};
 use lab::prelude::*;
 use private_synth::SynthError;
 use private_synth::table::{PerUnit, Reading, Records};
@@ -13,6 +13,7 @@ use super::settings::Settings;
 use crate::apart;
 use crate::in_run;
 use crate::random::stream;
+use crate::records::{self, of_path};
 
 /// Tables by name.
 const ADULT: &str = "adult";
@@ -152,23 +153,15 @@ impl Input {
 
     /// Refuses the private table where a flag names another one, of this checksum.
     fn check_other(&self, flag: &str, path: &Path, sha256: &str) -> Result<(), Failure> {
-        let private = |used: &Used| used.used == Use::AllPrivate && used.sha256 == sha256;
-        let other = !self.used.iter().any(private);
-        bounded(
-            flag,
-            path.display(),
-            other,
-            "another table than the private one",
-        )
+        let bound = "another table than the private one";
+        records::apart(flag, path.display(), sha256, &self.used, bound)
     }
 
     /// Notes the public table that a flag names, of this checksum.
     fn uses(&mut self, flag: &str, path: &Path, sha256: &str) -> Result<(), Failure> {
         self.check_other(flag, path, sha256)?;
-        let name = name_of_path("table", path);
-        let what = path.display().to_string();
-        let used = Used::new(what, name, sha256, Use::AllPublic);
-        self.used.push(used);
+        self.used
+            .push(of_path("table", path, sha256, Use::AllPublic));
         Ok(())
     }
 }
@@ -198,11 +191,7 @@ fn known(
 }
 
 fn adult(data_dir: Option<&Path>, reading: &Reading) -> Result<Input, Failure> {
-    let options = LoadOptions {
-        data_dir: data_dir.map(Path::to_path_buf),
-        ..LoadOptions::default()
-    };
-    let tables = adult::tables(true, &options);
+    let tables = adult::tables(true, &records::options(data_dir));
     let (schema, train, test) = tables.map_err(|e| private::refused(&e, "check --data-dir"))?;
     known(ADULT, adult::SCHEMA.into(), schema, [train, test], reading)
 }
@@ -261,7 +250,11 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
     let text = match (&settings.schema, &settings.schema_from) {
         (Some(schema), _) => std::fs::read_to_string(schema)
             .map_err(|e| Failure::input(format!("--schema {}: {e}", schema.display()), ADVICE))?,
-        (None, Some(from)) => of_public(from)?,
+        // Nobody has to confirm the schema of a public table.
+        (None, Some(from)) => {
+            let advice = "name a public table of the same form";
+            Schema::of_public(from).map_err(|e| private::refused_of("schema-from", &e, advice))?
+        }
         (None, None) => {
             return Err(Failure::input(
                 format!(
@@ -280,7 +273,14 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
     let name = file.display().to_string();
     let refused_records = |error: SynthError| match error {
         SynthError::Data(e) => private::refused_of("input", &e, ADVICE),
-        SynthError::Unconfirmed { columns } => unconfirmed(&name, &columns),
+        SynthError::Unconfirmed { columns } => {
+            let all = columns.len();
+            let first = columns[..all.min(8)].join(", ");
+            Failure::input(
+                format!("{name}: {all} columns are not confirmed: {first}"),
+                "say public = true for each column whose values, bounds and type may be known to everybody; ignore the others",
+            )
+        }
         other => in_run::refused(other),
     };
     let mut found = String::new();
@@ -308,9 +308,9 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
         None => "as the schema has them",
     };
     Ok(Input {
-        used: vec![Used::new(
-            shown.to_string(),
-            name_of_path("table", path),
+        used: vec![of_path(
+            "table",
+            path,
             &records.table().sha256,
             Use::AllPrivate,
         )],
@@ -321,23 +321,4 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
             "the number of {what}, and the names, types and values of the columns, {whence}{found}"
         ),
     })
-}
-
-/// The refusal of a schema that is a draft.
-fn unconfirmed(name: &str, columns: &[String]) -> Failure {
-    let shown: Vec<&str> = columns.iter().take(8).map(String::as_str).collect();
-    Failure::input(
-        format!(
-            "{name}: {} columns are not confirmed: {}",
-            columns.len(),
-            shown.join(", ")
-        ),
-        "say public = true for each column whose values, bounds and type may be known to everybody; ignore the others",
-    )
-}
-
-/// The schema of a public table: nobody has to confirm it.
-fn of_public(path: &Path) -> Result<String, Failure> {
-    let advice = "name a public table of the same form";
-    Schema::of_public(path).map_err(|e| private::refused_of("schema-from", &e, advice))
 }

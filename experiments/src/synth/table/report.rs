@@ -7,13 +7,12 @@ use lab::evaluate::tabular::{
 };
 use lab::prelude::*;
 use private_queries::NoisyCounts;
-use private_synth::table::{Bins, independent};
+use private_synth::table::{Bins, grouped, independent};
 
 use super::pictures::pictures;
 use super::run::{SCORED_CLASSES, TableCopy};
 use crate::random::stream;
 use crate::scores::READS_PRIVATE;
-use crate::synth::private_score;
 
 /// Records that classifiers learn from and are tested on, at most.
 const MOST_SCORED: usize = 100_000;
@@ -29,11 +28,7 @@ pub(super) fn few(codes: &[u16], columns: usize) -> &[u16] {
 
 pub(super) fn report(run: &mut TableCopy, session: &mut Session) -> Result<Report, Failure> {
     let mut metrics = scores(run)?;
-    if let Some(counts) = run.score_privately(session)? {
-        let classifier = "boosted trees that learned from the copy";
-        let bound = run.score_deviation_upper();
-        metrics.extend(private_score::metrics(&counts, classifier, bound));
-    }
+    metrics.extend(run.score_privately(session)?);
     Ok(Report {
         pictures: pictures(run)?,
         metrics,
@@ -62,7 +57,7 @@ fn scores(run: &TableCopy) -> Result<Vec<Metric>, Failure> {
     if let Some(other) = &run.compared {
         metrics.extend(named("The compared copy: ", &other.codes)?);
     }
-    if run.ceilings {
+    if run.beside.ceilings {
         let mut private = Vec::new();
         for block in run.input.records.table().blocks() {
             private.extend_from_slice(&block.or_failed()?);
@@ -90,8 +85,7 @@ struct Judged {
     sizes: Vec<usize>,
     ordered: Vec<usize>,
     label: Option<usize>,
-    /// The group of each code of each column.
-    groups: Vec<Vec<u16>>,
+    bins: Vec<Bins>,
 }
 
 impl Judged {
@@ -108,13 +102,10 @@ impl Judged {
                 deviation: 0.0,
                 joined: Vec::new(),
             };
-            let bins = Bins::even(&exact, ordered[column], GROUPS as f64);
-            (0..sizes[column])
-                .map(|code| bins.group(code as u16))
-                .collect()
+            Bins::even(&exact, ordered[column], GROUPS as f64)
         };
         Self {
-            groups: (0..width).map(of).collect(),
+            bins: (0..width).map(of).collect(),
             label: run.input.records.label(),
             sizes,
             ordered,
@@ -123,18 +114,9 @@ impl Judged {
 
     /// Distances alone.
     fn distances(&self, copy: &[u16], real: &[u16]) -> Result<TableScores, Failure> {
-        let of = |groups: &Vec<u16>| usize::from(groups.iter().copied().max().unwrap_or(0)) + 1;
-        let sizes: Vec<usize> = self.groups.iter().map(of).collect();
+        let sizes: Vec<usize> = self.bins.iter().map(Bins::count).collect();
         let none = vec![0; sizes.len()];
-        let joined = |codes: &[u16]| -> Vec<u16> {
-            let columns = self.groups.iter().cycle();
-            codes
-                .iter()
-                .zip(columns)
-                .map(|(&code, groups)| groups[usize::from(code)])
-                .collect()
-        };
-        let [copy, real] = [copy, real].map(joined);
+        let [copy, real] = [copy, real].map(|codes| grouped(codes, &self.bins));
         let [copy, real] = [&copy, &real].map(|codes| CodedRecords::new(codes, &sizes, &none));
         copy.and_then(|copy| {
             let real = real?;
@@ -151,85 +133,58 @@ impl Judged {
         .or_failed()
     }
 
+    /// The first records by their codes.
+    fn first<'a>(&'a self, codes: &'a [u16]) -> Result<CodedRecords<'a>, Failure> {
+        let codes = few(codes, self.sizes.len());
+        CodedRecords::new(codes, &self.sizes, &self.ordered).or_failed()
+    }
+
     /// The sliced distance, on the same slices for all.
     fn sliced(&self, copy: &[u16], real: &[u16]) -> Result<f64, Failure> {
-        let [copy, real] = [copy, real].map(|codes| few(codes, self.sizes.len()));
-        let [copy, real] = [copy, real].map(|c| CodedRecords::new(c, &self.sizes, &self.ordered));
-        let rng = &mut stream(0, 74);
-        copy.and_then(|copy| sliced_distance(&copy, &real?, SLICES, rng))
-            .or_failed()
+        let (copy, real) = (self.first(copy)?, self.first(real)?);
+        sliced_distance(&copy, &real, SLICES, &mut stream(0, 74)).or_failed()
     }
 
     /// Distances, and what classifiers learn from the copy of a label of few classes.
     fn scores(&self, copy: &[u16], real: &[u16]) -> Result<TableScores, Failure> {
         let mut scores = self.distances(copy, real)?;
         let few_classes = |&label: &usize| (2..=SCORED_CLASSES).contains(&self.sizes[label]);
-        let Some(label) = self.label.filter(few_classes) else {
-            return Ok(scores);
-        };
-        let [copy, real] = [copy, real].map(|codes| few(codes, self.sizes.len()));
-        let [copy, real] = [copy, real].map(|c| CodedRecords::new(c, &self.sizes, &self.ordered));
-        let areas = copy.and_then(|copy| {
-            let real = real?;
-            Ok((
-                trees_auc(&copy, &real, label)?,
-                logistic_auc(&copy, &real, label)?,
-            ))
-        });
-        (scores.trees_auc, scores.logistic_auc) = areas.or_failed()?;
+        if let Some(label) = self.label.filter(few_classes) {
+            let (copy, real) = (self.first(copy)?, self.first(real)?);
+            scores.trees_auc = trees_auc(&copy, &real, label).or_failed()?;
+            scores.logistic_auc = logistic_auc(&copy, &real, label).or_failed()?;
+        }
         Ok(scores)
     }
 }
 
 /// The scores of a copy, or of what it is compared with.
 fn named(whose: &str, scores: &TableScores, sliced: f64) -> Vec<Metric> {
-    let distance = "mean total variation distance to test records";
-    let area = "area under the ROC curve on test records";
+    let distance = |what: &str, value| {
+        let name = format!("mean total variation distance to test records, {what}");
+        (name, value, Better::Lower)
+    };
+    let area = |what: &str, value| {
+        let name = format!("area under the ROC curve on test records, {what}");
+        (name, value, Better::Higher)
+    };
+    let sliced_name = "sliced Wasserstein distance to test records".to_string();
     let all = [
-        (
-            format!("{distance}, single columns"),
-            Some(scores.single_tvd),
-            Better::Lower,
-        ),
-        (
-            format!("{distance}, pairs of columns"),
-            scores.pairs_tvd,
-            Better::Lower,
-        ),
-        (
-            format!("{distance}, pairs with the label"),
-            scores.triples_tvd,
-            Better::Lower,
-        ),
-        (
-            "sliced Wasserstein distance to test records".to_string(),
-            Some(sliced),
-            Better::Lower,
-        ),
-        (
-            format!("{area}, boosted trees"),
-            scores.trees_auc,
-            Better::Higher,
-        ),
-        (
-            format!("{area}, logistic regression"),
-            scores.logistic_auc,
-            Better::Higher,
-        ),
+        distance("single columns", Some(scores.single_tvd)),
+        distance("pairs of columns", scores.pairs_tvd),
+        distance("pairs with the label", scores.triples_tvd),
+        (sliced_name, Some(sliced), Better::Lower),
+        area("boosted trees", scores.trees_auc),
+        area("logistic regression", scores.logistic_auc),
     ];
-    let known = all
-        .into_iter()
-        .filter_map(|(name, value, better)| Some((name, value?, better)));
-    known
-        .map(|(name, value, better)| Metric::new(capital(whose, &name), value).better(better))
-        .collect()
-}
-
-fn capital(whose: &str, name: &str) -> String {
-    match whose {
-        "" => name[..1].to_uppercase() + &name[1..],
-        whose => format!("{whose}{name}"),
-    }
+    let metric = |(name, value, better): (String, Option<f64>, Better)| {
+        let name = match whose {
+            "" => name[..1].to_uppercase() + &name[1..],
+            whose => format!("{whose}{name}"),
+        };
+        Some(Metric::new(name, value?).better(better))
+    };
+    all.into_iter().filter_map(metric).collect()
 }
 
 /// Columns of which noise left nothing.

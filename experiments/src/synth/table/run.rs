@@ -1,6 +1,6 @@
 //! The run: the releases of all private records, and the copy that they make.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Id;
 use data::{CodedTable, Part};
@@ -8,7 +8,6 @@ use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, TrainingPlan};
 use lab::evaluate::tabular::{CodedRecords, trees_predictor};
 use lab::prelude::*;
-use private_queries::Query;
 use private_synth::table::{
     COLUMNS, Model, PAIRS, RANGES, Released, Signal, TableCopy as Copying, check_size,
 };
@@ -20,8 +19,7 @@ use super::{copy, report};
 use crate::apart;
 use crate::in_run::{self, InRun, Watched};
 use crate::random::stream;
-use crate::synth::private_score::{self, SCORE};
-use crate::synth::same_input;
+use crate::synth::private_score::{self, Bought, SCORE};
 
 /// Classes of a label that is scored, at most: trees learn one against the rest.
 pub(super) const SCORED_CLASSES: usize = 20;
@@ -29,10 +27,9 @@ pub(super) const SCORED_CLASSES: usize = 20;
 pub(crate) struct TableCopy {
     pub(super) input: Input,
     pub(super) settings: Settings,
-    pub(super) ceilings: bool,
+    pub(super) beside: Beside,
     /// A copy that something else made.
     pub(super) compared: Option<CodedTable>,
-    compare: Option<PathBuf>,
     /// The share of the budget that the accuracy on private records gets; 0 where there is none.
     score_share: f64,
     releaser: Option<Releaser>,
@@ -76,10 +73,7 @@ impl TableCopy {
         };
         let copy = Copying::new().epsilon(epsilon).reserve(SCORE, score);
         let copy = copy.finding(settings.private_schema.unwrap_or(0.0));
-        let copy = match settings.delta {
-            Some(delta) => copy.delta(delta),
-            None => copy,
-        };
+        let copy = settings.delta.into_iter().fold(copy, Copying::delta);
         copy.plan(&input.records).map(Some).map_err(in_run::refused)
     }
 
@@ -92,24 +86,25 @@ impl TableCopy {
         Signal::of(self.input.records.neighbours(), self.noise())
     }
 
-    /// How many private records of each class trees know that learned from the copy, with noise, and how many they do not: a
-    /// share of the budget. None where there is a public test, or no budget for it.
+    /// The accuracy on private records of trees that learned from the copy, if there is no public test and a budget for it.
     pub(super) fn score_privately(
         &mut self,
         session: &mut Session,
-    ) -> Result<Option<Vec<f64>>, Failure> {
-        let Some(label) = self
-            .input
-            .records
-            .label()
-            .filter(|_| self.score_share > 0.0)
-        else {
-            return Ok(None);
-        };
+    ) -> Result<Vec<Metric>, Failure> {
         let records = &self.input.records;
         let (sizes, ordered) = (records.sizes(), records.ordered());
-        let table = private_score::query(sizes[label], records.most_per_unit())?;
-        let counts = session.release(self, SCORE, &table, |run, _| {
+        let Some(label) = records.label() else {
+            return Ok(Vec::new());
+        };
+        let bought = Bought {
+            share: self.score_share,
+            classes: sizes[label],
+            most: records.most_per_unit(),
+            // Each unit has a record, or more.
+            records: records.neighbours(),
+            classifier: "boosted trees that learned from the copy".into(),
+        };
+        bought.metrics(self, session, |run, _| {
             let copy = report::few(&run.made, sizes.len());
             let copy = CodedRecords::new(copy, &sizes, &ordered).or_failed()?;
             let class = trees_predictor(&copy, label).or_failed()?;
@@ -117,28 +112,16 @@ impl TableCopy {
             for block in run.input.records.table().blocks() {
                 let block = block.or_failed()?;
                 let records = CodedRecords::new(&block, &sizes, &ordered);
-                let found = records
-                    .and_then(|records| class(&records))
-                    .or_failed()?
-                    .into_iter()
-                    .map(usize::from);
+                let found = records.and_then(|records| class(&records)).or_failed()?;
                 let labels = block.iter().skip(label).step_by(sizes.len());
                 let labels = labels.map(|&label| label.into());
-                cells.extend(private_score::cells(labels, found));
+                cells.extend(private_score::cells(
+                    labels,
+                    found.into_iter().map(usize::from),
+                ));
             }
-            table.measure(&cells).or_failed()
-        })?;
-        Ok(Some(counts))
-    }
-
-    /// What the noise alone makes of that accuracy: a bound on its standard deviation.
-    pub(super) fn score_deviation_upper(&self) -> f64 {
-        let records = &self.input.records;
-        let classes = records.label().map_or(1, |label| records.sizes()[label]);
-        // Each unit has a record, or more.
-        let (releaser, least) = (self.releaser.as_ref(), records.neighbours());
-        let most = records.most_per_unit();
-        private_score::deviation_upper(releaser, self.score_share, classes, most, least)
+            Ok(cells)
+        })
     }
 
     /// Refuses to resume a run of another table, as far as what is public tells: what was released is of that.
@@ -148,7 +131,7 @@ impl TableCopy {
             "schema": hex(self.input.text.as_bytes()),
             "label": self.input.records.label(),
         });
-        same_input::check(session, "the table", &here)
+        in_run::same_input(session, "the table", &here)
     }
 
     /// All releases.
@@ -160,18 +143,16 @@ impl TableCopy {
             self.input.text.clone_from(schema);
         }
         self.released = Some(released);
-        match open {
-            true => {
-                self.input.settle(&self.settings)?;
-                self.settle()
-            }
-            false => Ok(()),
+        if open {
+            self.input.settle(&self.settings)?;
+            self.settle()?;
         }
+        Ok(())
     }
 
     /// What follows from the values of the columns.
     fn settle(&mut self) -> Result<(), Failure> {
-        let compared = self.compare.as_deref().map(|path| {
+        let compared = self.beside.compare.as_deref().map(|path| {
             apart::check_table("compare", path, Path::new(&self.settings.input))?;
             self.input.compared(path)
         });
@@ -213,9 +194,8 @@ impl Experiment for TableCopy {
         let mut run = Self {
             input,
             settings: settings.clone(),
-            ceilings: arguments.own.beside.ceilings,
+            beside: arguments.own.beside.clone(),
             compared: None,
-            compare: arguments.own.beside.compare.clone(),
             score_share,
             releaser,
             released: None,
@@ -294,7 +274,7 @@ impl Experiment for TableCopy {
                 "give their values in the schema",
             );
         }
-        if self.score_share > 0.0 || self.ceilings {
+        if self.score_share > 0.0 || self.beside.ceilings {
             return refused(
                 "private records score the copy in one process",
                 "give --test, or --score-share 0, and no --ceilings",

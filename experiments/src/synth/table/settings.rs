@@ -1,8 +1,10 @@
 //! A run's settings: defaults, then flags, then checks.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use lab::prelude::*;
+
+use crate::records::stem;
 
 /// The values of a run that no flag gives.
 const DEFAULTS: &str = "
@@ -78,8 +80,7 @@ impl lab::session::Settings for Settings {
     }
 
     fn name(&self) -> String {
-        let path = Path::new(&self.input);
-        let stem = path.file_stem().unwrap_or(path.as_os_str());
-        format!("{}-{}", stem.to_string_lossy(), budget_name(self.epsilon))
+        let (stem, budget) = (stem(self.input.as_ref()), budget_name(self.epsilon));
+        format!("{stem}-{budget}")
     }
 }
