@@ -3,10 +3,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use files::atomic::NewFile;
-use sha2::{Digest, Sha256};
 
 use crate::error;
-use crate::hex::hex;
+use crate::sums::sha256;
 use crate::{DataError, PinnedFile, Progress};
 
 const CONNECT: Duration = Duration::from_secs(15);
@@ -62,7 +61,6 @@ fn from_mirror(
     std::fs::create_dir_all(folder).map_err(here("create the folder"))?;
     let path = folder.join(&*file.name);
     let mut part = NewFile::of(&path).map_err(here("write to the folder"))?;
-    let mut hash = Sha256::new();
     let mut bytes = Vec::new();
     let mut block = vec![0; 1 << 16];
     loop {
@@ -84,7 +82,6 @@ fn from_mirror(
                 file.bytes
             )));
         }
-        hash.update(&block[..count]);
         part.write_all(&block[..count])
             .map_err(here("write to the folder"))?;
         progress(&Progress::Downloading {
@@ -94,7 +91,7 @@ fn from_mirror(
             total: file.bytes,
         });
     }
-    let found = hex(hash.finalize());
+    let found = sha256(&bytes);
     if found != file.sha256 {
         return Err(Failure::Mirror(format!(
             "{}: wrong SHA-256: expected {}, found {found} ({} of {} bytes)",

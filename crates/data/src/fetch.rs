@@ -11,12 +11,9 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use crate::catalogue::is_published;
 use crate::error::io;
-use crate::hex::hex;
-use crate::split::file_digest;
+use crate::sums::{file_sum, hex, sha256};
 use crate::{DataError, PinnedFile, Progress, download};
 
 /// The environment variable that names a folder of data files.
@@ -146,7 +143,7 @@ fn check(file: &PinnedFile, path: &Path, bytes: &[u8]) -> Result<(), DataError> 
             file.sha256
         )));
     }
-    if hex(Sha256::digest(bytes)) != file.sha256 {
+    if sha256(bytes) != file.sha256 {
         // That of the file is left out: it may be another one's records.
         return Err(DataError::Fetch(format!(
             "{}: wrong SHA-256: expected {}; remove the file, or replace it with the published one",
@@ -158,7 +155,7 @@ fn check(file: &PinnedFile, path: &Path, bytes: &[u8]) -> Result<(), DataError> 
 }
 
 fn is_other(path: &Path) -> Result<bool, DataError> {
-    Ok(is_published(&hex(file_digest(path)?)))
+    Ok(is_published(&hex(file_sum(path)?)))
 }
 
 /// `sliver/` in the user's cache folder, where the system names one.

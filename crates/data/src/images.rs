@@ -10,18 +10,11 @@ use crate::idx::check_labels;
 pub struct LabelledImages {
     pixels: Vec<u8>,
     labels: Vec<u8>,
-    channels: usize,
-    height: usize,
-    width: usize,
+    shape: [usize; 3],
     classes: usize,
 }
 
-debug_shows!(LabelledImages {
-    channels,
-    height,
-    width,
-    classes
-});
+debug_shows!(LabelledImages { shape, classes });
 
 impl LabelledImages {
     /// Puts together `n` grey images: `pixels` holds `n * height * width` bytes, image by image and row by
@@ -48,13 +41,10 @@ impl LabelledImages {
         classes: usize,
     ) -> Result<Self, DataError> {
         check(pixels.len(), &labels, shape, classes)?;
-        let [channels, height, width] = shape;
         Ok(Self {
             pixels,
             labels,
-            channels,
-            height,
-            width,
+            shape,
             classes,
         })
     }
@@ -67,27 +57,27 @@ impl LabelledImages {
 
     /// 1 for grey images, 3 for colour.
     pub fn channels(&self) -> usize {
-        self.channels
+        self.shape[0]
     }
 
     /// Channels, height and width of an image.
     pub fn shape(&self) -> [usize; 3] {
-        [self.channels, self.height, self.width]
+        self.shape
     }
 
     /// Rows of an image.
     pub fn height(&self) -> usize {
-        self.height
+        self.shape[1]
     }
 
     /// Columns of an image.
     pub fn width(&self) -> usize {
-        self.width
+        self.shape[2]
     }
 
     /// Values of an image, `channels * height * width`.
     pub fn image_size(&self) -> usize {
-        self.channels * self.height * self.width
+        self.shape.iter().product()
     }
 
     /// The number of classes; a class may have no record.

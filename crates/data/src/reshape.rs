@@ -26,13 +26,7 @@ impl LabelledImages {
                 row[border..border + source.len()].copy_from_slice(source);
             }
         }
-        let labels = self.labels().to_vec();
-        Self::planes(
-            pixels,
-            labels,
-            [self.channels(), height, width],
-            self.classes(),
-        )
+        self.with(pixels, height, width)
     }
 
     /// The images at `height` x `width` pixels, interpolated bilinearly and rounded to the nearest of
@@ -52,13 +46,12 @@ impl LabelledImages {
         for image in self.pixels().chunks(self.height() * self.width()) {
             map.append(image, |&pixel| f64::from(pixel), &mut pixels);
         }
-        let labels = self.labels().to_vec();
-        Self::planes(
-            pixels,
-            labels,
-            [self.channels(), height, width],
-            self.classes(),
-        )
+        self.with(pixels, height, width)
+    }
+
+    fn with(&self, pixels: Vec<u8>, height: usize, width: usize) -> Result<Self, DataError> {
+        let (labels, shape) = (self.labels().to_vec(), [self.channels(), height, width]);
+        Self::planes(pixels, labels, shape, self.classes())
     }
 }
 

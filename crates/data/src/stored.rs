@@ -61,6 +61,11 @@ impl<T: Pod> Stored<T> {
         self.file.is_none()
     }
 
+    /// Those in memory: all where none lies in a file.
+    pub(crate) fn into_memory(self) -> Vec<T> {
+        self.memory
+    }
+
     /// Adds some behind the others.
     ///
     /// # Errors

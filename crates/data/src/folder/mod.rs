@@ -19,7 +19,8 @@ use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 use crate::error::{check_side, empty, index};
-use crate::split::{Records, digest, file_digest};
+use crate::split::{Records, digest};
+use crate::sums::file_sum;
 use crate::{DataError, idx};
 
 /// The images of a folder, which stay on disk until a batch asks for them.
@@ -143,7 +144,7 @@ impl ImageFolder {
                 let mut entry = (name.len() as u64).to_le_bytes().to_vec();
                 entry.extend(name.as_bytes());
                 let path = self.root.join(file);
-                entry.extend(file_digest(&path).map_err(|e| e.of_part(&self.root, &path))?);
+                entry.extend(file_sum(&path).map_err(|e| e.of_part(&self.root, &path))?);
                 Ok(entry)
             })
             .collect();

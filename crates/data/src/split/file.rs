@@ -3,12 +3,11 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::{damaged, remedy};
 use crate::DataError;
 use crate::error::io;
-use crate::hex::{hex, unhex};
+use crate::sums::{hex, sha256, unhex};
 
 const FORMAT: &str = "sliver split 1";
 /// The most bytes that a split file is read to: some 250 million records.
@@ -122,7 +121,7 @@ impl Content {
     fn sum(&self) -> String {
         let mut open = self.clone();
         open.checksum.clear();
-        hex(Sha256::digest(open.text()))
+        sha256(open.text())
     }
 
     fn text(&self) -> String {

@@ -22,7 +22,7 @@ mod uses;
 
 pub use draw::is_test_row;
 pub use records::Records;
-pub(crate) use records::{digest, file_digest, image_digest};
+pub(crate) use records::{digest, image_digest};
 pub use uses::{Use, note};
 
 use std::path::{Path, PathBuf};

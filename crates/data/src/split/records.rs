@@ -1,11 +1,8 @@
 use std::borrow::Cow;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::error::{io, open};
-use crate::hex::hex;
+use crate::sums::hex;
 use crate::{DataError, LabelledImages};
 
 /// Records that can be split into a public and a private half.
@@ -55,21 +52,6 @@ pub(crate) fn image_digest<'a>(
     }
     hash.update(labels);
     Ok(hex(hash.finalize()))
-}
-
-/// The SHA-256 of a file, which may be longer than memory.
-pub(crate) fn file_digest(path: &Path) -> Result<[u8; 32], DataError> {
-    let mut hash = Sha256::new();
-    let mut file = BufReader::with_capacity(1 << 16, open(path)?);
-    loop {
-        let block = file.fill_buf().map_err(io(path, "read the file"))?;
-        if block.is_empty() {
-            return Ok(hash.finalize().into());
-        }
-        hash.update(block);
-        let length = block.len();
-        file.consume(length);
-    }
 }
 
 /// The strata are the labels.

@@ -41,7 +41,7 @@ impl InMemory {
         Self {
             form: Form {
                 width: images.image_size(),
-                shape: Some([1, images.height(), images.width()]),
+                shape: Some(images.shape()),
                 classes: Some(images.classes()),
                 count: Some(images.len() as u64),
             },

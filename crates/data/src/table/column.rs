@@ -1,20 +1,16 @@
-//! A schema is checked once, into types that need no further check.
+//! What a column may hold, checked once.
 
-use std::collections::HashSet;
-
+use super::GroupedTable;
 use super::calendar::{day, minute};
 use super::number::{Asked, Number, Unit};
-use super::raw::{RawColumn, RawNumber, RawSchema};
-use super::{GroupedTable, Missing, Schema, rules};
-
-/// The most codes of a column: they are numbers of 16 bits.
-const MAX_CODES: usize = u16::MAX as usize;
+use super::raw::{Missing, RawColumn, RawNumber, values};
 
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
     pub name: String,
     pub role: Role,
+    pub is_label: bool,
     pub missing: Missing,
     /// Whether someone said that what the schema says of it is public.
     pub public: bool,
@@ -25,180 +21,123 @@ pub(super) struct Column {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Role {
     Number(Number),
-    Categorical {
-        levels: Vec<String>,
-        /// The levels of group 0 and those of group 1: together all levels.
-        group_levels: Option<[Vec<String>; 2]>,
-        /// The level of a value that is not listed.
-        other: Option<usize>,
-        /// Whether the levels are in order.
-        ordered: bool,
-    },
-    /// The spellings of 0 and of 1.
-    Boolean([Vec<String>; 2]),
-    /// The spellings of each class.
-    Classes(Vec<Vec<String>>),
-    Response(Number),
+    Levels(Levels),
+    Open(Open),
     Ignored,
 }
 
+/// Categories, truth values or classes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Levels {
+    pub kind: Kind,
+    /// How each of them may be spelled.
+    pub spellings: Vec<Vec<String>>,
+    /// The spellings of group 0 and those of group 1: together all of them.
+    pub groups: Option<[Vec<String>; 2]>,
+    /// The level of a value that is not listed.
+    pub other: Option<usize>,
+    /// Whether the levels are in order.
+    pub ordered: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Categories,
+    Truth,
+    Classes,
+}
+
+/// What is left to be found with noise.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Open {
+    /// The range of a number, which has no ends yet.
+    Range(Asked),
+    /// A range with one end, which is refused: the other one is called so.
+    Half(&'static str),
+    Categories,
+}
+
+impl Open {
+    /// What is missing of a schema that leaves nothing open.
+    pub(super) fn missing(&self) -> String {
+        match self {
+            // In the words of `serde`.
+            Self::Range(_) => "missing field `min`".into(),
+            Self::Half(field) => format!("missing field `{field}`"),
+            Self::Categories => "categorical columns need 'levels': add them".into(),
+        }
+    }
+}
+
 impl Column {
-    /// The values of group 0 and of group 1, of a column that can be the sensitive one.
-    pub(super) fn groups(&self) -> Option<&[Vec<String>; 2]> {
+    pub(super) fn number(&self) -> Option<&Number> {
         match &self.role {
-            Role::Categorical { group_levels, .. } => group_levels.as_ref(),
-            Role::Boolean(spellings) => Some(spellings),
+            Role::Number(number) => Some(number),
             _ => None,
         }
     }
 
-    /// What it is to a table of features, if it is not the sensitive one.
-    pub(super) fn role_as_feature(&self) -> &Role {
-        const IGNORED: &Role = &Role::Ignored;
+    pub(super) fn levels(&self) -> Option<&Levels> {
         match &self.role {
-            Role::Number(_) | Role::Categorical { .. } | Role::Boolean(_) if !self.feature => {
-                IGNORED
-            }
-            role => role,
+            Role::Levels(levels) => Some(levels),
+            _ => None,
         }
+    }
+
+    /// The values of group 0 and of group 1, of a column that can be the sensitive one.
+    pub(super) fn groups(&self) -> Option<&[Vec<String>; 2]> {
+        self.levels()?.groups.as_ref()
+    }
+
+    /// Whether it is in a copy.
+    pub(super) fn is_kept(&self) -> bool {
+        self.role != Role::Ignored
+    }
+
+    /// Whether it is a feature, if it is not the sensitive one.
+    pub(super) fn is_feature(&self) -> bool {
+        self.is_kept() && self.feature && !self.is_label
     }
 
     /// The number of its codes, without that of a missing value.
     pub(super) fn codes(&self) -> usize {
         match &self.role {
-            Role::Number(number) | Role::Response(number) => {
-                number.bins.len() + number.special.len()
-            }
-            Role::Categorical { levels, .. } => levels.len(),
-            Role::Boolean(_) => 2,
-            Role::Classes(classes) => classes.len(),
-            Role::Ignored => 0,
+            Role::Number(number) => number.bins.len() + number.special.len(),
+            Role::Levels(levels) => levels.spellings.len(),
+            Role::Open(_) | Role::Ignored => 0,
         }
+    }
+
+    /// How a level may be spelled.
+    pub(super) fn spellings(&self, code: usize) -> &[String] {
+        let spellings = self.levels().and_then(|levels| levels.spellings.get(code));
+        spellings.map_or(&[], Vec::as_slice)
+    }
+
+    /// A level as it is spelled first.
+    pub(super) fn word(&self, code: usize) -> Option<&String> {
+        self.spellings(code).first()
     }
 }
 
-/// Checks a schema; the error says what is wrong and what to do.
-pub(super) fn check(name: &str, mut raw: RawSchema) -> Result<Schema, String> {
-    let delimiter = byte("delimiter", raw.delimiter.as_deref().unwrap_or(","))?;
-    let comment = raw
-        .comment
-        .as_deref()
-        .map(|text| byte("comment", text))
-        .transpose()?;
-    if comment == Some(delimiter) {
-        return Err("'comment' and 'delimiter' are the same: change one".into());
-    }
-    let level =
-        |column: &toml::Table| column.get("missing").and_then(toml::Value::as_str) == Some("level");
-    // What is missing has to be written somehow.
-    if raw.missing.is_empty() && raw.column.iter().any(level) {
-        raw.missing.push(String::new());
-    }
-    texts("missing", &raw.missing)?;
-
-    let mut columns: Vec<Column> = Vec::with_capacity(raw.column.len());
-    let (mut sensitive, mut labels) = (Vec::new(), Vec::new());
-    for (number, mut column) in raw.column.into_iter().enumerate() {
-        let Some(toml::Value::String(name)) = column.remove("name") else {
-            return Err(format!("column {}: expected a name; add it", number + 1));
-        };
-        let refuse = |problem: &str| format!("column '{name}': {problem}");
-        if columns.iter().any(|known| known.name == name) {
-            return Err(refuse("is there twice: rename one"));
-        }
-        if name.is_empty() || name.trim() != name {
-            return Err(refuse(
-                "expected a name without white space around it; rename it",
-            ));
-        }
-        let [public, feature] = [("public", false), ("feature", true)].map(|(field, default)| {
-            match column.remove(field) {
-                None => Ok(default),
-                Some(toml::Value::Boolean(value)) => Ok(value),
-                Some(_) => Err(refuse(&format!("'{field}': expected true or false"))),
-            }
-        });
-        let (public, feature) = (public?, feature?);
-        dates_as_texts(&mut column);
-        let raw_column: RawColumn = column.try_into().map_err(|error| refuse(error.message()))?;
-        match raw_column {
-            RawColumn::Sensitive { .. } => sensitive.push(columns.len()),
-            RawColumn::Label { .. } => labels.push(columns.len()),
-            _ => {}
-        }
-        let (role, missing) = role(raw_column, &raw.missing).map_err(|problem| refuse(&problem))?;
-        let column = Column {
-            name,
-            role,
-            missing,
-            public,
-            feature,
-        };
-        let missing = usize::from(missing == Missing::Level && !raw.missing.is_empty());
-        let codes = column.codes() + missing;
-        if codes > MAX_CODES {
-            return Err(format!(
-                "column '{}': {codes} values: expected at most {MAX_CODES}",
-                column.name
-            ));
-        }
-        columns.push(column);
-    }
-    for (kind, found) in [("sensitive", sensitive.len()), ("label", labels.len())] {
-        if found > 1 {
-            return Err(format!(
-                "{found} columns of kind {kind}: expected exactly 1"
-            ));
-        }
-    }
-    if columns.is_empty() {
-        return Err("0 columns: expected at least 1; add a [[column]]".into());
-    }
-    let rules = rules::check(&columns, &raw.rule)?;
-    Ok(Schema {
-        name: name.into(),
-        delimiter,
-        header: raw.header.unwrap_or(true),
-        comment,
-        missing: raw.missing,
-        columns,
-        rules,
-        sensitive: sensitive.first().copied(),
-        label: labels.first().copied(),
-    })
-}
-
-/// TOML has dates of its own: they are read as texts are.
-fn dates_as_texts(column: &mut toml::Table) {
-    let text = |value: &mut toml::Value| {
-        if let toml::Value::Datetime(date) = value {
-            *value = toml::Value::String(date.to_string());
-        }
-    };
-    for (_, value) in column.iter_mut() {
-        match value {
-            toml::Value::Array(values) => values.iter_mut().for_each(text),
-            value => text(value),
-        }
-    }
-}
-
-fn role(raw: RawColumn, absent: &[String]) -> Result<(Role, Missing), String> {
+/// What a column is, and what happens where a value is missing.
+pub(super) fn role(raw: RawColumn, absent: &[String]) -> Result<(Role, Missing), String> {
     Ok(match raw {
-        RawColumn::Numeric(raw) => number(raw, Unit::Decimal(0), absent, |_, value| Ok(value))?,
-        RawColumn::Integer(raw) => number(raw, Unit::One, absent, |_, value| Ok(value as f64))?,
-        RawColumn::Date(raw) => number(raw, Unit::Day, absent, |field, text: String| {
-            let date = day(&text).ok_or_else(|| unreadable(field, &text, Unit::Day))?;
-            Ok(date as f64)
-        })?,
-        RawColumn::Datetime(raw) => number(raw, Unit::Minute, absent, |field, text: String| {
-            let time = minute(&text).ok_or_else(|| unreadable(field, &text, Unit::Minute))?;
-            Ok(time as f64)
-        })?,
+        RawColumn::Numeric(raw) => number(raw, Unit::Decimal(0), absent, |_, x| Ok(x))?,
+        RawColumn::Integer(raw) => number(raw, Unit::One, absent, |_, x| Ok(x as f64))?,
+        RawColumn::Date(raw) => number(raw, Unit::Day, absent, dated(Unit::Day, day))?,
+        RawColumn::Datetime(raw) => number(raw, Unit::Minute, absent, dated(Unit::Minute, minute))?,
         RawColumn::Boolean { zero, one, missing } => {
             let spellings = [zero, one];
             two_lists(&spellings, absent)?;
-            (Role::Boolean(spellings), missing)
+            let levels = Levels {
+                kind: Kind::Truth,
+                spellings: spellings.to_vec(),
+                groups: Some(spellings),
+                other: None,
+                ordered: false,
+            };
+            (Role::Levels(levels), missing)
         }
         RawColumn::Categorical {
             levels,
@@ -211,23 +150,42 @@ fn role(raw: RawColumn, absent: &[String]) -> Result<(Role, Missing), String> {
             if ordered && other.is_some() {
                 return Err("'other' of levels that are in order: what is not listed has no place there; remove one".into());
             }
-            let group_levels = match (zero, one) {
+            let groups = match (zero, one) {
                 (None, None) => None,
                 (zero, one) => Some([zero.unwrap_or_default(), one.unwrap_or_default()]),
             };
-            (
-                categorical(levels, group_levels, other, ordered, absent)?,
-                missing,
-            )
+            match (levels, groups) {
+                (None, None) => {
+                    if other.is_some() {
+                        categorical(Some(Vec::new()), None, other, ordered, absent)?;
+                    }
+                    (Role::Open(Open::Categories), missing)
+                }
+                (levels, groups) => (
+                    categorical(levels, groups, other, ordered, absent)?,
+                    missing,
+                ),
+            }
         }
         RawColumn::Sensitive { zero, one, missing } => (
             categorical(None, Some([zero, one]), None, false, absent)?,
             missing,
         ),
         RawColumn::Label {
-            classes,
-            min,
-            max,
+            classes: Some(classes),
+            min: None,
+            max: None,
+            outside: None,
+            decimals: None,
+            special: None,
+            scale: None,
+            edges: None,
+            missing,
+        } => (label(classes, absent)?, missing),
+        RawColumn::Label {
+            classes: None,
+            min: min @ Some(_),
+            max: max @ Some(_),
             outside,
             decimals,
             special,
@@ -235,29 +193,20 @@ fn role(raw: RawColumn, absent: &[String]) -> Result<(Role, Missing), String> {
             edges,
             missing,
         } => {
-            let bare = outside.is_none()
-                && decimals.is_none()
-                && special.is_none()
-                && scale.is_none()
-                && edges.is_none();
-            let role = match (classes, min, max) {
-                (Some(classes), None, None) if bare => label(classes, absent)?,
-                (None, Some(min), Some(max)) => Role::Response(Number::new(
-                    Asked {
-                        unit: Unit::Decimal(0),
-                        min,
-                        max,
-                        outside: outside.unwrap_or_default(),
-                        decimals,
-                        special: special.unwrap_or_default(),
-                        scale,
-                        edges,
-                    },
-                    absent,
-                )?),
-                _ => return Err("expected either 'classes', or 'min' and 'max'".into()),
+            let raw = RawNumber {
+                min,
+                max,
+                outside: outside.unwrap_or_default(),
+                decimals,
+                special,
+                scale,
+                edges,
+                missing,
             };
-            (role, missing)
+            number(raw, Unit::Decimal(0), absent, |_, x| Ok(x))?
+        }
+        RawColumn::Label { .. } => {
+            return Err("expected either 'classes', or 'min' and 'max'".into());
         }
         RawColumn::Ignore {} => (Role::Ignored, Missing::default()),
     })
@@ -275,7 +224,13 @@ fn label(classes: Vec<Vec<String>>, absent: &[String]) -> Result<Role, String> {
         return Err("a class without a spelling: give it one, or remove it".into());
     }
     values("classes", &classes.concat(), absent)?;
-    Ok(Role::Classes(classes))
+    Ok(Role::Levels(Levels {
+        kind: Kind::Classes,
+        spellings: classes,
+        groups: None,
+        other: None,
+        ordered: false,
+    }))
 }
 
 fn number<T>(
@@ -284,20 +239,40 @@ fn number<T>(
     absent: &[String],
     value: impl Fn(&str, T) -> Result<f64, String>,
 ) -> Result<(Role, Missing), String> {
+    let is_open = match (&raw.min, &raw.max) {
+        (None, Some(_)) => return Ok((Role::Open(Open::Half("min")), raw.missing)),
+        (Some(_), None) => return Ok((Role::Open(Open::Half("max")), raw.missing)),
+        (min, _) => min.is_none(),
+    };
+    let end = |field, end: Option<T>| end.map_or(Ok(f64::NAN), |end| value(field, end));
     let all = |field: &str, list: Vec<T>| -> Result<Vec<f64>, String> {
         list.into_iter().map(|one| value(field, one)).collect()
     };
     let asked = Asked {
         unit,
-        min: value("min", raw.min)?,
-        max: value("max", raw.max)?,
+        min: end("min", raw.min)?,
+        max: end("max", raw.max)?,
         outside: raw.outside,
         decimals: raw.decimals,
         special: all("special", raw.special.unwrap_or_default())?,
         scale: raw.scale,
         edges: raw.edges.map(|list| all("edges", list)).transpose()?,
     };
-    Ok((Role::Number(Number::new(asked, absent)?), raw.missing))
+    let role = match is_open {
+        true => Role::Open(Open::Range(asked)),
+        false => Role::Number(Number::new(&asked, absent)?),
+    };
+    Ok((role, raw.missing))
+}
+
+fn dated(
+    unit: Unit,
+    parse: fn(&str) -> Option<i64>,
+) -> impl Fn(&str, String) -> Result<f64, String> {
+    move |field, text| match parse(&text) {
+        Some(count) => Ok(count as f64),
+        None => Err(unreadable(field, &text, unit)),
+    }
 }
 
 pub(super) fn unreadable(field: &str, text: &str, unit: Unit) -> String {
@@ -306,19 +281,16 @@ pub(super) fn unreadable(field: &str, text: &str, unit: Unit) -> String {
 
 fn categorical(
     levels: Option<Vec<String>>,
-    group_levels: Option<[Vec<String>; 2]>,
+    groups: Option<[Vec<String>; 2]>,
     other: Option<String>,
     ordered: bool,
     absent: &[String],
 ) -> Result<Role, String> {
-    if let Some(group_levels) = &group_levels {
-        two_lists(group_levels, absent)?;
+    if let Some(groups) = &groups {
+        two_lists(groups, absent)?;
     }
-    let mut levels = match (levels, &group_levels) {
-        (Some(levels), _) => levels,
-        (None, Some(group_levels)) => group_levels.concat(),
-        (None, None) => return Err("categorical columns need 'levels': add them".into()),
-    };
+    let of_groups = || groups.iter().flatten().flatten().cloned().collect();
+    let mut levels: Vec<String> = levels.unwrap_or_else(of_groups);
     let other = other.map(|other| {
         let place = levels.iter().position(|level| *level == other);
         place.unwrap_or_else(|| {
@@ -334,17 +306,18 @@ fn categorical(
         values.sort();
         values
     };
-    if let Some(group_levels) = &group_levels
-        && sorted(levels.clone()) != sorted(group_levels.concat())
+    if let Some(groups) = &groups
+        && sorted(levels.clone()) != sorted(groups.concat())
     {
         return Err("'zero' and 'one' together have to be the levels: add or remove some".into());
     }
-    Ok(Role::Categorical {
-        levels,
-        group_levels,
+    Ok(Role::Levels(Levels {
+        kind: Kind::Categories,
+        spellings: levels.into_iter().map(|level| vec![level]).collect(),
+        groups,
         other,
         ordered,
-    })
+    }))
 }
 
 fn two_lists(lists: &[Vec<String>; 2], absent: &[String]) -> Result<(), String> {
@@ -352,41 +325,4 @@ fn two_lists(lists: &[Vec<String>; 2], absent: &[String]) -> Result<(), String> 
         return Err("expected at least one value in each of 'zero' and 'one'".into());
     }
     values("zero and one", &lists.concat(), absent)
-}
-
-/// Values that fields are compared with: without white space, each once, and none that says that a
-/// value is missing.
-pub(super) fn values(what: &str, values: &[String], missing: &[String]) -> Result<(), String> {
-    texts(what, values)?;
-    match values.iter().find(|value| missing.contains(value)) {
-        None => Ok(()),
-        Some(value) => Err(format!(
-            "'{value}' in '{what}' is what stands for a missing value: remove it from one of them"
-        )),
-    }
-}
-
-fn texts(what: &str, values: &[String]) -> Result<(), String> {
-    let mut seen = HashSet::new();
-    for value in values {
-        if value.trim() != value {
-            return Err(format!(
-                "'{value}' in '{what}': fields are compared without the white space around them; \
-                 remove it"
-            ));
-        }
-        if !seen.insert(value) {
-            return Err(format!("'{value}' is in '{what}' twice: remove one"));
-        }
-    }
-    Ok(())
-}
-
-fn byte(field: &str, text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        &[byte] if byte.is_ascii() && !b"\"\r\n".contains(&byte) => Ok(byte),
-        _ => Err(format!(
-            "'{field}' is {text:?}: expected one ASCII character, no quote and no line break"
-        )),
-    }
 }

@@ -1,25 +1,28 @@
 //! Drafts of schemas from what records hold.
 
 use std::collections::{BTreeSet, HashSet};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde::{Serialize, Serializer};
 use toml::Value;
 
+use super::blocks::{Block, Opened, Places, Records};
 use super::calendar::{DAY, day, midnight, minute, minute_text};
-use super::lines::{Lines, Records};
+use super::lines::Lines;
 use super::number::MAX_BINS;
 use super::parquet::{ParquetRows, is_parquet};
 use super::parts::parts;
 use super::{OpenSchema, Schema};
 use crate::DataError;
-use crate::error::{empty, fields, open};
+use crate::error::{empty, open};
 
 /// The most categories of a column that is no text.
 const MAX_LEVELS: usize = 100;
 /// The most classes of a label of whole numbers.
 const MAX_NUMBERED_CLASSES: usize = 10;
+/// Records that are read at once: all fields of all columns.
+const RECORDS: usize = 1 << 10;
 /// First lines, by which the delimiter is guessed.
 const FIRST_LINES: usize = 20;
 /// What stands for a missing value, in letters of either case.
@@ -134,8 +137,7 @@ const KINDS_HEAD: &str = "#\n\
 struct Guessed {
     delimiter: u8,
     header: bool,
-    missing: BTreeSet<String>,
-    records: u64,
+    records: usize,
     columns: Vec<(String, Guess)>,
 }
 
@@ -145,7 +147,8 @@ struct Guess {
     unread: bool,
     /// Values that are not missing.
     values: u64,
-    missing: bool,
+    /// Words that stand for missing ones.
+    missing: BTreeSet<String>,
     /// Its values, each once, until there are too many.
     levels: BTreeSet<String>,
     integer: bool,
@@ -177,40 +180,42 @@ impl Guessed {
     /// Of a part too, of the files before it.
     fn with(before: Option<Self>, file: &str, part: &Path) -> Result<Self, DataError> {
         if !is_parquet(part) {
-            return Self::of_text(before, file, || Ok(BufReader::new(open(part)?)));
+            return Self::of_text(before, file, || open(part));
         }
-        let mut rows = ParquetRows::open(file, part, "")?;
+        let rows = ParquetRows::open(file, part, "")?;
         let names = checked(file, rows.names().to_vec())?;
-        let mut guessed = Self::or(before, file, b',', true, names)?;
-        for (place, (_, guess)) in guessed.columns.iter_mut().enumerate() {
-            guess.unread |= !rows.is_read(place);
-        }
-        guessed.read(file, &mut rows)
+        let guessed = Self::or(before, file, b',', true, names)?;
+        guessed.read(
+            file,
+            rows.readable(),
+            Records::<std::fs::File>::Parquet(rows),
+        )
     }
 
     /// Of a text that is read more than once: first for its delimiter.
-    fn of_text<R: BufRead>(
+    fn of_text<R: Read>(
         before: Option<Self>,
         file: &str,
         text: impl Fn() -> Result<R, DataError>,
     ) -> Result<Self, DataError> {
+        let text = || text().map(BufReader::new);
         let delimiter = delimiter(file, &text)?;
         let mut lines = Lines::new(file, delimiter, None, text()?);
-        let Some(first) = lines.next()? else {
+        let Some(first) = lines.peek()? else {
             return Err(empty(file, "record"));
         };
-        let names: Vec<String> = first.fields.iter().map(|&text| text.into()).collect();
+        let mut names: Vec<String> = first.fields.iter().map(|&text| text.into()).collect();
         let header = !names.iter().any(|text| Guess::of(text).is_number_or_date());
-        let numbered = (1..=names.len()).map(|place| format!("column{place}"));
-        let known = match header {
-            true => checked(file, names.clone())?,
-            false => numbered.collect(),
-        };
-        let mut guessed = Self::or(before, file, delimiter, header, known)?;
-        if !header {
-            guessed.add(&first.fields);
+        if header {
+            names = checked(file, names)?;
+            lines.next()?;
+        } else {
+            let numbered = (1..=names.len()).map(|place| format!("column{place}"));
+            names = numbered.collect();
         }
-        guessed.read(file, &mut lines)
+        let guessed = Self::or(before, file, delimiter, header, names)?;
+        let all = (0..guessed.columns.len()).collect();
+        guessed.read(file, all, Records::Text(lines))
     }
 
     /// What the files before seem to hold, which have the same columns, or nothing yet.
@@ -225,7 +230,6 @@ impl Guessed {
             return Ok(Self {
                 delimiter,
                 header,
-                missing: BTreeSet::new(),
                 records: 0,
                 columns: names.into_iter().map(|name| (name, Guess::new())).collect(),
             });
@@ -240,31 +244,35 @@ impl Guessed {
         }
     }
 
-    /// Takes all records.
-    fn read(mut self, file: &str, lines: &mut impl Records) -> Result<Self, DataError> {
-        let width = self.columns.len();
-        while let Some(line) = lines.next()? {
-            if line.fields.len() != width {
-                return Err(fields(file, line.place, width, line.fields.len()));
-            }
-            self.add(&line.fields);
+    /// Takes all records, of which these columns can be read.
+    fn read<R: Read>(
+        mut self,
+        file: &str,
+        readable: Vec<usize>,
+        records: Records<R>,
+    ) -> Result<Self, DataError> {
+        for (place, (_, guess)) in self.columns.iter_mut().enumerate() {
+            guess.unread |= !readable.contains(&place);
         }
-        Ok(self)
-    }
-
-    fn add(&mut self, fields: &[&str]) {
-        self.records += 1;
-        for ((_, guess), &field) in self.columns.iter_mut().zip(fields) {
-            if guess.unread {
-                continue;
+        let places = Places {
+            of_columns: Vec::new(),
+            fields: self.columns.len(),
+            named: self.header,
+        };
+        let mut opened = Opened::new(file.into(), records, places);
+        opened.read_only(readable.clone())?;
+        let mut block = Block::default();
+        loop {
+            opened.block(RECORDS, &mut block)?;
+            if block.places.is_empty() {
+                return Ok(self);
             }
-            if is_absent(field) {
-                guess.missing = true;
-                if !self.missing.contains(field) {
-                    self.missing.insert(field.into());
+            self.records += block.places.len();
+            for (&place, texts) in readable.iter().zip(&block.columns) {
+                let guess = &mut self.columns[place].1;
+                if !guess.unread {
+                    texts.iter().for_each(|text| guess.add(text));
                 }
-            } else {
-                guess.add(field);
             }
         }
     }
@@ -285,7 +293,12 @@ impl Guessed {
         }
         let missing = match shown {
             Shown::Kinds => texts(ABSENT_WORDS),
-            _ => texts(&self.missing),
+            _ => texts(
+                self.columns
+                    .iter()
+                    .flat_map(|(_, guess)| &guess.missing)
+                    .collect::<BTreeSet<_>>(),
+            ),
         };
         let first = Fields(vec![
             ("delimiter", char::from(self.delimiter).to_string().into()),
@@ -310,7 +323,7 @@ impl Guessed {
             if !ignored {
                 let is_level = match (shown, label == Some(name)) {
                     (Shown::Kinds, false) => true,
-                    _ => guess.missing,
+                    _ => !guess.missing.is_empty(),
                 };
                 if is_level {
                     fields.0.push(("missing", "level".into()));
@@ -402,16 +415,12 @@ fn checked(file: &str, names: Vec<String>) -> Result<Vec<String>, DataError> {
     Ok(names)
 }
 
-fn is_absent(text: &str) -> bool {
-    ABSENT.iter().any(|word| word.eq_ignore_ascii_case(text))
-}
-
 impl Guess {
     fn new() -> Self {
         Self {
             unread: false,
             values: 0,
-            missing: false,
+            missing: BTreeSet::new(),
             levels: BTreeSet::new(),
             integer: true,
             number: true,
@@ -431,10 +440,16 @@ impl Guess {
     }
 
     fn is_number_or_date(&self) -> bool {
-        self.number || self.date || self.time
+        self.values > 0 && (self.number || self.date || self.time)
     }
 
     fn add(&mut self, text: &str) {
+        if ABSENT.iter().any(|word| word.eq_ignore_ascii_case(text)) {
+            if !self.missing.contains(text) {
+                self.missing.insert(text.into());
+            }
+            return;
+        }
         self.values += 1;
         if self.levels.len() <= MAX_LEVELS && !self.levels.contains(text) {
             self.levels.insert(text.into());

@@ -18,26 +18,14 @@ pub(crate) struct Lines<R> {
     number: u64,
     /// Whether it was looked at, and is the next one.
     held: bool,
+    /// Whether a last line without a line break is refused.
+    pub must_end: bool,
 }
 
 /// The fields of a record, without the white space around them.
 pub(crate) struct Line<'a> {
     pub place: Position,
-    /// Whether the text ends within it, or right behind it.
-    pub broken_off: bool,
     pub fields: Vec<&'a str>,
-}
-
-/// What has records one after the other, as texts.
-pub(crate) trait Records {
-    /// The next record, `None` at the end.
-    fn next(&mut self) -> Result<Option<Line<'_>>, DataError>;
-}
-
-impl<R: BufRead> Records for Lines<R> {
-    fn next(&mut self) -> Result<Option<Line<'_>>, DataError> {
-        self.next()
-    }
 }
 
 impl<R: BufRead> Lines<R> {
@@ -72,6 +60,7 @@ impl<R: BufRead> Lines<R> {
             record: ByteRecord::new(),
             number: 0,
             held: false,
+            must_end: false,
         }
     }
 
@@ -125,12 +114,19 @@ impl<R: BufRead> Lines<R> {
     }
 
     fn line(&self) -> Result<Line<'_>, DataError> {
-        let number = self.number;
+        let (file, number) = (&self.file, self.number);
         let fields: Result<Vec<&str>, _> = self.record.iter().map(str::from_utf8).collect();
-        let fields = fields.map_err(|_| not_text(&self.file, number))?;
+        let fields = fields.map_err(|_| not_text(file, number))?;
+        let place = Position::from(number);
+        if self.must_end && !matches!(self.reader.get_ref().last, b'\n' | b'\r') {
+            let problem = "has no line break behind it: the file may be cut off; get it again, or end its last line with one";
+            return Err(
+                DataError::record(format!("{file}: its last line {problem}"))
+                    .telling(format!("{file}, {place}: it {problem}")),
+            );
+        }
         Ok(Line {
-            place: number.into(),
-            broken_off: !matches!(self.reader.get_ref().last, b'\n' | b'\r'),
+            place,
             fields: fields.into_iter().map(str::trim).collect(),
         })
     }

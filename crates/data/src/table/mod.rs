@@ -1,17 +1,18 @@
-//! Records with a sensitive attribute that is 0 or 1, and how they are read from text.
+//! Tables of records, which may have a sensitive attribute that is 0 or 1, and how they are read from files.
+//!
+//! Whatever its form, a file is read in blocks of texts by columns (`blocks`). A schema says what values they are (`value`),
+//! which become features (`features`) or codes (`codes`).
 
+mod blocks;
 mod calendar;
-mod coded;
-mod coding;
+mod codes;
 mod column;
 mod draft;
-mod encode;
-mod field;
+mod features;
 mod grouped;
 pub(crate) mod lines;
 mod number;
 mod open;
-mod opened;
 mod parquet;
 mod parts;
 mod raw;
@@ -19,17 +20,17 @@ mod records;
 mod rules;
 mod schema;
 mod stored;
-mod stream;
-mod texts;
 mod units;
+mod value;
 mod write;
 
-pub use coded::{CodeColumn, CodedTable, Part};
+pub use codes::{CodeColumn, Part};
+pub use features::{CsvStream, CsvTable};
 pub use grouped::{GroupedTable, Labels};
 pub use open::OpenSchema;
 pub use parts::{is_parquet, is_parts, parts};
+pub use raw::{Missing, Outside};
 pub use rules::{Rule, Rules};
-pub use schema::{CsvTable, Missing, Outside, Schema};
-pub use stored::StoredTable;
-pub use stream::CsvStream;
+pub use schema::Schema;
+pub use stored::{CodedTable, StoredTable};
 pub use write::TableWriter;

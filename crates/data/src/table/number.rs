@@ -6,8 +6,7 @@
 use rand::{Rng, RngExt};
 
 use super::calendar::{day, day_text, midnight, minute, minute_text};
-use super::raw::Scale;
-use super::{Outside, column::values};
+use super::raw::{Outside, Scale, values};
 
 /// The most bins of a column.
 pub(super) const MAX_BINS: usize = 256;
@@ -54,6 +53,7 @@ pub(super) enum Unit {
 }
 
 /// A column of numbers as it is written.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Asked {
     pub unit: Unit,
     pub min: f64,
@@ -63,13 +63,6 @@ pub(super) struct Asked {
     pub special: Vec<f64>,
     pub scale: Option<Scale>,
     pub edges: Option<Vec<f64>>,
-}
-
-/// A number of a field as a code.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Coded {
-    pub code: usize,
-    pub clamped: bool,
 }
 
 impl Unit {
@@ -148,6 +141,12 @@ impl Unit {
         }
     }
 
+    /// The least units that are no less than `value`.
+    fn ceil(self, value: f64) -> i64 {
+        let floor = self.floor(value);
+        floor + i64::from(self.at(floor) < value)
+    }
+
     /// How many units are `value`, where it is so many.
     fn whole(self, value: f64) -> Option<i64> {
         let count = self.floor(value);
@@ -163,8 +162,8 @@ impl Unit {
 }
 
 impl Number {
-    pub(super) fn new(asked: Asked, absent: &[String]) -> Result<Self, String> {
-        let Asked { min, max, .. } = asked;
+    pub(super) fn new(asked: &Asked, absent: &[String]) -> Result<Self, String> {
+        let Asked { min, max, .. } = *asked;
         if !(min.is_finite() && max.is_finite() && min < max && (max - min).is_finite()) {
             let (min, max) = match asked.unit {
                 Unit::Decimal(_) => (format!("{min:?}"), format!("{max:?}")),
@@ -200,14 +199,8 @@ impl Number {
             ));
         }
         // However the number is written: some programs read it as missing too.
-        let written = |text: &String| {
-            let value = unit.parse(text)?;
-            let count = unit.floor(value);
-            (unit.at(count) == value).then_some(count)
-        };
-        let is_special = special
-            .iter()
-            .filter_map(|special| unit.whole(special.value));
+        let written = |text: &String| unit.whole(unit.parse(text)?);
+        let is_special = special.iter().filter_map(|own| unit.whole(own.value));
         let holes = is_special.chain(absent.iter().filter_map(written));
         let mut holes: Vec<i64> = holes.filter(|hole| (first..=last).contains(hole)).collect();
         holes.sort_unstable();
@@ -242,33 +235,29 @@ impl Number {
         format!("{} from {min} to {max}", self.unit.expected())
     }
 
-    /// The code of a number: its bin, or behind them its place among what is special. `None` for a number that is out of
-    /// range where that is refused.
-    pub(super) fn code(&self, value: f64) -> Option<Coded> {
+    /// A number in range, which may be the nearer end of it; `None` for one outside where that is refused.
+    pub(super) fn inside(&self, value: f64) -> Option<f64> {
+        let inside = value.clamp(self.min, self.max);
+        (inside == value || self.outside == Outside::Clamp).then_some(inside)
+    }
+
+    /// The code of a number, its bin, or behind them its place among what is special, and whether it was clamped. `None` for a
+    /// number that is out of range where that is refused.
+    pub(super) fn code(&self, value: f64) -> Option<(usize, bool)> {
         let special = |value: f64| {
             let place = self.special.iter().position(|known| known.value == value);
             place.map(|place| self.bins.len() + place)
         };
         if let Some(code) = special(value) {
-            return Some(Coded {
-                code,
-                clamped: false,
-            });
+            return Some((code, false));
         }
-        let inside = value.clamp(self.min, self.max);
-        let clamped = inside != value;
-        if clamped && self.outside == Outside::Refuse {
-            return None;
-        }
-        if let Some(code) = special(inside) {
-            return Some(Coded { code, clamped });
-        }
-        let count = self.unit.floor(inside);
-        let past = self.bins.partition_point(|bin| bin.start <= count);
-        (!self.bins.is_empty()).then_some(Coded {
-            code: past.saturating_sub(1),
-            clamped,
-        })
+        let inside = self.inside(value)?;
+        let bin = || {
+            let count = self.unit.floor(inside);
+            let past = self.bins.partition_point(|bin| bin.start <= count);
+            (!self.bins.is_empty()).then_some(past.saturating_sub(1))
+        };
+        Some((special(inside).or_else(bin)?, inside != value))
     }
 
     /// The number of a code, as its text is read; of a bin any of its numbers, all of them equally likely.
@@ -371,14 +360,6 @@ impl Number {
     /// How many units lie in a bin, in the unit of the column.
     pub(super) fn width(&self, bin: &Bin) -> f64 {
         bin.values as f64 * self.unit.width()
-    }
-}
-
-impl Unit {
-    /// The least units that are no less than `value`.
-    fn ceil(self, value: f64) -> i64 {
-        let floor = self.floor(value);
-        floor + i64::from(self.at(floor) < value)
     }
 }
 

@@ -6,9 +6,13 @@ use std::path::Path;
 use toml::Value;
 
 use super::Schema;
-use super::column::Role;
-use super::number::Number;
-use super::raw::parsed;
+use super::calendar::{day, minute};
+use super::column::{Open, Role};
+use super::number::{Asked, Number, Unit};
+use super::raw::{Missing, Outside, RawSchema, parsed};
+use super::rules;
+use super::schema::check;
+use super::value::missing_in_copy;
 use crate::DataError;
 
 /// Digits of the bounds between which the range of a number is sought first.
@@ -16,7 +20,7 @@ const ROUND: [f64; 6] = [1.0, 1.5, 2.0, 3.0, 5.0, 7.0];
 /// Decades of numbers, from the smallest unit.
 const DECADES: i32 = 15;
 /// Decimals of numbers of which the schema says none, while their range is sought.
-const DECIMALS: i32 = 6;
+const DECIMALS: u32 = 6;
 /// Years of dates.
 const YEARS: [i32; 2] = [1850, 2099];
 /// What values become that few records have.
@@ -41,13 +45,16 @@ const OTHER: &str = "other";
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenSchema {
-    name: String,
+    /// As it is written, with what was found.
     table: toml::Table,
-    /// Places of numbers without a range, among all columns; whether they have one by now.
-    numbers: Vec<usize>,
+    /// With bins of each open number by now, and without the open categories.
+    schema: Schema,
+    /// The places of numbers without a range, among all columns, and what else is said of them; whether they have one by now.
+    numbers: Vec<(usize, Asked)>,
     sought: bool,
-    /// Places of categories without levels.
-    categories: Vec<usize>,
+    /// The places of categories without levels, and what happens where one is missing.
+    categories: Vec<(usize, Missing)>,
+    unconfirmed: Vec<String>,
 }
 
 impl OpenSchema {
@@ -56,148 +63,144 @@ impl OpenSchema {
     /// # Errors
     /// As [`Schema::parse`]; [`DataError::File`] where nothing is open, and for what is open of a column but that.
     pub fn parse(name: &str, text: &str) -> Result<Self, DataError> {
-        let refuse = |problem: String| DataError::file(format!("{name}: {problem}"));
-        let table: toml::Table = parsed(name, text)?;
-        let mut open = Self {
-            name: name.into(),
-            table,
-            numbers: Vec::new(),
-            sought: false,
-            categories: Vec::new(),
-        };
-        for (place, column) in columns(&open.table).enumerate() {
-            let has = |field: &str| column.contains_key(field);
-            match column.get("kind").and_then(Value::as_str) {
-                Some("numeric" | "integer" | "date" | "datetime") if !has("min") && !has("max") => {
-                    if has("edges") {
-                        return Err(refuse(format!(
-                            "column {}: 'edges' without 'min' and 'max': give those too",
-                            place + 1
-                        )));
-                    }
-                    open.numbers.push(place);
+        let (table, raw) = (parsed(name, text)?, parsed(name, text)?);
+        Self::of(name, table, raw).map_err(|problem| DataError::file(format!("{name}: {problem}")))
+    }
+
+    fn of(name: &str, table: toml::Table, mut raw: RawSchema) -> Result<Self, String> {
+        let ruled = std::mem::take(&mut raw.rule);
+        let mut schema = check(name, raw, true)?;
+        let (mut numbers, mut categories, mut half) = (Vec::new(), Vec::new(), Ok(()));
+        for (place, column) in schema.columns.iter().enumerate() {
+            match &column.role {
+                Role::Open(Open::Range(asked)) if asked.edges.is_some() => {
+                    let number = place + 1;
+                    return Err(format!(
+                        "column {number}: 'edges' without 'min' and 'max': give those too"
+                    ));
                 }
-                Some("categorical") if !has("levels") && !has("zero") && !has("one") => {
-                    open.categories.push(place);
+                Role::Open(Open::Range(asked)) => numbers.push((place, asked.clone())),
+                Role::Open(open @ Open::Half(_)) => {
+                    let problem = format!("column '{}': {}", column.name, open.missing());
+                    half = half.and(Err(problem));
                 }
+                Role::Open(Open::Categories) => categories.push((place, column.missing)),
                 _ => {}
             }
         }
-        if open.numbers.is_empty() && open.categories.is_empty() {
-            return Err(refuse(
+        if numbers.is_empty() && categories.is_empty() {
+            return Err(
                 "every column has its range or its categories: leave 'min' and 'max', or 'levels', out of those that are to be \
                  found"
                     .into(),
+            );
+        }
+        half?;
+        if !categories.is_empty() && schema.missing.iter().any(|word| word == OTHER) {
+            return Err(format!(
+                "'{OTHER}' in 'missing' is what rare categories become: give them another word, or say which they are"
             ));
         }
-        let absent = open.table.get("missing").and_then(Value::as_array);
-        let is_other = |word: &Value| word.as_str() == Some(OTHER);
-        if !open.categories.is_empty() && absent.is_some_and(|words| words.iter().any(is_other)) {
-            return Err(refuse(format!(
-                "'{OTHER}' in 'missing' is what rare categories become: give them another word, or say which they are"
-            )));
-        }
-        let names = open.open().concat();
-        for rule in open
-            .table
-            .get("rule")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            let of = |field: &str| rule.get(field).and_then(|part| part.get("column"));
-            let both = rule.get("at_most").and_then(Value::as_array);
-            let mut columns = both
-                .into_iter()
-                .flatten()
-                .chain(of("when"))
-                .chain(of("then"));
-            let is_open = |column: &&Value| names.iter().any(|name| column.as_str() == Some(name));
+        let is_open = |name: &&String| {
+            let mut columns = schema.columns.iter();
+            columns.any(|column| column.name == **name && matches!(column.role, Role::Open(_)))
+        };
+        for rule in &ruled {
+            let conditions = [&rule.when, &rule.then];
+            let conditions = conditions.into_iter().flatten().map(|part| &part.column);
+            let mut columns = rule.at_most.iter().flatten().chain(conditions);
             if let Some(column) = columns.find(is_open) {
-                return Err(refuse(format!(
+                let column = Value::String(column.clone());
+                return Err(format!(
                     "a rule of column {column}, whose values are to be found: say them, or remove the rule"
-                )));
+                ));
             }
         }
         // Whatever else is wrong with it is said before anything is released.
-        let mut table = open.table.clone();
-        for (place, column) in columns_mut(&mut table).enumerate() {
-            if open.numbers.contains(&place) {
-                grid(column);
-            } else if open.categories.contains(&place) {
-                fill(column, &[]);
-            }
+        rules::check(&schema.columns, &ruled)?;
+        let unconfirmed = schema.unconfirmed();
+        for &(place, _) in &categories {
+            schema.columns[place].role = Role::Ignored;
         }
-        Schema::parse(&open.name, &self::text(&open.name, &table)?)?;
+        let mut open = Self {
+            table,
+            schema,
+            numbers,
+            sought: false,
+            categories,
+            unconfirmed,
+        };
+        let grids: Vec<Asked> = open.numbers.iter().map(|(_, asked)| grid(asked)).collect();
+        open.set(&grids)?;
         Ok(open)
+    }
+
+    /// Gives each open number its bins.
+    fn set(&mut self, asked: &[Asked]) -> Result<(), String> {
+        for ((place, _), asked) in self.numbers.iter().zip(asked) {
+            let column = &mut self.schema.columns[*place];
+            let refuse = |problem| format!("column '{}': {problem}", column.name);
+            column.role = Role::Number(Number::new(asked, &self.schema.missing).map_err(refuse)?);
+        }
+        Ok(())
     }
 
     /// The names of the numbers, and of the categories, that are open.
     pub fn open(&self) -> [Vec<String>; 2] {
-        let name = |&place: &usize| {
-            let column = columns(&self.table).nth(place);
-            let name = column.and_then(|column| column.get("name")?.as_str());
-            name.unwrap_or_default().to_string()
-        };
-        [&self.numbers, &self.categories].map(|places| places.iter().map(name).collect())
+        let name = |place: usize| self.schema.columns[place].name.clone();
+        let numbers = self.numbers.iter().map(|&(place, _)| name(place));
+        let categories = self.categories.iter().map(|&(place, _)| name(place));
+        [numbers.collect(), categories.collect()]
     }
 
     /// The names of the columns of a copy of which nobody has said `public = true`.
     pub fn unconfirmed(&self) -> Vec<String> {
-        let open = columns(&self.table).filter(|column| {
-            let ignored = column.get("kind").and_then(Value::as_str) == Some("ignore");
-            !ignored && column.get("public").and_then(Value::as_bool) != Some(true)
-        });
-        open.filter_map(|column| Some(column.get("name")?.as_str()?.to_string()))
-            .collect()
+        self.unconfirmed.clone()
     }
 
     /// A schema by which what is open can be counted: numbers have bins between round numbers, or in their range where it was
-    /// narrowed, and what lies outside is clamped; open categories are ignored.
-    ///
-    /// # Errors
-    /// As [`Schema::parse`].
-    pub fn schema(&self) -> Result<Schema, DataError> {
-        let mut table = self.table.clone();
-        // Rules are of copies, and of columns that may be ignored here.
-        table.remove("rule");
-        for (place, column) in columns_mut(&mut table).enumerate() {
-            if self.categories.contains(&place) {
-                column.retain(|field, _| field == "name");
-                column.insert("kind".into(), "ignore".into());
-            }
-            if self.numbers.contains(&place) && !self.sought {
-                grid(column);
-            }
-        }
-        Schema::parse(&self.name, &text(&self.name, &table)?)
+    /// narrowed, and what lies outside is clamped; open categories are ignored. Rules are of copies: it has none.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
     }
 
     /// Narrows each open number to the bins from the first to the last of [`OpenSchema::schema`], shape `[numbers]`.
     ///
     /// # Errors
-    /// [`DataError::Request`] for bins that there are not.
+    /// [`DataError::Request`] for bins that there are not; as [`Schema::parse`].
     pub fn narrow(&mut self, bins: &[[usize; 2]]) -> Result<(), DataError> {
-        let schema = self.schema()?;
-        let ranges: Option<Vec<[Value; 2]>> = self
-            .numbers
-            .iter()
-            .zip(bins)
-            .map(|(&place, bins)| match &schema.columns.get(place)?.role {
-                Role::Number(number) => range(number, *bins),
-                _ => None,
-            })
-            .collect();
-        let ranges = ranges.filter(|ranges| ranges.len() == self.numbers.len());
-        let refused = || DataError::request(format!("{}: bins that there are not", self.name));
-        let ranges = ranges.ok_or_else(refused)?;
-        let mut all: Vec<&mut toml::Table> = columns_mut(&mut self.table).collect();
-        for (&place, [min, max]) in self.numbers.iter().zip(ranges) {
+        let name = self.schema.name.clone();
+        let ends = |(&(place, _), bins): (&(usize, Asked), &[usize; 2])| {
+            let number = self.schema.columns[place].number()?;
+            let [first, last] = bins.map(|bin| number.bins.get(bin));
+            let (start, end) = (first?.start, last?.end - 1);
+            // A range of one value is none.
+            Some((number.unit, [start, end.max(start + 1)]))
+        };
+        let all: Option<Vec<_>> = self.numbers.iter().zip(bins).map(ends).collect();
+        let all = all.filter(|ends| ends.len() == self.numbers.len());
+        let all =
+            all.ok_or_else(|| DataError::request(format!("{name}: bins that there are not")))?;
+        let mut written: Vec<&mut toml::Table> = columns_mut(&mut self.table).collect();
+        for ((place, asked), (unit, ends)) in self.numbers.iter_mut().zip(all) {
+            [asked.min, asked.max] = ends.map(|count| unit.at(count));
+            asked.outside = Outside::Clamp;
+            let [min, max] = ends.map(|count| match unit {
+                Unit::One => Value::Integer(count),
+                Unit::Decimal(_) => Value::Float(unit.at(count)),
+                Unit::Day | Unit::Minute => Value::String(unit.text(count)),
+            });
             let fields = [("min", min), ("max", max), ("outside", "clamp".into())];
-            all[place].extend(fields.map(|(field, value)| (field.to_string(), value)));
+            written[*place].extend(fields.map(|(field, value)| (field.to_string(), value)));
         }
         self.sought = true;
-        Ok(())
+        let narrower: Vec<Asked> = self
+            .numbers
+            .iter()
+            .map(|(_, asked)| asked.clone())
+            .collect();
+        self.set(&narrower)
+            .map_err(|problem| DataError::file(format!("{name}: {problem}")))
     }
 
     /// How many of the records that are `kept`, by their places in a file, have each value of each open category; the words for
@@ -212,38 +215,29 @@ impl OpenSchema {
     ) -> Result<Vec<BTreeMap<String, u64>>, DataError> {
         let [_, names] = self.open();
         let mut counts = vec![BTreeMap::new(); names.len()];
-        let level = |&place: &usize| {
-            let column = columns(&self.table).nth(place);
-            column.and_then(|column| column.get("missing")?.as_str()) == Some("level")
-        };
-        let levels: Vec<bool> = self.categories.iter().map(level).collect();
-        let schema = self.schema()?;
-        let absent = schema.missing.first().map_or("", String::as_str);
-        let found = schema.each_ignored(path, &names, absent, |record, fields| {
-            for ((counts, field), level) in counts.iter_mut().zip(fields).zip(&levels) {
-                if schema.missing.iter().any(|word| word == field.value) {
-                    if !level {
-                        return Err(field.missing_in_copy());
-                    }
-                } else if kept(record) {
-                    match counts.get_mut(field.value) {
-                        Some(count) => *count += 1,
-                        None => drop(counts.insert(field.value.to_string(), 1)),
-                    }
+        let absent = &self.schema.missing;
+        let null = absent.first().map_or("", String::as_str);
+        let each = |record, column: usize, text: &str| {
+            let counts: &mut BTreeMap<String, u64> = &mut counts[column];
+            if absent.iter().any(|word| word == text) {
+                if self.categories[column].1 != Missing::Level {
+                    return Err(missing_in_copy());
+                }
+            } else if kept(record) {
+                match counts.get_mut(text) {
+                    Some(count) => *count += 1,
+                    None => drop(counts.insert(text.to_string(), 1)),
                 }
             }
             Ok(())
-        })?;
-        let missing = || {
-            format!(
-                "{}: a column without 'levels' is missing: {}",
-                path.display(),
-                names.join(", ")
-            )
         };
-        found
-            .then_some(counts)
-            .ok_or_else(|| DataError::file(missing()))
+        if self.schema.each_ignored(path, &names, null, each)? {
+            return Ok(counts);
+        }
+        let (path, names) = (path.display(), names.join(", "));
+        Err(DataError::file(format!(
+            "{path}: a column without 'levels' is missing: {names}"
+        )))
     }
 
     /// The text of the schema with the `levels` of each open category, shape `[categories]`, and what the others become.
@@ -252,20 +246,20 @@ impl OpenSchema {
     /// As [`Schema::parse`].
     pub fn named(mut self, levels: &[Vec<String>]) -> Result<String, DataError> {
         let mut all: Vec<&mut toml::Table> = columns_mut(&mut self.table).collect();
-        for (&place, levels) in self.categories.iter().zip(levels) {
-            fill(all[place], levels);
+        for (&(place, _), levels) in self.categories.iter().zip(levels) {
+            let levels = levels.iter().cloned().map(Value::String);
+            let levels: Vec<Value> = levels.collect();
+            all[place].insert("levels".into(), levels.into());
+            all[place].entry("other").or_insert_with(|| OTHER.into());
         }
-        let written = text(&self.name, &self.table)?;
+        let name = &self.schema.name;
+        let written = toml::to_string(&self.table)
+            .map_err(|error| DataError::file(format!("{name}: {error}")))?;
         if self.sought || self.numbers.is_empty() {
-            Schema::parse(&self.name, &written)?;
+            Schema::parse(name, &written)?;
         }
         Ok(written)
     }
-}
-
-fn columns(table: &toml::Table) -> impl Iterator<Item = &toml::Table> {
-    let all = table.get("column").and_then(Value::as_array);
-    all.into_iter().flatten().filter_map(Value::as_table)
 }
 
 fn columns_mut(table: &mut toml::Table) -> impl Iterator<Item = &mut toml::Table> {
@@ -273,37 +267,23 @@ fn columns_mut(table: &mut toml::Table) -> impl Iterator<Item = &mut toml::Table
     all.into_iter().flatten().filter_map(Value::as_table_mut)
 }
 
-fn text(name: &str, table: &toml::Table) -> Result<String, DataError> {
-    toml::to_string(table).map_err(|error| DataError::file(format!("{name}: {error}")))
-}
-
-/// Bins between round numbers, or years: nothing in them is of any table.
-fn grid(column: &mut toml::Table) {
-    let kind = column.get("kind").and_then(Value::as_str).unwrap_or("");
-    let kind = kind.to_string();
-    let edges: Vec<Value> = match &*kind {
-        "date" | "datetime" => {
-            let [start, end] = match &*kind {
-                "date" => ["-01-01", "-12-31"],
-                _ => ["-01-01T00:00", "-12-31T23:59"],
+/// The same number with bins between round numbers, or years: nothing in them is of any table.
+fn grid(asked: &Asked) -> Asked {
+    let years = |start: &str, end: &str, count: fn(&str) -> Option<i64>| {
+        let [first, last] = YEARS;
+        let years = (first..=last).map(|year| format!("{year}{start}"));
+        let all = years.chain([format!("{last}{end}")]);
+        all.filter_map(|text| Some(count(&text)? as f64)).collect()
+    };
+    let mut decimals = asked.decimals;
+    let edges: Vec<f64> = match asked.unit {
+        Unit::Day => years("-01-01", "-12-31", day),
+        Unit::Minute => years("-01-01T00:00", "-12-31T23:59", minute),
+        unit => {
+            let own = match unit {
+                Unit::One => 0,
+                _ => (*decimals.get_or_insert(DECIMALS)).min(DECADES as u32),
             };
-            let [first, last] = YEARS;
-            let years = (first..=last).map(|year| format!("{year}{start}"));
-            years
-                .chain([format!("{last}{end}")])
-                .map(Value::String)
-                .collect()
-        }
-        kind => {
-            let decimals = match (kind, column.get("decimals").and_then(Value::as_integer)) {
-                ("integer", _) => 0,
-                (_, Some(decimals)) => decimals.clamp(0, DECADES.into()) as i32,
-                (_, None) => DECIMALS,
-            };
-            if kind == "numeric" {
-                let own = column.entry("decimals");
-                own.or_insert_with(|| i64::from(decimals).into());
-            }
             let units =
                 (0..=DECADES).flat_map(|decade| ROUND.map(|round| round * 10_f64.powi(decade)));
             let whole =
@@ -311,48 +291,18 @@ fn grid(column: &mut toml::Table) {
             let above: Vec<f64> = whole.collect();
             let below = above.iter().rev().map(|units| -units);
             let all = below.chain([0.0]).chain(above.iter().copied());
-            match kind {
-                "integer" => all.map(|units| Value::Integer(units as i64)).collect(),
-                _ => all
-                    .map(|units| Value::Float(units / 10_f64.powi(decimals)))
-                    .collect(),
-            }
+            all.map(|units| units / 10_f64.powi(own as i32)).collect()
         }
     };
-    let ends = [
-        ("min", edges.first().cloned()),
-        ("max", edges.last().cloned()),
-    ];
-    column.insert("outside".into(), "clamp".into());
-    for (field, end) in ends {
-        column.extend(end.map(|end| (field.to_string(), end)));
+    Asked {
+        min: edges[0],
+        max: edges[edges.len() - 1],
+        outside: Outside::Clamp,
+        decimals,
+        scale: None,
+        edges: Some(edges),
+        ..asked.clone()
     }
-    column.remove("scale");
-    column.insert("edges".into(), edges.into());
-}
-
-/// Gives a column of categories its levels.
-fn fill(column: &mut toml::Table, levels: &[String]) {
-    let levels = levels.iter().cloned().map(Value::String);
-    column.insert("levels".into(), levels.collect::<Vec<_>>().into());
-    column.entry("other").or_insert_with(|| OTHER.into());
-}
-
-/// From the first value of a bin to the last one of another.
-fn range(number: &Number, [first, last]: [usize; 2]) -> Option<[Value; 2]> {
-    let (first, last) = (number.bins.get(first)?, number.bins.get(last)?);
-    // A range of one value is none.
-    let counts = [first.start, (last.end - 1).max(first.start + 1)];
-    Some(counts.map(|count| {
-        let text = number.unit.text(count);
-        match number.unit {
-            super::number::Unit::One => Value::Integer(count),
-            super::number::Unit::Decimal(_) => {
-                text.parse().map_or(Value::String(text), Value::Float)
-            }
-            _ => Value::String(text),
-        }
-    }))
 }
 
 #[cfg(test)]
@@ -405,7 +355,7 @@ one = ["yes"]
     fn ranges_are_narrowed_from_round_numbers() {
         let mut open = OpenSchema::parse("open", TEXT).expect("open");
         assert_eq!(open.open(), [vec!["age", "born", "height"], vec!["town"]]);
-        let schema = open.schema().expect("a schema");
+        let schema = open.schema().clone();
         for (column, value, name) in [
             (0, "17", "[15, 20)"),
             (0, "-17", "[-20, -15)"),
@@ -425,7 +375,7 @@ one = ["yes"]
             [at(2, "1.1"), at(2, "2.5")],
         ];
         open.narrow(&bins).expect("narrower");
-        let schema = open.schema().expect("a schema");
+        let schema = open.schema().clone();
         assert_eq!(bin(&schema, 0, "12").1, "15");
         assert_eq!(bin(&schema, 0, "200").1, "99");
         assert_eq!(bin(&schema, 1, "1984-02-03").1, "[1984-02-02, 1984-04-17)");

@@ -1,7 +1,10 @@
+//! A schema as it is written.
+
+use std::collections::HashSet;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{Missing, Outside};
 use crate::DataError;
 use crate::error::decoded;
 
@@ -15,6 +18,33 @@ pub(super) fn parsed<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, D
                 .telling(format!("{name}: {error}"))
         })
     })
+}
+
+/// What happens to a line in which a value is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Missing {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// The line is no record. Then the data set is what is left, and which lines are left is public:
+    /// neighbours replace a record that is kept by another that is kept.
+    Drop,
+    /// It is a level of its own: a feature that is 1 where the value is missing. For a number, the
+    /// feature that holds it is 0 there. Labels and sensitive attributes have no such level: for them
+    /// this is an error.
+    Level,
+}
+
+/// What happens to a number outside its public range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outside {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// It becomes the nearer end of the range.
+    Clamp,
 }
 
 /// A schema as it is written.
@@ -97,12 +127,12 @@ pub(super) enum RawColumn {
     Ignore {},
 }
 
-/// A range of numbers, or of what is one.
+/// A range of numbers, or of what is one. Without an end it is open.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawNumber<T> {
-    pub min: T,
-    pub max: T,
+    pub min: Option<T>,
+    pub max: Option<T>,
     #[serde(default)]
     pub outside: Outside,
     pub decimals: Option<u32>,
@@ -120,4 +150,32 @@ pub(super) enum Scale {
     Linear,
     /// Even in log(1 + x - min).
     Log,
+}
+
+/// Values that fields are compared with: without white space, each once, and none that says that a
+/// value is missing.
+pub(super) fn values(what: &str, values: &[String], missing: &[String]) -> Result<(), String> {
+    texts(what, values)?;
+    match values.iter().find(|value| missing.contains(value)) {
+        None => Ok(()),
+        Some(value) => Err(format!(
+            "'{value}' in '{what}' is what stands for a missing value: remove it from one of them"
+        )),
+    }
+}
+
+pub(super) fn texts(what: &str, values: &[String]) -> Result<(), String> {
+    let mut seen = HashSet::new();
+    for value in values {
+        if value.trim() != value {
+            return Err(format!(
+                "'{value}' in '{what}': fields are compared without the white space around them; \
+                 remove it"
+            ));
+        }
+        if !seen.insert(value) {
+            return Err(format!("'{value}' is in '{what}' twice: remove one"));
+        }
+    }
+    Ok(())
 }

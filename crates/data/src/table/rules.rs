@@ -9,12 +9,10 @@
 
 use rand::Rng;
 
-use super::coded::word;
-use super::coding::Coder;
-use super::column::{Column, Role, unreadable};
-use super::field::one_of;
+use super::column::{Column, unreadable};
 use super::number::{Number, Unit};
 use super::raw::{RawCondition, RawRule};
+use super::value::{Reader, one_of};
 
 /// A rule that two columns of a copy keep: which of their codes are possible together.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,27 +80,25 @@ impl Rules {
         &self.pairs
     }
 
-    /// Whether there are values with these codes, shape `[D]`, that keep all rules together.
-    ///
-    /// # Panics
-    /// For fewer codes than columns.
+    /// Whether there are values with these codes, shape `[D]`, that keep all rules together; `false` for fewer codes.
     pub fn keep(&self, record: &[u16]) -> bool {
         let allows = |rule: &Rule| {
-            let [first, second] = rule.columns.map(|column| record[column]);
-            rule.allows(first, second)
+            let [first, second] = rule.columns.map(|column| record.get(column));
+            let both = first.zip(second);
+            both.is_some_and(|(&first, &second)| rule.allows(first, second))
         };
         self.pairs.iter().all(allows) && self.caps(record).is_some()
     }
 
     /// The largest number that each column under `at_most` may have in a record of these codes; the largest of all where the
-    /// code is none of a number. `None` where a column has none.
+    /// code is none of a number. `None` where a column has none, or no code.
     ///
     /// From the last column to the first, it is the largest number of the code that is at most the caps of all uppers. Then any
     /// number of the code up to there that is at least those of its lowers leaves one to each upper: its cap.
     fn caps(&self, record: &[u16]) -> Option<Vec<i64>> {
         let mut caps = vec![i64::MAX; self.ordered.len()];
         for (place, own) in self.ordered.iter().enumerate().rev() {
-            let code = usize::from(record[own.column]);
+            let code = usize::from(*record.get(own.column)?);
             if own.number.ends(code).is_some() {
                 let uppers = own.uppers.iter().map(|&upper| caps[upper]);
                 caps[place] = own.number.cap(code, uppers.min().unwrap_or(i64::MAX))?;
@@ -141,8 +137,7 @@ impl Rules {
 
 /// Checks the rules of a schema of these columns; the error says what is wrong and what to do.
 pub(super) fn check(columns: &[Column], raw: &[RawRule]) -> Result<Rules, String> {
-    let kept = |column: &&Column| column.role != Role::Ignored;
-    let columns: Vec<&Column> = columns.iter().filter(kept).collect();
+    let columns: Vec<&Column> = columns.iter().filter(|column| column.is_kept()).collect();
     let (mut pairs, mut edges) = (Vec::new(), Vec::new());
     for (number, rule) in (1..).zip(raw) {
         let rule = match rule {
@@ -175,13 +170,6 @@ fn place(columns: &[&Column], name: &str) -> Result<usize, String> {
     })
 }
 
-fn number(column: &Column) -> Option<&Number> {
-    match &column.role {
-        Role::Number(number) | Role::Response(number) => Some(number),
-        _ => None,
-    }
-}
-
 /// The places of two columns of numbers of one unit.
 fn at_most(columns: &[&Column], names: &[String; 2]) -> Result<[usize; 2], String> {
     let [first, second] = names;
@@ -191,7 +179,7 @@ fn at_most(columns: &[&Column], names: &[String; 2]) -> Result<[usize; 2], Strin
             "'{first}' is to be at most '{second}': expected {expected}"
         ))
     };
-    let [Some(one), Some(other)] = places.map(|place| number(columns[place])) else {
+    let [Some(one), Some(other)] = places.map(|place| columns[place].number()) else {
         return refuse("two columns of numbers or dates");
     };
     if one.unit != other.unit {
@@ -214,7 +202,7 @@ fn ordered(columns: &[&Column], edges: &[[usize; 2]]) -> Result<Rules, String> {
     places.dedup();
     let numbers: Vec<(usize, &Number)> = places
         .into_iter()
-        .filter_map(|place| Some((place, number(columns[place])?)))
+        .filter_map(|place| Some((place, columns[place].number()?)))
         .collect();
     let count = numbers.len();
     let name = |at: usize| &columns[numbers[at].0].name;
@@ -340,7 +328,7 @@ fn met(column: &Column, raw: &RawCondition) -> Result<Vec<Option<[bool; 2]>>, St
     let refuse = |problem: String| format!("column '{}': {problem}", column.name);
     let bounds = [("min", &raw.min), ("max", &raw.max)];
     let bounded = bounds.iter().any(|(_, bound)| bound.is_some());
-    match (number(column), &raw.values) {
+    match (column.number(), &raw.values) {
         (Some(number), None) if bounded => {
             let [low, high] = bounds.map(|(field, bound)| match bound {
                 None => Ok(None),
@@ -359,10 +347,10 @@ fn met(column: &Column, raw: &RawCondition) -> Result<Vec<Option<[bool; 2]>>, St
         }
         (Some(_), _) => Err(refuse("expected 'min', 'max', or both, of numbers".into())),
         (None, Some(values)) if !bounded => {
-            let coder = Coder::new(column);
+            let reader = Reader::new(column);
             let mut met = vec![Some([false; 2]); column.codes()];
             for value in values {
-                let code = coder.category(value).ok_or_else(|| {
+                let code = reader.level(value).ok_or_else(|| {
                     refuse(format!("'{value}' in 'values': expected {}", known(column)))
                 })?;
                 met[code] = Some([true; 2]);
@@ -375,9 +363,9 @@ fn met(column: &Column, raw: &RawCondition) -> Result<Vec<Option<[bool; 2]>>, St
 
 /// What a column may hold.
 fn known(column: &Column) -> String {
-    if let Some(number) = number(column) {
+    if let Some(number) = column.number() {
         return number.expected();
     }
-    let words = (0..column.codes()).filter_map(|code| word(&column.role, code));
+    let words = (0..column.codes()).filter_map(|code| column.word(code));
     one_of(&words.cloned().collect::<Vec<_>>())
 }

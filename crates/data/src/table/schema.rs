@@ -1,40 +1,13 @@
 use std::path::Path;
 
-use serde::Deserialize;
-
-use super::column::{Column, Role, check};
-use super::raw::{RawSchema, parsed};
-use super::{GroupedTable, Rules, encode};
+use super::column::{Column, Kind, Role, role};
+use super::raw::{Missing, Outside, RawColumn, RawSchema, parsed, texts};
+use super::rules::{self, Rules};
 use crate::DataError;
-use crate::error::{io, read};
-use crate::split::is_test_row;
+use crate::error::io;
 
-/// What happens to a line in which a value is missing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Missing {
-    /// It is an error.
-    #[default]
-    Refuse,
-    /// The line is no record. Then the data set is what is left, and which lines are left is public:
-    /// neighbours replace a record that is kept by another that is kept.
-    Drop,
-    /// It is a level of its own: a feature that is 1 where the value is missing. For a number, the
-    /// feature that holds it is 0 there. Labels and sensitive attributes have no such level: for them
-    /// this is an error.
-    Level,
-}
-
-/// What happens to a number outside its public range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Outside {
-    /// It is an error.
-    #[default]
-    Refuse,
-    /// It becomes the nearer end of the range.
-    Clamp,
-}
+/// The most codes of a column: they are numbers of 16 bits.
+const MAX_CODES: usize = u16::MAX as usize;
 
 /// What the columns of a table hold, and how they become features.
 ///
@@ -42,89 +15,9 @@ pub enum Outside {
 /// the data. A number x becomes (x - min) / (max - min), in [0, 1]; a level of a categorical column
 /// becomes a feature of its own, 1 where the record has it and 0 elsewhere.
 ///
-/// ```toml
-/// delimiter = ","        # what separates fields; this is the default
-/// header = true          # whether the first line names the columns; the default
-/// comment = "|"          # lines that start so are passed over; by default none
-/// missing = ["?"]        # what stands for a missing value; by default nothing does, or "" where a column says "level"
-///
-/// [[column]]
-/// name = "age"
-/// kind = "numeric"       # needs min and max
-/// min = 17
-/// max = 90
-/// outside = "clamp"      # or "refuse", the default
-/// missing = "level"      # or "drop", or "refuse", the default
-///
-/// [[column]]
-/// name = "colour"
-/// kind = "categorical"   # needs levels; with zero and one it can be chosen as the sensitive column
-/// levels = ["red", "green", "blue"]
-///
-/// [[column]]
-/// name = "sex"
-/// kind = "sensitive"     # needs zero and one: the values of group 0 and of group 1
-/// zero = ["Female"]
-/// one = ["Male"]
-///
-/// [[column]]
-/// name = "income"
-/// kind = "label"         # needs classes, each a list of spellings, or min and max
-/// classes = [["low"], ["high", "High"]]
-///
-/// [[column]]
-/// name = "id"
-/// kind = "ignore"
-/// ```
-///
-/// For a [`GroupedTable`] exactly one column is the label and exactly one is sensitive; neither is a feature. A label with
-/// a range is a number that is scaled as features are. White space around a field does not count.
-///
-/// The same schema describes a private copy: [`Schema::code_columns`]. Then these say more:
-///
-/// ```toml
-/// [[column]]
-/// name = "gain"
-/// kind = "integer"       # whole numbers; "date" (2020-12-31) and "datetime" (2020-12-31T23:59) are numbers too
-/// min = 0
-/// max = 99999
-/// special = [0]          # values that are codes of their own
-/// scale = "log"          # bins even in log(1 + x - min); or edges = [100, 1000]: where bins end
-/// public = true          # someone has confirmed that all this is public
-///
-/// [[column]]
-/// name = "score"
-/// kind = "numeric"
-/// min = 0
-/// max = 1
-/// decimals = 2           # digits behind the point in a copy; by default enough for a thousandth of the range
-///
-/// [[column]]
-/// name = "well"
-/// kind = "boolean"       # needs zero and one: the spellings of each
-/// zero = ["no"]
-/// one = ["yes"]
-///
-/// [[column]]
-/// name = "town"
-/// kind = "categorical"
-/// levels = ["Bern"]
-/// other = "elsewhere"    # what a value that is not listed becomes; without it, it is refused
-/// feature = false        # a column of a copy that is no feature of a grouped table
-///
-/// [[column]]
-/// name = "grade"
-/// kind = "categorical"
-/// levels = ["low", "middle", "high"]
-/// ordered = true         # levels are in order: neighbours stand together where few records have them
-///
-/// [[rule]]
-/// at_most = ["first_job", "last_job"]   # of each record of a copy the first is at most the second
-///
-/// [[rule]]
-/// when = { column = "age", max = 15 }   # numbers: min, max, or both; categories: values
-/// then = { column = "married", values = ["no"] }
-/// ```
+/// `docs/schemas.md` says what each kind of column has. For a [`GroupedTable`](super::GroupedTable) exactly one column is the label and exactly one
+/// is sensitive; neither is a feature. A label with a range is a number that is scaled as features are. White space around a
+/// field does not count. The same schema describes a private copy: [`Schema::code_columns`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
     pub(super) name: String,
@@ -140,36 +33,6 @@ pub struct Schema {
     pub(super) label: Option<usize>,
 }
 
-/// A table that was read from a file.
-#[derive(Clone, PartialEq)]
-pub struct CsvTable {
-    /// Its records, in the order of the lines.
-    pub table: GroupedTable,
-    /// The row of each record, ascending: its place, from 0, among the file's records, with those that
-    /// were dropped. No other row's content moves it.
-    pub rows: Vec<usize>,
-    /// The number of rows that were dropped for a missing value.
-    pub dropped: usize,
-    /// The SHA-256 of the file, as 64 lower-case hexadecimal digits. As secret as its records.
-    pub sha256: String,
-}
-
-debug_shows!(CsvTable { table });
-
-impl CsvTable {
-    /// The private and the public records: about this `share` of the file's rows is public, each by its number alone
-    /// ([`is_test_row`]), so that a row that is dropped, or replaced, moves no other to the other side.
-    ///
-    /// # Errors
-    ///
-    /// [`DataError::Request`] where a side has too few records.
-    pub fn split_by_row(&self, share: f64) -> Result<(GroupedTable, GroupedTable), DataError> {
-        let (public, private): (Vec<usize>, Vec<usize>) =
-            (0..self.table.len()).partition(|&record| is_test_row(self.rows[record], share));
-        Ok((self.table.select(&private)?, self.table.select(&public)?))
-    }
-}
-
 impl Schema {
     /// Reads a schema file.
     pub fn read(path: &Path) -> Result<Self, DataError> {
@@ -182,9 +45,15 @@ impl Schema {
     /// # Errors
     /// [`DataError::File`] with the column and the field that is wrong.
     pub fn parse(name: &str, text: &str) -> Result<Self, DataError> {
-        let refuse = |problem: String| DataError::file(format!("{name}: {problem}"));
         let raw: RawSchema = parsed(name, text)?;
-        check(name, raw).map_err(refuse)
+        Self::closed(name, raw).map_err(|problem| DataError::file(format!("{name}: {problem}")))
+    }
+
+    fn closed(name: &str, mut raw: RawSchema) -> Result<Self, String> {
+        let rules = std::mem::take(&mut raw.rule);
+        let mut schema = check(name, raw, false)?;
+        schema.rules = rules::check(&schema.columns, &rules)?;
+        Ok(schema)
     }
 
     /// The same schema with another sensitive column: one that has `zero` and `one`. The column that
@@ -218,7 +87,7 @@ impl Schema {
         }
     }
 
-    /// Refuses a schema that is none of a [`GroupedTable`].
+    /// Refuses a schema that is none of a grouped table.
     pub(super) fn check_grouped(&self) -> Result<(), DataError> {
         if self.sensitive.is_none() {
             let problem = "0 columns of kind sensitive: expected exactly 1";
@@ -230,9 +99,7 @@ impl Schema {
     /// Refuses a schema without a label and features.
     pub(super) fn check_features(&self) -> Result<(), DataError> {
         let refuse = |problem: &str| Err(DataError::file(format!("{}: {problem}", self.name)));
-        let is_label =
-            |column: &Column| matches!(column.role, Role::Classes(_) | Role::Response(_));
-        if !self.columns.iter().any(is_label) {
+        if !self.columns.iter().any(|column| column.is_label) {
             return refuse("0 columns of kind label: expected exactly 1");
         }
         if self.feature_names().is_empty() {
@@ -251,11 +118,8 @@ impl Schema {
 
     /// Whether a number outside of its range becomes the nearer end of it, in any column of a copy.
     pub fn clamps(&self) -> bool {
-        let clamps = |column: &Column| match &column.role {
-            Role::Number(number) | Role::Response(number) => number.outside == Outside::Clamp,
-            _ => false,
-        };
-        self.columns.iter().any(clamps)
+        let mut numbers = self.columns.iter().filter_map(Column::number);
+        numbers.any(|number| number.outside == Outside::Clamp)
     }
 
     /// What holds between columns of each record of a copy.
@@ -273,15 +137,14 @@ impl Schema {
     /// value.
     pub fn feature_names(&self) -> Vec<String> {
         let mut names = Vec::new();
-        for (place, column) in self.columns.iter().enumerate() {
+        for (_, column) in self.features() {
             let name = &column.name;
-            match column.role_as_feature() {
-                _ if self.sensitive == Some(place) => continue,
-                Role::Number(_) | Role::Boolean(_) => names.push(name.clone()),
-                Role::Categorical { levels, .. } => {
-                    names.extend(levels.iter().map(|level| format!("{name}={level}")));
+            match column.levels() {
+                Some(levels) if levels.kind == Kind::Categories => {
+                    let words = levels.spellings.iter().flatten();
+                    names.extend(words.map(|level| format!("{name}={level}")));
                 }
-                Role::Classes(_) | Role::Response(_) | Role::Ignored => continue,
+                _ => names.push(name.clone()),
             }
             if self.has_missing_level(column) {
                 names.push(format!("{name}=?"));
@@ -290,24 +153,134 @@ impl Schema {
         names
     }
 
-    /// Reads a file.
-    pub fn read_csv(&self, path: &Path) -> Result<CsvTable, DataError> {
-        self.decode(&path.display().to_string(), &read(path)?)
-    }
-
-    /// Reads the bytes of a file; `file` is the name to use in errors.
-    ///
-    /// Errors name the line at fault, its column and what was expected, never what it holds.
-    ///
-    /// # Errors
-    /// [`DataError::Record`] for a line with too few or too many fields, and for a value that is missing, no number, out
-    /// of range, of an unknown level or class, or of neither group; [`DataError::File`] for names of columns that do not
-    /// fit the schema, and for what is no text; [`DataError::Request`] without records of both groups.
-    pub fn decode(&self, file: &str, bytes: &[u8]) -> Result<CsvTable, DataError> {
-        encode::table(self, file, bytes)
+    /// The columns that are features, and their places.
+    pub(super) fn features(&self) -> impl Iterator<Item = (usize, &Column)> {
+        let all = self.columns.iter().enumerate();
+        all.filter(|&(place, column)| column.is_feature() && self.sensitive != Some(place))
     }
 
     pub(super) fn has_missing_level(&self, column: &Column) -> bool {
         column.missing == Missing::Level && !self.missing.is_empty()
+    }
+}
+
+/// Checks a schema but for its rules; columns are open only where they `may_be_open`. The error says what is wrong and what to
+/// do.
+pub(super) fn check(name: &str, mut raw: RawSchema, may_be_open: bool) -> Result<Schema, String> {
+    let delimiter = byte("delimiter", raw.delimiter.as_deref().unwrap_or(","))?;
+    let comment = raw
+        .comment
+        .as_deref()
+        .map(|text| byte("comment", text))
+        .transpose()?;
+    if comment == Some(delimiter) {
+        return Err("'comment' and 'delimiter' are the same: change one".into());
+    }
+    let level =
+        |column: &toml::Table| column.get("missing").and_then(toml::Value::as_str) == Some("level");
+    // What is missing has to be written somehow.
+    if raw.missing.is_empty() && raw.column.iter().any(level) {
+        raw.missing.push(String::new());
+    }
+    texts("missing", &raw.missing)?;
+
+    let mut columns: Vec<Column> = Vec::with_capacity(raw.column.len());
+    let mut sensitive = Vec::new();
+    for (number, mut column) in raw.column.into_iter().enumerate() {
+        let Some(toml::Value::String(name)) = column.remove("name") else {
+            return Err(format!("column {}: expected a name; add it", number + 1));
+        };
+        let refuse = |problem: &str| format!("column '{name}': {problem}");
+        if columns.iter().any(|known| known.name == name) {
+            return Err(refuse("is there twice: rename one"));
+        }
+        if name.is_empty() || name.trim() != name {
+            return Err(refuse(
+                "expected a name without white space around it; rename it",
+            ));
+        }
+        let [public, feature] = [("public", false), ("feature", true)].map(|(field, default)| {
+            match column.remove(field) {
+                None => Ok(default),
+                Some(toml::Value::Boolean(value)) => Ok(value),
+                Some(_) => Err(refuse(&format!("'{field}': expected true or false"))),
+            }
+        });
+        let (public, feature) = (public?, feature?);
+        dates_as_texts(&mut column);
+        let raw_column: RawColumn = column.try_into().map_err(|error| refuse(error.message()))?;
+        if matches!(raw_column, RawColumn::Sensitive { .. }) {
+            sensitive.push(columns.len());
+        }
+        let is_label = matches!(raw_column, RawColumn::Label { .. });
+        let (role, missing) = role(raw_column, &raw.missing).map_err(|problem| refuse(&problem))?;
+        if let Role::Open(open) = &role
+            && !may_be_open
+        {
+            return Err(refuse(&open.missing()));
+        }
+        let column = Column {
+            name,
+            role,
+            is_label,
+            missing,
+            public,
+            feature,
+        };
+        let missing = usize::from(missing == Missing::Level && !raw.missing.is_empty());
+        let codes = column.codes() + missing;
+        if codes > MAX_CODES {
+            return Err(format!(
+                "column '{}': {codes} values: expected at most {MAX_CODES}",
+                column.name
+            ));
+        }
+        columns.push(column);
+    }
+    let labels = columns.iter().filter(|column| column.is_label).count();
+    for (kind, found) in [("sensitive", sensitive.len()), ("label", labels)] {
+        if found > 1 {
+            return Err(format!(
+                "{found} columns of kind {kind}: expected exactly 1"
+            ));
+        }
+    }
+    if columns.is_empty() {
+        return Err("0 columns: expected at least 1; add a [[column]]".into());
+    }
+    Ok(Schema {
+        name: name.into(),
+        delimiter,
+        header: raw.header.unwrap_or(true),
+        comment,
+        missing: raw.missing,
+        rules: Rules::default(),
+        sensitive: sensitive.first().copied(),
+        label: columns.iter().position(|column| column.is_label),
+        columns,
+    })
+}
+
+/// TOML has dates of its own: they are read as texts are.
+fn dates_as_texts(column: &mut toml::Table) {
+    let text = |value: &mut toml::Value| {
+        if let toml::Value::Datetime(date) = value {
+            *value = toml::Value::String(date.to_string());
+        }
+    };
+    for (_, value) in column.iter_mut() {
+        match value {
+            toml::Value::Array(values) => values.iter_mut().for_each(text),
+            value => text(value),
+        }
+    }
+}
+
+fn byte(field: &str, text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        &[byte] if byte.is_ascii() && !b"\"\r\n".contains(&byte) => Ok(byte),
+        _ => Err(format!(
+            "'{field}' is {text:?}: expected one ASCII character, no quote and no line break"
+        )),
     }
 }

@@ -1,15 +1,29 @@
 //! Tables that may be more than memory holds.
 
 use std::borrow::Cow;
-use std::path::Path;
 
-use super::coded::Part;
-use super::{CodedTable, Schema};
 use crate::DataError;
 use crate::stored::Stored;
 
 /// Codes that are read at once.
 const BLOCK: usize = 1 << 22;
+
+/// Records as codes, read from a file.
+#[derive(Clone, PartialEq)]
+pub struct CodedTable {
+    /// The codes of the records, shape `[rows, columns]` in row-major order.
+    pub codes: Vec<u16>,
+    /// Codes of a record.
+    pub columns: usize,
+    /// The records.
+    pub rows: usize,
+    /// Numbers that lay outside their range and became its nearer end. As secret as the records.
+    pub clamped: u64,
+    /// The SHA-256 of the file, as 64 lower-case hexadecimal digits. As secret as its records.
+    pub sha256: String,
+}
+
+debug_shows!(CodedTable { columns, rows });
 
 /// Records as codes. More than 128 MiB of them lie in a file ([`Stored`]).
 pub struct StoredTable {
@@ -21,40 +35,10 @@ pub struct StoredTable {
     pub clamped: u64,
     /// The SHA-256 of the file, or of the sums of several. As secret as its records.
     pub sha256: String,
-    codes: Stored<u16>,
+    pub(super) codes: Stored<u16>,
 }
 
 debug_shows!(StoredTable { columns, rows });
-
-impl Schema {
-    /// Reads a part of the first `most` records of a table, as [`Schema::coded`]; all of them are checked that are read.
-    ///
-    /// # Errors
-    /// As [`Schema::coded`]; [`DataError::Io`] for a temporary file that cannot be written.
-    pub fn stored(&self, path: &Path, part: Part, most: usize) -> Result<StoredTable, DataError> {
-        self.stored_beyond(path, part, most, Stored::<u16>::IN_MEMORY)
-    }
-
-    /// As [`Schema::stored`], with at most so many codes in memory.
-    #[doc(hidden)]
-    pub fn stored_beyond(
-        &self,
-        path: &Path,
-        part: Part,
-        most: usize,
-        in_memory: usize,
-    ) -> Result<StoredTable, DataError> {
-        let mut codes = Stored::beyond(in_memory);
-        let read = self.each_block(path, part, most, |block| codes.add(block))?;
-        Ok(StoredTable {
-            columns: read.columns,
-            rows: read.rows,
-            clamped: read.clamped,
-            sha256: read.sha256,
-            codes,
-        })
-    }
-}
 
 impl From<CodedTable> for StoredTable {
     fn from(table: CodedTable) -> Self {
@@ -69,6 +53,17 @@ impl From<CodedTable> for StoredTable {
 }
 
 impl StoredTable {
+    /// The same of which no code lies in a file.
+    pub(super) fn in_memory(self) -> CodedTable {
+        CodedTable {
+            codes: self.codes.into_memory(),
+            columns: self.columns,
+            rows: self.rows,
+            clamped: self.clamped,
+            sha256: self.sha256,
+        }
+    }
+
     /// All codes, `[some, columns]` in rows.
     ///
     /// # Errors

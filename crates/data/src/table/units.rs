@@ -3,13 +3,10 @@
 use std::path::Path;
 
 use super::Schema;
-use super::column::{Column, Role};
-use super::encode::Places;
-use super::field::Field;
-use super::lines::Records;
-use super::opened::Opened;
+use super::blocks::{Block, Opened};
 use super::parts::parts;
-use crate::error::{field, fields};
+use super::value::Refusal;
+use crate::error::field;
 use crate::{DataError, Units};
 
 impl Schema {
@@ -26,23 +23,16 @@ impl Schema {
                 self.name
             ))
         };
-        let ignored = |known: &Column| known.name == column && known.role == Role::Ignored;
-        if !self.columns.iter().any(ignored) {
+        let mut columns = self.columns.iter();
+        if !columns.any(|known| known.name == column && !known.is_kept()) {
             return Err(refuse());
         }
         let mut names: Vec<String> = Vec::new();
-        let found = self.each_ignored(path, &[column.to_string()], "", |_, fields| {
-            let [unit] = fields else {
-                return Ok(());
-            };
-            if unit.value.is_empty() {
-                let advice = "give each record a unit";
-                let found = unit.value;
-                return Err(field(
-                    unit.file, unit.place, column, "a unit", found, advice,
-                ));
+        let found = self.each_ignored(path, &[column.to_string()], "", |_, _, unit| {
+            if unit.is_empty() {
+                return Err(("a unit".into(), "give each record a unit"));
             }
-            names.push(unit.value.into());
+            names.push(unit.into());
             Ok(())
         })?;
         match found {
@@ -51,46 +41,42 @@ impl Schema {
         }
     }
 
-    /// Gives the fields of these columns of each record, with its number from 0, to `each`; false where the file has not all of
-    /// them. A null is `absent`.
+    /// Gives the fields of these columns of each record to `each`: its number from 0, the place of the column among these, and
+    /// what stands there. False where the file has not all of them. A null is `absent`.
     pub(super) fn each_ignored(
         &self,
         path: &Path,
         names: &[String],
         absent: &str,
-        mut each: impl FnMut(usize, &[Field<'_>]) -> Result<(), DataError>,
+        mut each: impl FnMut(usize, usize, &str) -> Result<(), Refusal>,
     ) -> Result<bool, DataError> {
-        let at = |places: &Places| -> Option<Vec<usize>> {
+        let (mut before, mut block) = (0, Block::default());
+        let mut read = |part: &Path| {
+            let mut opened = Opened::open(self, (path, part), absent)?;
             let place = |name: &String| {
                 let place = self.columns.iter().position(|known| known.name == *name)?;
-                places.of_columns[place]
+                opened.places.of_columns[place]
             };
-            names.iter().map(place).collect()
-        };
-        let mut record = 0;
-        let file = path.display().to_string();
-        let mut read = |part: &Path| {
-            let (mut opened, places) = Opened::open(self, (path, part), absent)?;
-            let Some(at) = at(&places) else {
+            let Some(at) = names.iter().map(place).collect() else {
                 return Ok(false);
             };
-            opened.read_only(at.iter().copied())?;
-            while let Some(line) = opened.next()? {
-                let found = line.fields.len();
-                if found != places.fields {
-                    return Err(fields(&file, line.place, places.fields, found));
+            opened.read_only(at)?;
+            loop {
+                let filled = opened.block(usize::MAX, &mut block);
+                for (record, &place) in block.places.iter().enumerate() {
+                    for (column, (texts, name)) in block.columns.iter().zip(names).enumerate() {
+                        let text = texts.get(record).unwrap_or_default();
+                        each(before + record, column, text).map_err(|(expected, advice)| {
+                            field(&opened.file, place, name, expected, text, advice)
+                        })?;
+                    }
                 }
-                let of = |(&at, name)| Field {
-                    file: &file,
-                    place: line.place,
-                    column: String::as_str(name),
-                    value: line.fields[at],
-                };
-                let fields: Vec<Field<'_>> = at.iter().zip(names).map(of).collect();
-                each(record, &fields)?;
-                record += 1;
+                filled?;
+                if block.places.is_empty() {
+                    return Ok(true);
+                }
+                before += block.places.len();
             }
-            Ok(true)
         };
         for part in parts(path)? {
             if !read(&part).map_err(|e: DataError| e.of_part(path, &part))? {

@@ -8,7 +8,7 @@ use files::atomic::{NewFile, folder};
 use rand::Rng;
 
 use super::Schema;
-use super::column::{Column, Role};
+use super::column::Column;
 use super::parquet::{ParquetWriter, is_parquet};
 use crate::DataError;
 use crate::error::{empty, io as failed, unfit};
@@ -94,7 +94,7 @@ impl Schema {
         code: usize,
         rng: &mut impl Rng,
     ) -> Option<Cow<'a, str>> {
-        if let Role::Number(number) | Role::Response(number) = &column.role
+        if let Some(number) = column.number()
             && let Some(bin) = number.bins.get(code)
         {
             let count = number.sample(bin.start, bin.end, rng);

@@ -87,6 +87,9 @@ fn images_in_memory_drawn_and_on_disk_are_the_same() {
         let first = First::new(SyntheticGlyphs::train(3, 1000), "glyphs", 7).unwrap();
         assert_eq!(all(first, most).unwrap(), expected);
     }
+    let colour = LabelledImages::planes(vec![0; 6], vec![0], [3, 1, 2], 1).unwrap();
+    let form = InMemory::images(Arc::new(colour)).form();
+    assert_eq!((form.shape, form.width), (Some([3, 1, 2]), 6));
     let rows = InMemory::rows(2, vec![1.0, 2.0, 3.0, 4.0, 5.0]);
     assert_eq!(all(rows, 1).unwrap().0, [1.0, 2.0, 3.0, 4.0]);
 }

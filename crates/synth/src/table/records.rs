@@ -113,7 +113,7 @@ impl Records {
         confirmed(schema.unconfirmed())?;
         // What is wrong with a record is said before anything is released.
         schema.counted(path, |_| false)?;
-        Self::read_by(schema.schema()?, Some(schema), path, reading)
+        Self::read_by(schema.schema().clone(), Some(schema), path, reading)
     }
 
     fn read_by(
@@ -294,7 +294,7 @@ impl Records {
             return Ok(());
         };
         open.schema.narrow(bins)?;
-        let schema = open.schema.schema()?;
+        let schema = open.schema.schema().clone();
         self.read_again(&open, schema)?;
         self.open = Some(open);
         self.settle()

@@ -1,23 +1,16 @@
 use std::path::Path;
 
+use csv::StringRecord;
 use files::foreign::quietly;
 use parquet::basic::Compression;
 use parquet::column::reader::ColumnReader;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use rayon::prelude::*;
 
-use super::super::encode::{Places, named};
-use super::super::lines::{Line, Records};
-use super::super::opened::Block;
-use super::super::texts::Texts;
 use super::shared::Shared;
 use super::texts::{self, Kind};
 use crate::DataError;
 use crate::error::{Position, io, open};
-use crate::table::Schema;
-
-/// Records that are read at once.
-const BLOCK: usize = 4096;
 
 /// The records of a Parquet file as texts; no more of the file than a page of each column and a few records are kept.
 pub(in super::super) struct ParquetRows {
@@ -36,10 +29,6 @@ pub(in super::super) struct ParquetRows {
     /// The groups that are read, and the next of them.
     groups: Vec<usize>,
     group: usize,
-    /// The records of a block by their columns, how many these are, and the next one.
-    block: Vec<Texts>,
-    length: usize,
-    next: usize,
     record: u64,
 }
 
@@ -65,11 +54,9 @@ impl ParquetRows {
             }
             Some((reader, names, kinds))
         })?;
-        let readable = (0..names.len()).filter(|&place| kinds[place].is_some());
         Ok(Self {
-            read: readable.collect(),
+            read: Vec::new(),
             groups: (0..reader.metadata().num_row_groups()).collect(),
-            block: names.iter().map(|_| Texts::default()).collect(),
             file,
             reader,
             absent: absent.into(),
@@ -78,8 +65,6 @@ impl ParquetRows {
             columns: Vec::new(),
             left: 0,
             group: 0,
-            length: 0,
-            next: 0,
             record: 0,
         })
     }
@@ -102,26 +87,20 @@ impl ParquetRows {
         &self.names
     }
 
-    /// Whether a column holds what can be read.
-    pub(in super::super) fn is_read(&self, place: usize) -> bool {
-        self.read.contains(&place)
+    /// Places of the columns that hold what can be read.
+    pub(in super::super) fn readable(&self) -> Vec<usize> {
+        let places = 0..self.kinds.len();
+        places
+            .filter(|&place| self.kinds[place].is_some())
+            .collect()
     }
 
-    /// Where the columns of a schema are.
-    pub(in super::super) fn places(&self, schema: &Schema) -> Result<Places, DataError> {
-        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        named(schema, &self.file, &names, "")
-    }
-
-    /// Leaves all other columns empty.
+    /// Reads these columns alone.
     ///
     /// # Errors
     /// [`DataError::File`] for one that cannot be read.
-    pub(in super::super) fn read_only(
-        &mut self,
-        places: impl IntoIterator<Item = usize>,
-    ) -> Result<(), DataError> {
-        self.read = places.into_iter().collect();
+    pub(in super::super) fn read_only(&mut self, places: &[usize]) -> Result<(), DataError> {
+        self.read = places.to_vec();
         match self.read.iter().find(|&&place| self.kinds[place].is_none()) {
             None => Ok(()),
             Some(&place) => Err(DataError::file(format!(
@@ -132,11 +111,12 @@ impl ParquetRows {
         }
     }
 
-    /// Adds up to `most` records of the columns that are read; none at the end.
+    /// Adds up to `most` records of the columns that are read, and where they stand; none at the end.
     pub(in super::super) fn block(
         &mut self,
         most: usize,
-        block: &mut Block,
+        columns: &mut [StringRecord],
+        places: &mut Vec<Position>,
     ) -> Result<(), DataError> {
         if !self.open_group()? {
             return Ok(());
@@ -144,17 +124,12 @@ impl ParquetRows {
         let length = self.left.min(most);
         let leaves = self.leaves();
         let (file, absent) = (&self.file, &self.absent);
-        let columns = self
-            .columns
-            .par_iter_mut()
-            .zip(leaves)
-            .zip(&mut block.columns);
+        let columns = self.columns.par_iter_mut().zip(leaves).zip(columns);
         columns.try_for_each(|((column, (_, kind)), texts)| {
             decoded(file, || texts::read(texts, column, kind, length, absent))
         })?;
         self.left -= length;
-        let places = (self.record + 1..).take(length).map(Position::Record);
-        block.places.extend(places);
+        places.extend((self.record + 1..).take(length).map(Position::Record));
         self.record += length as u64;
         Ok(())
     }
@@ -189,46 +164,10 @@ impl ParquetRows {
         Ok(true)
     }
 
-    /// Reads the next records as they are asked for one by one; `false` at the end.
-    fn fill(&mut self) -> Result<bool, DataError> {
-        if !self.open_group()? {
-            return Ok(false);
-        }
-        self.length = self.left.min(BLOCK);
-        let leaves = self.leaves();
-        let columns = self.columns.iter_mut().zip(&leaves).zip(&self.read);
-        for ((column, &(_, kind)), &place) in columns {
-            let texts = &mut self.block[place];
-            texts.clear();
-            let (length, absent) = (self.length, &self.absent);
-            decoded(&self.file, || {
-                texts::read(texts, column, kind, length, absent)
-            })?;
-        }
-        (self.left, self.next) = (self.left - self.length, 0);
-        Ok(true)
-    }
-
     /// Of the columns that are read.
     fn leaves(&self) -> Vec<(usize, Kind)> {
         let read = self.read.iter();
         read.filter_map(|&place| self.kinds[place]).collect()
-    }
-}
-
-impl Records for ParquetRows {
-    fn next(&mut self) -> Result<Option<Line<'_>>, DataError> {
-        if self.next == self.length && !self.fill()? {
-            return Ok(None);
-        }
-        let at = self.next;
-        self.next += 1;
-        self.record += 1;
-        Ok(Some(Line {
-            place: Position::Record(self.record),
-            broken_off: false,
-            fields: self.block.iter().map(|texts| texts.get(at)).collect(),
-        }))
     }
 }
 

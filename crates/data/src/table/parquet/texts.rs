@@ -1,14 +1,14 @@
 //! What the values of a column are as texts.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
+use csv::StringRecord;
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, DataType};
+use parquet::data_type::DataType;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::super::calendar::{day_text, minute_text};
-use super::super::texts::Texts;
 
 /// Milliseconds of a minute.
 const MINUTE: i64 = 60_000;
@@ -101,66 +101,65 @@ fn decimal(value: i128, scale: u32, text: &mut String) -> Option<()> {
 
 /// Adds so many values of a column, `absent` in the place of nulls; `None` where there are fewer, or damaged ones.
 pub(super) fn read(
-    texts: &mut Texts,
+    texts: &mut StringRecord,
     reader: &mut ColumnReader,
     kind: Kind,
     count: usize,
     absent: &str,
 ) -> Option<()> {
-    type Text<'a> = &'a mut String;
-    let whole = |signed: i64, unsigned: u64, text: Text<'_>| kind.whole(signed, unsigned, text);
-    let bytes = |value: &ByteArray, text: Text<'_>| kind.bytes(value.data(), text);
+    use ColumnReader as R;
+    let mut to = Filled {
+        texts,
+        count,
+        absent,
+    };
+    let whole = |signed, unsigned, text: &mut String| kind.whole(signed, unsigned, text);
     match reader {
-        ColumnReader::BoolColumnReader(reader) => fill(texts, reader, count, absent, |v, text| {
-            write!(text, "{v}").ok()
-        }),
-        ColumnReader::Int32ColumnReader(reader) => {
-            let put = |&v: &i32, text: Text<'_>| whole(v.into(), u64::from(v as u32), text);
-            fill(texts, reader, count, absent, put)
+        R::BoolColumnReader(reader) => to.fill(reader, shown),
+        R::FloatColumnReader(reader) => to.fill(reader, shown),
+        R::DoubleColumnReader(reader) => to.fill(reader, shown),
+        R::Int32ColumnReader(reader) => {
+            to.fill(reader, |&v, text| whole(v.into(), (v as u32).into(), text))
         }
-        ColumnReader::Int64ColumnReader(reader) => {
-            let put = |&v: &i64, text: Text<'_>| whole(v, v as u64, text);
-            fill(texts, reader, count, absent, put)
-        }
-        ColumnReader::Int96ColumnReader(reader) => fill(texts, reader, count, absent, |v, text| {
-            whole(v.to_millis(), 0, text)
-        }),
-        ColumnReader::FloatColumnReader(reader) => fill(texts, reader, count, absent, |v, text| {
-            write!(text, "{v}").ok()
-        }),
-        ColumnReader::DoubleColumnReader(reader) => {
-            fill(texts, reader, count, absent, |v, text| {
-                write!(text, "{v}").ok()
-            })
-        }
-        ColumnReader::ByteArrayColumnReader(reader) => fill(texts, reader, count, absent, bytes),
-        ColumnReader::FixedLenByteArrayColumnReader(reader) => {
-            fill(texts, reader, count, absent, |v, text| bytes(v, text))
+        R::Int64ColumnReader(reader) => to.fill(reader, |&v, text| whole(v, v as u64, text)),
+        R::Int96ColumnReader(reader) => to.fill(reader, |v, text| whole(v.to_millis(), 0, text)),
+        R::ByteArrayColumnReader(reader) => to.fill(reader, |v, text| kind.bytes(v.data(), text)),
+        R::FixedLenByteArrayColumnReader(reader) => {
+            to.fill(reader, |v, text| kind.bytes(v.data(), text))
         }
     }
 }
 
-fn fill<T: DataType>(
-    texts: &mut Texts,
-    reader: &mut ColumnReaderImpl<T>,
+fn shown<T: Display>(value: &T, text: &mut String) -> Option<()> {
+    write!(text, "{value}").ok()
+}
+
+struct Filled<'a> {
+    texts: &'a mut StringRecord,
     count: usize,
-    absent: &str,
-    put: impl Fn(&T::T, &mut String) -> Option<()>,
-) -> Option<()> {
-    let (mut levels, mut values) = (Vec::new(), Vec::new());
-    let read = reader.read_records(count, Some(&mut levels), None, &mut values);
-    // A column that has a value in every record has no levels.
-    levels.resize(count, 1);
-    (read.ok()?.0 == count).then_some(())?;
-    let mut values = values.iter();
-    for level in levels {
-        match level {
-            0 => texts.push(absent),
-            _ => {
-                let value = values.next()?;
-                texts.with(|text| put(value, text))?;
+    absent: &'a str,
+}
+
+impl Filled<'_> {
+    fn fill<T: DataType>(
+        &mut self,
+        reader: &mut ColumnReaderImpl<T>,
+        put: impl Fn(&T::T, &mut String) -> Option<()>,
+    ) -> Option<()> {
+        let (mut levels, mut values) = (Vec::new(), Vec::new());
+        let read = reader.read_records(self.count, Some(&mut levels), None, &mut values);
+        // A column that has a value in every record has no levels.
+        levels.resize(self.count, 1);
+        (read.ok()?.0 == self.count).then_some(())?;
+        let (mut values, mut text) = (values.iter(), String::new());
+        for level in levels {
+            text.clear();
+            match level {
+                0 => text += self.absent,
+                _ => put(values.next()?, &mut text)?,
             }
+            self.texts.push_field(&text);
         }
+        Some(())
     }
-    Some(())
 }

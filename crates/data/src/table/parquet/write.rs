@@ -10,8 +10,7 @@ use parquet::schema::types::Type;
 use rand::Rng;
 
 use super::super::Schema;
-use super::super::coded::spellings;
-use super::super::column::{Column, Role};
+use super::super::column::Column;
 use super::super::number::Unit;
 use super::super::rules::{Ruled, Rules};
 
@@ -53,20 +52,18 @@ impl Kind {
     /// Categories are truth values or whole numbers where they are all spelled as these.
     fn of(column: &Column) -> Self {
         let all = |is: &dyn Fn(&[String]) -> bool| {
-            (0..column.codes()).all(|code| is(spellings(&column.role, code)))
+            (0..column.codes()).all(|code| is(column.spellings(code)))
         };
-        match &column.role {
-            Role::Number(number) | Role::Response(number) => match number.unit {
-                Unit::Decimal(_) => Self::Real,
-                Unit::One => Self::Whole,
-                Unit::Day => Self::Day,
-                Unit::Minute => Self::Minute,
-            },
-            _ if all(&|texts| texts.iter().any(|text| TRUTHS.contains(&&**text))) => Self::Truth,
-            _ if all(&|texts| texts.first().is_some_and(|text| whole(text).is_some())) => {
+        match column.number().map(|number| number.unit) {
+            Some(Unit::Decimal(_)) => Self::Real,
+            Some(Unit::One) => Self::Whole,
+            Some(Unit::Day) => Self::Day,
+            Some(Unit::Minute) => Self::Minute,
+            None if all(&|texts| texts.iter().any(|text| TRUTHS.contains(&&**text))) => Self::Truth,
+            None if all(&|texts| texts.first().is_some_and(|text| whole(text).is_some())) => {
                 Self::Whole
             }
-            _ => Self::Text,
+            None => Self::Text,
         }
     }
 
@@ -99,11 +96,7 @@ impl Stored<'_> {
 
     /// A number of a code, in its unit: as a rule has it, where one does.
     fn number(&self, (code, ruled): Coded, rng: &mut impl Rng) -> Option<f64> {
-        match &self.column.role {
-            _ if ruled.is_some() => ruled,
-            Role::Number(number) | Role::Response(number) => number.value(code, rng),
-            _ => None,
-        }
+        ruled.or_else(|| self.column.number()?.value(code, rng))
     }
 
     fn write(
@@ -112,7 +105,7 @@ impl Stored<'_> {
         to: &mut SerializedColumnWriter<'_>,
         rng: &mut impl Rng,
     ) -> Result<(), ParquetError> {
-        let spelled = |(code, _): Coded| spellings(&self.column.role, code);
+        let spelled = |(code, _): Coded| self.column.spellings(code);
         let word = |code| spelled(code).first();
         match self.kind {
             Kind::Real => self.put::<DoubleType>(to, codes.map(|code| self.number(code, rng))),

@@ -1,0 +1,65 @@
+//! Bytes, and sums of them, as hexadecimal digits.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::DataError;
+use crate::error::{io as failed, open};
+
+pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
+    hex(Sha256::digest(bytes))
+}
+
+pub(crate) fn hex(digest: impl AsRef<[u8]>) -> String {
+    digest.as_ref().iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// The bytes of an even number of digits.
+pub(crate) fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let digits = digits.as_bytes();
+    let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+    if digits.len() % 2 == 1 {
+        return None;
+    }
+    digits
+        .chunks(2)
+        .map(|pair| Some((value(pair[0])? << 4) | value(pair[1])?))
+        .collect()
+}
+
+/// The SHA-256 of a file, which may be longer than memory.
+pub(crate) fn file_sum(path: &Path) -> Result<[u8; 32], DataError> {
+    let mut hashed = Hashed::new(open(path)?);
+    io::copy(&mut hashed, &mut io::sink()).map_err(failed(path, "read the file"))?;
+    Ok(hashed.sum())
+}
+
+/// A text whose sum is taken while it is read.
+pub(crate) struct Hashed<R> {
+    text: R,
+    sum: Sha256,
+}
+
+impl<R> Hashed<R> {
+    pub(crate) fn new(text: R) -> Self {
+        Self {
+            text,
+            sum: Sha256::new(),
+        }
+    }
+
+    /// The SHA-256 of what was read.
+    pub(crate) fn sum(self) -> [u8; 32] {
+        self.sum.finalize().into()
+    }
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let count = self.text.read(bytes)?;
+        self.sum.update(&bytes[..count]);
+        Ok(count)
+    }
+}

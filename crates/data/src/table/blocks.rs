@@ -1,0 +1,265 @@
+//! The files of a table, whatever their form, as blocks of records by columns.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use csv::StringRecord;
+use rayon::prelude::*;
+
+use super::Schema;
+use super::column::Column;
+use super::lines::{Line, Lines};
+use super::parquet::{ParquetRows, is_parquet};
+use super::value::{Reader, Refusal, Value};
+use crate::DataError;
+use crate::error::{Position, empty, field, fields, open};
+use crate::sums::{Hashed, file_sum};
+
+/// How many records are read at once, and how many values at most.
+const RECORDS: usize = 1 << 14;
+const VALUES: usize = 1 << 21;
+
+/// Some records by the columns that are read, and where each one stands.
+#[derive(Default)]
+pub(super) struct Block {
+    pub columns: Vec<StringRecord>,
+    pub places: Vec<Position>,
+}
+
+impl Block {
+    /// What `of` makes of all values of the columns, in parallel. The first record at fault is named, and its first column.
+    pub(super) fn map<T: Send>(
+        &self,
+        (schema, file): (&Schema, &str),
+        readers: &[Reader<'_>],
+        of: impl Fn(&Reader<'_>, Value) -> Result<T, Refusal> + Sync,
+    ) -> Result<Vec<Vec<T>>, DataError> {
+        let value = |reader: &Reader<'_>, text: &str| {
+            let is_missing = schema.missing.iter().any(|word| word == text);
+            let value = match is_missing {
+                true => Value::Missing,
+                false => reader.value(text)?,
+            };
+            of(reader, value)
+        };
+        let columns = readers.par_iter().zip(&self.columns);
+        let columns = columns.map(|(reader, texts)| {
+            let mut values = Vec::with_capacity(self.places.len());
+            for (place, text) in texts.iter().enumerate() {
+                let refused = |(expected, advice): Refusal| {
+                    let (at, name) = (self.places[place], &reader.column.name);
+                    (place, field(file, at, name, expected, text, advice))
+                };
+                values.push(value(reader, text).map_err(refused)?);
+            }
+            Ok(values)
+        });
+        let (mut all, mut fault) = (Vec::new(), None);
+        for column in columns.collect::<Vec<Result<_, (usize, DataError)>>>() {
+            match column {
+                Ok(values) => all.push(values),
+                Err(own) if fault.as_ref().is_none_or(|(first, _)| own.0 < *first) => {
+                    fault = Some(own);
+                }
+                Err(_) => {}
+            }
+        }
+        fault.map_or(Ok(all), |(_, error)| Err(error))
+    }
+}
+
+/// A file of a table.
+pub(super) struct Opened<R> {
+    pub file: String,
+    pub records: Records<R>,
+    pub places: Places,
+    /// The fields that are read.
+    at: Vec<usize>,
+}
+
+/// Where the columns of a schema stand in a record.
+pub(super) struct Places {
+    /// Of each column; `None` for an ignored one that the file does not have.
+    pub of_columns: Vec<Option<usize>>,
+    /// The fields of a record.
+    pub fields: usize,
+    /// Whether the file names its columns.
+    pub named: bool,
+}
+
+/// What the records are read from.
+pub(super) enum Records<R> {
+    Text(Lines<BufReader<R>>),
+    Parquet(ParquetRows),
+}
+
+impl Opened<Hashed<File>> {
+    /// A part of the table at `input`: a Parquet file where its name ends in `.parquet`, in which a null is `absent`, and a CSV
+    /// file otherwise.
+    pub(super) fn open(
+        schema: &Schema,
+        (input, part): (&Path, &Path),
+        absent: &str,
+    ) -> Result<Self, DataError> {
+        let file = input.display().to_string();
+        if !is_parquet(part) {
+            return Self::of_text(schema, &file, Hashed::new(open(part)?));
+        }
+        let rows = ParquetRows::open(&file, part, absent)?;
+        let names: Vec<&str> = rows.names().iter().map(String::as_str).collect();
+        let places = named(schema, &file, &names, "")?;
+        Ok(Self::new(file, Records::Parquet(rows), places))
+    }
+
+    /// The SHA-256 of the file, whose records have all been read.
+    pub(super) fn sum_of(self, part: &Path) -> Result<[u8; 32], DataError> {
+        match self.records {
+            Records::Text(lines) => Ok(lines.into_text().into_inner().sum()),
+            Records::Parquet(_) => file_sum(part),
+        }
+    }
+}
+
+impl<R: Read> Opened<R> {
+    pub(super) fn new(file: String, records: Records<R>, places: Places) -> Self {
+        Self {
+            file,
+            records,
+            places,
+            at: Vec::new(),
+        }
+    }
+
+    /// Of a CSV text; `file` is its name in errors.
+    pub(super) fn of_text(schema: &Schema, file: &str, text: R) -> Result<Self, DataError> {
+        let text = BufReader::new(text);
+        let mut lines = Lines::new(file, schema.delimiter, schema.comment, text);
+        let places = places(schema, file, &mut lines)?;
+        Ok(Self::new(file.into(), Records::Text(lines), places))
+    }
+
+    /// Reads these fields alone.
+    ///
+    /// # Errors
+    /// [`DataError::File`] for one of a Parquet file that cannot be read.
+    pub(super) fn read_only(&mut self, at: Vec<usize>) -> Result<(), DataError> {
+        if let Records::Parquet(rows) = &mut self.records {
+            rows.read_only(&at)?;
+        }
+        self.at = at;
+        Ok(())
+    }
+
+    /// The records of each group of a Parquet file; a text has no groups.
+    pub(super) fn groups(&self) -> Vec<usize> {
+        match &self.records {
+            Records::Text(_) => Vec::new(),
+            Records::Parquet(rows) => rows.groups(),
+        }
+    }
+
+    /// Reads up to `most` records; none behind the last. What is wrong with a line is said when those before it have been
+    /// added.
+    pub(super) fn block(&mut self, most: usize, block: &mut Block) -> Result<(), DataError> {
+        let most = most.min(RECORDS).min(VALUES / self.at.len().max(1)).max(1);
+        block.places.clear();
+        block.columns.resize_with(self.at.len(), StringRecord::new);
+        block.columns.iter_mut().for_each(StringRecord::clear);
+        let lines = match &mut self.records {
+            Records::Parquet(rows) => {
+                return rows.block(most, &mut block.columns, &mut block.places);
+            }
+            Records::Text(lines) => lines,
+        };
+        while block.places.len() < most
+            && let Some(line) = lines.next()?
+        {
+            let (expected, found) = (self.places.fields, line.fields.len());
+            if found != expected {
+                return Err(fields(&self.file, line.place, expected, found));
+            }
+            block.places.push(line.place);
+            let texts = block.columns.iter_mut().zip(&self.at);
+            texts.for_each(|(texts, &place)| texts.push_field(line.fields[place]));
+        }
+        Ok(())
+    }
+}
+
+/// The places of the schema's columns; reads the line of their names where there is one.
+fn places<R: Read>(
+    schema: &Schema,
+    file: &str,
+    lines: &mut Lines<BufReader<R>>,
+) -> Result<Places, DataError> {
+    if !schema.header {
+        let fields = schema.columns.len();
+        return Ok(Places {
+            of_columns: (0..fields).map(Some).collect(),
+            fields,
+            named: false,
+        });
+    }
+    match lines.next()? {
+        Some(line) if line.fields.len() == 1 && schema.columns.len() > 1 => {
+            Err(one_field(schema, file, &line))
+        }
+        Some(line) => {
+            let at = format!("{file}, {}", line.place);
+            let advice = ", or say header = false if this line is a record";
+            named(schema, &at, &line.fields, advice)
+        }
+        None => Err(empty(file, "record")),
+    }
+}
+
+/// The place of each column of the schema among names that stand `at` a place; what there may be to do `or` else about one
+/// that is not known.
+fn named(schema: &Schema, at: &str, names: &[&str], or: &str) -> Result<Places, DataError> {
+    let refuse = |problem: String| DataError::file(format!("{at}: {problem}"));
+    // Its name is left out: where the header is missing, it is a field of a record.
+    let known = |name: &str| schema.columns.iter().any(|column| column.name == name);
+    if let Some(place) = names.iter().position(|name| !known(name)) {
+        return Err(refuse(format!(
+            "field {} names no column of the schema: add it there, with kind = \"ignore\" if it is not \
+             needed{or}",
+            place + 1
+        ))
+        .telling(format!("{at}: field {} is '{}'", place + 1, names[place])));
+    }
+    let place = |column: &Column| {
+        let mut places = (0..names.len()).filter(|&i| names[i] == column.name);
+        match (places.next(), places.next()) {
+            (Some(place), None) => Ok(Some(place)),
+            // A copy is without it.
+            (None, _) if !column.is_kept() => Ok(None),
+            (None, _) => Err(refuse(format!(
+                "column '{}' of the schema is missing: add it, or remove it from the schema",
+                column.name
+            ))),
+            (Some(_), Some(_)) => Err(refuse(format!(
+                "column '{}' is there twice: rename or remove one",
+                column.name
+            ))),
+        }
+    };
+    let of_columns: Result<_, _> = schema.columns.iter().map(place).collect();
+    Ok(Places {
+        of_columns: of_columns?,
+        fields: names.len(),
+        named: true,
+    })
+}
+
+/// A line that its delimiter does not part.
+pub(super) fn one_field(schema: &Schema, file: &str, line: &Line<'_>) -> DataError {
+    let problem = format!(
+        "1 field, expected {}: another delimiter than {:?} may part them; say which in the schema, as delimiter = \";\", or \
+         repair the line",
+        schema.columns.len(),
+        char::from(schema.delimiter),
+    );
+    DataError::file(format!("{file}: a line has {problem}"))
+        .telling(format!("{file}, {}: {problem}", line.place))
+}

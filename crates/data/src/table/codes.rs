@@ -1,0 +1,369 @@
+//! Tables as codes: what a private copy is made of.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::Schema;
+use super::blocks::{Block, Opened, Records, one_field};
+use super::column::Column;
+use super::parquet::is_parquet;
+use super::parts::parts;
+use super::raw::Missing;
+use super::stored::{CodedTable, StoredTable};
+use super::value::{Reader, Refusal, Value, missing_in_copy, outside};
+use crate::DataError;
+use crate::error::{Position, empty};
+use crate::stored::Stored;
+use crate::sums::{hex, sha256};
+
+/// A column of a table of codes. All of it is public: it is the schema's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CodeColumn {
+    /// Its name.
+    pub name: String,
+    /// What each code stands for: a level, `[20, 30)`, `17`, and `?` for a missing value, which is the last.
+    pub codes: Vec<String>,
+    /// How many of the first codes are in order: the bins of a number, or levels that are said to be; 0 for other categories.
+    pub ordered: usize,
+    /// The width of each bin of a number, shape `[bins]`: how many values of a number of so many decimals lie in it, times
+    /// 10^-decimals; whole numbers, days or minutes.
+    pub widths: Vec<f64>,
+}
+
+/// Which records of a table one of several processes takes, that share them: all where there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// How many there are, at least 1.
+    pub of: usize,
+    /// Its number, below `of`.
+    pub number: usize,
+}
+
+impl Part {
+    /// Every record.
+    pub const ALL: Self = Self { of: 1, number: 0 };
+
+    /// Whether it has what stands at a place.
+    pub fn has(self, place: usize) -> bool {
+        place % self.of == self.number
+    }
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+impl Schema {
+    /// The columns of a copy: those that are not ignored, in the order of the schema.
+    pub fn code_columns(&self) -> Vec<CodeColumn> {
+        let columns = self.coded_columns().map(|column| {
+            let (mut codes, widths): (Vec<String>, Vec<f64>) = match column.number() {
+                Some(number) => {
+                    let special = number.special.iter().map(|special| special.text.clone());
+                    let bins = number.bins.iter().map(|bin| number.name(bin));
+                    let widths = number.bins.iter().map(|bin| number.width(bin));
+                    (bins.chain(special).collect(), widths.collect())
+                }
+                None => {
+                    let words = (0..column.codes()).filter_map(|code| column.word(code));
+                    (words.cloned().collect(), Vec::new())
+                }
+            };
+            let ordered = match column.levels() {
+                Some(levels) if levels.ordered => codes.len(),
+                _ => widths.len(),
+            };
+            if self.has_missing_level(column) {
+                codes.push("?".into());
+            }
+            CodeColumn {
+                name: column.name.clone(),
+                codes,
+                ordered,
+                widths,
+            }
+        });
+        columns.collect()
+    }
+
+    pub(super) fn coded_columns(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().filter(|column| column.is_kept())
+    }
+
+    /// The names of the columns of a copy of which nobody has said `public = true`.
+    pub fn unconfirmed(&self) -> Vec<String> {
+        self.coded_columns()
+            .filter(|column| !column.public)
+            .map(|column| column.name.clone())
+            .collect()
+    }
+
+    /// What a copy is to predict: a place among [`Schema::code_columns`].
+    pub fn label(&self) -> Option<usize> {
+        let label = self.columns.get(self.label?)?;
+        self.coded_columns()
+            .position(|column| column.name == label.name)
+    }
+
+    /// The same schema with another column, of any kind, as what a copy is to predict. It changes no grouped table.
+    ///
+    /// # Errors
+    /// [`DataError::Request`] for a column that is not there, or is ignored.
+    pub fn with_label(mut self, column: &str) -> Result<Self, DataError> {
+        let place = self
+            .columns
+            .iter()
+            .position(|known| known.name == column && known.is_kept());
+        if place.is_none() {
+            let known: Vec<&str> = self
+                .coded_columns()
+                .map(|column| column.name.as_str())
+                .collect();
+            return Err(DataError::request(format!(
+                "{}: label '{column}': expected one of the columns: {}; choose one",
+                self.name,
+                known.join(", ")
+            )));
+        }
+        self.label = place;
+        Ok(self)
+    }
+
+    /// Reads a table as codes: a Parquet file where its name ends in `.parquet`, in which a null is the first word for a
+    /// missing value, and a CSV file otherwise; or several of them one after the other, those of a folder of Parquet files or
+    /// of a pattern such as `part-*.csv`.
+    ///
+    /// # Errors
+    /// As [`Schema::coded_bytes`]; [`DataError::Io`]; [`DataError::Request`] for a folder or a pattern without files.
+    pub fn coded(&self, path: &Path) -> Result<CodedTable, DataError> {
+        let table = self.stored_beyond(path, Part::ALL, usize::MAX, usize::MAX)?;
+        Ok(table.in_memory())
+    }
+
+    /// Reads the bytes of a file as codes; `file` is the name to use in errors. A file without the columns that the schema
+    /// ignores, as a copy is, is read as one with them.
+    ///
+    /// Errors name the line at fault, its column and what was expected, never what it holds.
+    ///
+    /// # Errors
+    /// As [`Schema::decode`], but that nothing is asked of labels and sensitive columns; [`DataError::Request`] for
+    /// `missing = "drop"`: which lines are left would tell of private records.
+    pub fn coded_bytes(&self, file: &str, bytes: &[u8]) -> Result<CodedTable, DataError> {
+        self.check_copy()?;
+        let mut coding = Coding::new(self, Part::ALL, usize::MAX, usize::MAX);
+        let mut opened = Opened::of_text(self, file, bytes)?;
+        coding.read(&mut opened)?;
+        let table = coding.ended(file, sha256(bytes))?;
+        Ok(table.in_memory())
+    }
+
+    /// Reads a part of the first `most` records of a table, as [`Schema::coded`]; all of them are checked that are read.
+    ///
+    /// # Errors
+    /// As [`Schema::coded`]; [`DataError::Io`] for a temporary file that cannot be written.
+    pub fn stored(&self, path: &Path, part: Part, most: usize) -> Result<StoredTable, DataError> {
+        self.stored_beyond(path, part, most, Stored::<u16>::IN_MEMORY)
+    }
+
+    /// As [`Schema::stored`], with at most so many codes in memory.
+    #[doc(hidden)]
+    pub fn stored_beyond(
+        &self,
+        path: &Path,
+        part: Part,
+        most: usize,
+        in_memory: usize,
+    ) -> Result<StoredTable, DataError> {
+        self.check_copy()?;
+        let absent = self.missing.first().map_or("", String::as_str);
+        let mut coding = Coding::new(self, part, most, in_memory);
+        let files = parts(path)?;
+        let open = |part: &PathBuf| {
+            Opened::open(self, (path, part), absent).map_err(|e| e.of_part(path, part))
+        };
+        // A part is of whole groups of records where there are as many, which need not be read to be passed over.
+        let mut groups = 0;
+        if part.of > 1 && files.iter().all(|file| is_parquet(file)) {
+            for file in &files {
+                groups += open(file)?.groups().len();
+            }
+        }
+        coding.by_groups = groups >= part.of && part.of > 1;
+        let mut sums = Vec::new();
+        for part in files {
+            let mut opened = open(&part)?;
+            let sum = coding.read(&mut opened).and_then(|()| opened.sum_of(&part));
+            sums.push(sum.map_err(|e| e.of_part(path, &part))?);
+        }
+        let sum = match &sums[..] {
+            [one] => hex(one),
+            several => sha256(several.concat()),
+        };
+        coding.ended(&path.display().to_string(), sum)
+    }
+
+    /// Refuses a schema that is none of a copy.
+    pub(super) fn check_copy(&self) -> Result<(), DataError> {
+        let refuse = |problem: String| Err(DataError::request(format!("{}: {problem}", self.name)));
+        let columns: Vec<&Column> = self.coded_columns().collect();
+        if let Some(column) = columns.iter().find(|of| of.missing == Missing::Drop) {
+            return refuse(format!(
+                "column '{}' has missing = \"drop\": which lines are left would tell of private records; say \"level\" or \
+                 \"refuse\"",
+                column.name
+            ));
+        }
+        match columns.as_slice() {
+            [] => refuse("all columns are ignored: expected at least 1 that is not".into()),
+            [column] if (0..=column.codes()).any(|code| self.fixed(column, code) == Some("")) => {
+                refuse(format!(
+                    "column '{}' is the only one and may be empty: a line without anything is no record; give the missing \
+                     value another word",
+                    column.name
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The text of a code that has but one.
+    pub(super) fn fixed<'a>(&'a self, column: &'a Column, code: usize) -> Option<&'a str> {
+        if code == column.codes() && self.has_missing_level(column) {
+            let some = self.missing.iter().find(|word| !word.is_empty());
+            return some.or(self.missing.first()).map(String::as_str);
+        }
+        let text = match column.number() {
+            Some(number) => number.special(code).map(|special| &special.text),
+            None => column.word(code),
+        };
+        text.map(String::as_str)
+    }
+}
+
+/// Reads the files of a table one after the other.
+struct Coding<'a> {
+    schema: &'a Schema,
+    readers: Vec<Reader<'a>>,
+    part: Part,
+    /// The first so many records count.
+    most: usize,
+    /// Whether the part is of groups of records of Parquet files, and how many of these were in the files before.
+    by_groups: bool,
+    groups: usize,
+    table: StoredTable,
+}
+
+impl<'a> Coding<'a> {
+    fn new(schema: &'a Schema, part: Part, most: usize, in_memory: usize) -> Self {
+        let readers: Vec<Reader<'a>> = schema.coded_columns().map(Reader::new).collect();
+        Self {
+            schema,
+            table: StoredTable {
+                columns: readers.len(),
+                rows: 0,
+                clamped: 0,
+                sha256: String::new(),
+                codes: Stored::beyond(in_memory),
+            },
+            readers,
+            part,
+            most,
+            by_groups: false,
+            groups: 0,
+        }
+    }
+
+    /// Adds the codes of the part of a file.
+    fn read(&mut self, opened: &mut Opened<impl Read>) -> Result<(), DataError> {
+        let columns = self.readers.len();
+        if let Records::Text(lines) = &mut opened.records
+            && !opened.places.named
+            && let Some(line) = lines.peek()?
+        {
+            let found = line.fields.len();
+            if found == 1 && self.schema.columns.len() > 1 && columns > 1 {
+                return Err(one_field(self.schema, &opened.file, &line));
+            }
+            // A file of a copy has no column that is ignored.
+            if found == columns {
+                let kept = self.schema.columns.iter().map(Column::is_kept);
+                let mut fields = 0..;
+                let of_columns = kept.map(|kept| kept.then(|| fields.next()).flatten());
+                opened.places.of_columns = of_columns.collect();
+                opened.places.fields = columns;
+            }
+        }
+        let kept = self.schema.columns.iter().zip(&opened.places.of_columns);
+        let kept = kept.filter(|(column, _)| column.is_kept());
+        let at = kept.filter_map(|(_, place)| *place).collect();
+        opened.read_only(at)?;
+        let groups = opened.groups();
+        if let Records::Parquet(rows) = &mut opened.records
+            && self.by_groups
+        {
+            let own = |group: &usize| self.part.has(self.groups + group);
+            rows.read_groups((0..groups.len()).filter(own).collect());
+            self.groups += groups.len();
+        }
+        let before = self.table.rows;
+        let mut block = Block::default();
+        loop {
+            let filled = opened.block(usize::MAX, &mut block);
+            let by = (self.schema, &*opened.file);
+            let of_columns = block.map(by, &self.readers, code)?;
+            filled?;
+            let Some(&first) = block.places.first() else {
+                break;
+            };
+            // Where groups were passed over, a record says its place.
+            let first = match first {
+                Position::Record(number) if self.by_groups => before + number as usize - 1,
+                _ => self.table.rows,
+            };
+            self.table.rows = first + block.places.len();
+            let mut codes = Vec::with_capacity(columns * block.places.len());
+            for record in 0..block.places.len() {
+                let place = first + record;
+                let has = place < self.most && (self.by_groups || self.part.has(place));
+                let of_record = of_columns.iter().map(|of| of[record]);
+                self.table.clamped += of_record.clone().filter(|(_, is)| *is).count() as u64;
+                if has {
+                    codes.extend(of_record.map(|(code, _)| code));
+                }
+            }
+            self.table.codes.add(&codes)?;
+        }
+        if self.by_groups {
+            self.table.rows = before + groups.iter().sum::<usize>();
+        }
+        Ok(())
+    }
+
+    /// Behind the last record.
+    fn ended(self, file: &str, sha256: String) -> Result<StoredTable, DataError> {
+        if self.table.rows == 0 {
+            return Err(empty(file, "record"));
+        }
+        Ok(StoredTable {
+            sha256,
+            ..self.table
+        })
+    }
+}
+
+/// The code of what a field says, and whether it was clamped.
+fn code(reader: &Reader<'_>, value: Value) -> Result<(u16, bool), Refusal> {
+    let column = reader.column;
+    let (code, clamped) = match (value, column.number()) {
+        (Value::Number(value), Some(number)) => {
+            number.code(value).ok_or_else(|| outside(number))?
+        }
+        (Value::Missing, _) if column.missing == Missing::Level => (column.codes(), false),
+        (Value::Missing, _) => return Err(missing_in_copy()),
+        (Value::Level(level), _) => (level, false),
+        (Value::Number(_), None) => (0, false),
+    };
+    Ok((code as u16, clamped))
+}

@@ -1,0 +1,279 @@
+//! The records of a table as features, labels and groups.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::blocks::{Block, Opened, Records};
+use super::column::{Column, Kind};
+use super::raw::Missing;
+use super::value::{Reader, Refusal, Value, one_of, outside};
+use super::{GroupedTable, Labels, Schema};
+use crate::DataError;
+use crate::error::{empty, open, read};
+use crate::split::is_test_row;
+use crate::stream::{Chunk, Form, RecordStream};
+use crate::sums::sha256;
+
+/// A table that was read from a file.
+#[derive(Clone, PartialEq)]
+pub struct CsvTable {
+    /// Its records, in the order of the lines.
+    pub table: GroupedTable,
+    /// The row of each record, ascending: its place, from 0, among the file's records, with those that
+    /// were dropped. No other row's content moves it.
+    pub rows: Vec<usize>,
+    /// The number of rows that were dropped for a missing value.
+    pub dropped: usize,
+    /// The SHA-256 of the file, as 64 lower-case hexadecimal digits. As secret as its records.
+    pub sha256: String,
+}
+
+debug_shows!(CsvTable { table });
+
+impl CsvTable {
+    /// The private and the public records: about this `share` of the file's rows is public, each by its number alone
+    /// ([`is_test_row`]), so that a row that is dropped, or replaced, moves no other to the other side.
+    ///
+    /// # Errors
+    ///
+    /// [`DataError::Request`] where a side has too few records.
+    pub fn split_by_row(&self, share: f64) -> Result<(GroupedTable, GroupedTable), DataError> {
+        let (public, private): (Vec<usize>, Vec<usize>) =
+            (0..self.table.len()).partition(|&record| is_test_row(self.rows[record], share));
+        Ok((self.table.select(&private)?, self.table.select(&public)?))
+    }
+}
+
+impl Schema {
+    /// Reads a file.
+    pub fn read_csv(&self, path: &Path) -> Result<CsvTable, DataError> {
+        self.decode(&path.display().to_string(), &read(path)?)
+    }
+
+    /// Reads the bytes of a file; `file` is the name to use in errors.
+    ///
+    /// Errors name the line at fault, its column and what was expected, never what it holds.
+    ///
+    /// # Errors
+    /// [`DataError::Record`] for a line with too few or too many fields, and for a value that is missing, no number, out
+    /// of range, of an unknown level or class, or of neither group; [`DataError::File`] for names of columns that do not
+    /// fit the schema, and for what is no text; [`DataError::Request`] without records of both groups.
+    pub fn decode(&self, file: &str, bytes: &[u8]) -> Result<CsvTable, DataError> {
+        self.check_grouped()?;
+        let mut opened = Opened::of_text(self, file, bytes)?;
+        let (mut encoder, mut rows) = (Encoder::new(self, &mut opened)?, Rows::default());
+        while encoder.read(usize::MAX, &mut rows)? {}
+        if rows.kept.is_empty() {
+            return Err(empty(file, "record"));
+        }
+        for (column, groups) in self.sensitive.iter().filter_map(|&place| {
+            let column = &self.columns[place];
+            Some((column, column.groups()?))
+        }) {
+            for (group, levels) in (0..).zip(groups) {
+                if !rows.groups.contains(&group) {
+                    return Err(DataError::request(format!(
+                        "{file}: no record has {} in column {}: group {group} is empty, expected at least 1 record of each \
+                         group; give a file that has both, or choose another sensitive column",
+                        one_of(levels),
+                        column.name
+                    )));
+                }
+            }
+        }
+        let label = self.columns.iter().find(|column| column.is_label);
+        let labels = match label.and_then(Column::levels) {
+            Some(classes) => Labels::Classes {
+                count: classes.spellings.len(),
+                values: rows.classes,
+            },
+            None => Labels::Values {
+                width: 1,
+                values: rows.responses,
+            },
+        };
+        let names = self.feature_names();
+        Ok(CsvTable {
+            table: GroupedTable::new(names, rows.features, labels, rows.groups)?,
+            dropped: rows.read - rows.kept.len(),
+            rows: rows.kept,
+            sha256: sha256(bytes),
+        })
+    }
+}
+
+/// The records of a CSV file by a schema, read when they are asked for: features, and classes where the label has them.
+///
+/// The sensitive column is no feature, as in [`Schema::decode`]. The last line has to end with a line break: a file that
+/// was cut off within a field would look whole otherwise.
+pub struct CsvStream {
+    schema: Schema,
+    opened: Opened<File>,
+    form: Form,
+    records: u64,
+    dropped: u64,
+}
+
+impl CsvStream {
+    /// Opens a file, and reads the names of its columns.
+    pub fn open(schema: Schema, path: &Path) -> Result<Self, DataError> {
+        schema.check_features()?;
+        let mut opened = Opened::of_text(&schema, &path.display().to_string(), open(path)?)?;
+        if let Records::Text(lines) = &mut opened.records {
+            lines.must_end = true;
+        }
+        let label = schema.columns.iter().find(|column| column.is_label);
+        let classes = label.and_then(|column| column.levels());
+        let form = Form {
+            width: schema.feature_names().len(),
+            shape: None,
+            classes: classes.map(|classes| classes.spellings.len()),
+            count: None,
+        };
+        Ok(Self {
+            schema,
+            opened,
+            form,
+            records: 0,
+            dropped: 0,
+        })
+    }
+}
+
+impl RecordStream for CsvStream {
+    fn form(&self) -> Form {
+        self.form.clone()
+    }
+
+    fn next(&mut self, most: usize) -> Result<Chunk, DataError> {
+        let mut rows = Rows::default();
+        let mut encoder = Encoder::new(&self.schema, &mut self.opened)?;
+        while rows.kept.len() < most && encoder.read(most - rows.kept.len(), &mut rows)? {}
+        self.records += rows.kept.len() as u64;
+        self.dropped += (rows.read - rows.kept.len()) as u64;
+        if self.records == 0 && most > 0 {
+            return Err(empty(&self.opened.file, "record"));
+        }
+        Ok(Chunk {
+            values: rows.features,
+            labels: rows.classes,
+        })
+    }
+
+    fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+/// Records so far.
+#[derive(Default)]
+struct Rows {
+    /// How many were read, and which of them were not dropped.
+    read: usize,
+    kept: Vec<usize>,
+    features: Vec<f32>,
+    classes: Vec<usize>,
+    responses: Vec<f32>,
+    groups: Vec<u8>,
+}
+
+/// Reads the records of a file.
+struct Encoder<'a, R> {
+    schema: &'a Schema,
+    opened: &'a mut Opened<R>,
+    readers: Vec<Reader<'a>>,
+    block: Block,
+}
+
+impl<'a, R: Read> Encoder<'a, R> {
+    fn new(schema: &'a Schema, opened: &'a mut Opened<R>) -> Result<Self, DataError> {
+        let (mut readers, mut at) = (Vec::new(), Vec::new());
+        for (place, column) in schema.columns.iter().enumerate() {
+            let groups = column.groups().filter(|_| schema.sensitive == Some(place));
+            readers.push(match groups {
+                Some(groups) => Reader::groups(column, groups),
+                None if column.is_feature() || column.is_label => Reader::new(column),
+                None => continue,
+            });
+            at.extend(opened.places.of_columns[place]);
+        }
+        opened.read_only(at)?;
+        Ok(Self {
+            schema,
+            opened,
+            readers,
+            block: Block::default(),
+        })
+    }
+
+    /// Adds up to `most` records; `false` behind the last.
+    fn read(&mut self, most: usize, rows: &mut Rows) -> Result<bool, DataError> {
+        let filled = self.opened.block(most, &mut self.block);
+        let by = (self.schema, &*self.opened.file);
+        let columns = self.block.map(by, &self.readers, checked)?;
+        filled?;
+        let count = self.block.places.len();
+        for record in 0..count {
+            let values = || self.readers.iter().zip(columns.iter().map(|of| of[record]));
+            let is_dropped = |(reader, value): (&Reader<'_>, Value)| {
+                matches!(value, Value::Missing) && reader.column.missing == Missing::Drop
+            };
+            if !values().any(is_dropped) {
+                rows.kept.push(rows.read + record);
+                values().for_each(|(reader, value)| rows.push(self.schema, reader, value));
+            }
+        }
+        rows.read += count;
+        Ok(count > 0)
+    }
+}
+
+/// What a field says, a number as a feature; a missing one is dropped with its record, or is a level of its own.
+fn checked(reader: &Reader<'_>, value: Value) -> Result<Value, Refusal> {
+    let column = reader.column;
+    match (value, column.number()) {
+        (Value::Number(value), Some(number)) => {
+            let inside = number.inside(value).ok_or_else(|| outside(number))?;
+            let scaled = (inside - number.min) / (number.max - number.min);
+            Ok(Value::Number(scaled))
+        }
+        (Value::Missing, _) => match column.missing {
+            Missing::Drop => Ok(value),
+            Missing::Level if !reader.is_group && !column.is_label => Ok(value),
+            Missing::Level | Missing::Refuse => Err((
+                "a value".into(),
+                "repair or remove it, or say missing = \"drop\" (or, for a feature, \"level\") in the schema",
+            )),
+        },
+        _ => Ok(value),
+    }
+}
+
+impl Rows {
+    fn push(&mut self, schema: &Schema, reader: &Reader<'_>, value: Value) {
+        let column = reader.column;
+        match value {
+            Value::Level(group) if reader.is_group => self.groups.push(group as u8),
+            Value::Level(class) if column.is_label => self.classes.push(class),
+            Value::Number(value) if column.is_label => self.responses.push(value as f32),
+            _ => {
+                let levels = column.levels().map(|levels| levels.kind);
+                let one_hot = levels == Some(Kind::Categories);
+                let start = self.features.len();
+                let width = if one_hot { column.codes() } else { 1 };
+                self.features.resize(start + width, 0.0);
+                match value {
+                    Value::Number(value) => self.features[start] = value as f32,
+                    Value::Level(level) if one_hot => self.features[start + level] = 1.0,
+                    Value::Level(truth) => self.features[start] = truth as f32,
+                    Value::Missing => {}
+                }
+                if schema.has_missing_level(column) {
+                    let is_missing = matches!(value, Value::Missing);
+                    self.features.push(f32::from(u8::from(is_missing)));
+                }
+            }
+        }
+    }
+}
