@@ -495,11 +495,6 @@ fn every_field_of_every_error_was_looked_at() {
         }
         | EvaluateError::Interrupted
         | EvaluateError::File { path: _, reason: _ }
-        | EvaluateError::Weights {
-            path: _,
-            tensor: _,
-            reason: _,
-        }
         | EvaluateError::Device(_)
         | EvaluateError::Model(_)
         | EvaluateError::Transport(_) => (),
