@@ -42,7 +42,7 @@ pub(crate) fn check_output(running: &Running, input: &Path) -> Result<(), Failur
     bounded("out", folder.display(), apart, bound)
 }
 
-/// The path without links; none where there is nothing.
+/// The path without links; none if there is nothing.
 fn whole(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }

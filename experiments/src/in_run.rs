@@ -6,7 +6,7 @@ use private_queries::Query;
 use private_synth::{Releasing, SynthError, Watch, Work};
 use serde_json::Value;
 
-/// Stops where somebody asked, and shows progress.
+/// Stops if somebody asked, and shows progress.
 pub(crate) struct Watched {
     interrupt: Interrupt,
     fitting: Option<Progress>,

@@ -29,7 +29,7 @@ struct Subcommand {
     bare: &'static [Bare],
     /// Whether there is no default of those.
     needed: bool,
-    /// What it is one of: the name of the choice, as sweeps have it, and subcommands; where none is named, the one that takes the
+    /// What it is one of: the name of the choice, as sweeps have it, and subcommands; if none is named, the one that takes the
     /// first value, or the first one.
     kinds: Option<(&'static str, Vec<Subcommand>)>,
     /// Whether it is the kind that takes this value of the first of those flags.
@@ -159,7 +159,7 @@ impl Subcommand {
     }
 }
 
-/// Which of some kinds is meant where none is named: that of the run which is resumed, by what its settings have for `key`, the
+/// Which of some kinds is meant if none is named: that of the run which is resumed, by what its settings have for `key`, the
 /// one that takes the first value, or the first. A run of a kind that is gone, or of none, is refused.
 fn meant(key: &str, kinds: &[Subcommand], words: &[OsString]) -> Result<usize, String> {
     let named = |name: &str| {

@@ -103,7 +103,7 @@ pub(crate) fn stem(path: &Path) -> Cow<'_, str> {
         .to_string_lossy()
 }
 
-/// Refuses the private records where a flag names others, of this checksum.
+/// Refuses public records, of this checksum, that are the private ones.
 pub(crate) fn apart(
     flag: &str,
     path: impl Display,

@@ -44,7 +44,7 @@ impl ScoreFlags {
         })
     }
 
-    /// The flag that reads private records, where one was given.
+    /// The flag that reads private records, if one was given.
     pub fn reads_private(&self) -> Option<&'static str> {
         match (self.memorisation, self.ceilings) {
             (true, _) => Some("--memorisation"),
@@ -74,7 +74,7 @@ pub(crate) struct Scored {
     /// Accuracies by the field's protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<Accuracies>,
-    /// The same of private training records, where they were asked for.
+    /// The same of private training records, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceilings: Option<Ceilings>,
 }

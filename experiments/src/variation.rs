@@ -45,7 +45,7 @@ pub struct Variation {
 }
 
 impl Variation {
-    /// What suits the records, where nothing is asked for.
+    /// What suits the records if nothing is asked for.
     ///
     /// - `digits`: the private ones are digits, and so are the public ones: it is known that they may turn.
     /// - `synthetic`: so are the public records, with fewer textures than there are;

@@ -40,7 +40,7 @@ pub struct Contingency {
     sizes: Vec<usize>,
     /// Columns of each table, and the square root of its share.
     tables: Vec<(Vec<usize>, f64)>,
-    /// Records of a unit that count, at most.
+    /// Maximum number of records used per unit.
     most: usize,
 }
 

@@ -59,7 +59,7 @@ pub struct Embeddings {
     dim: usize,
     /// `[m, d]` in rows.
     frequencies: Vec<f32>,
-    /// Records of a unit that count, at most.
+    /// Maximum number of records used per unit.
     most: usize,
 }
 

@@ -14,7 +14,7 @@ use crate::query::{QueryError, check_noisy};
 pub struct Table {
     shape: Vec<usize>,
     laplace: bool,
-    /// Records of a unit that count, at most.
+    /// Maximum number of records used per unit.
     most: usize,
 }
 

@@ -20,7 +20,7 @@ use crate::scores::{ScoreFlags, Scored, score};
 pub(crate) struct Baseline {
     /// The scores that samples have too.
     pub images: ImageScores,
-    /// Accuracies by the field's protocol, where it was asked for.
+    /// Accuracies by the field's protocol, if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<Accuracies>,
 }

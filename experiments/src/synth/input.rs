@@ -35,14 +35,14 @@ pub(super) struct Input {
     pub images: StoredImages,
     /// How many neighbours there are: units, or images.
     pub units: usize,
-    /// The names of the classes; none where images have none.
+    /// The names of the classes; none if images have none.
     pub classes: Vec<String>,
     form: Form,
     /// Public images that the copy is judged by.
     pub test: Option<LabelledImages>,
     /// The half of a data set that `--public half` makes public.
     pub half: Option<LabelledImages>,
-    /// The data sets among the notes of what is public where.
+    /// The data sets, noted with what of each is public.
     pub used: Vec<Used>,
     /// What is public, in words.
     pub public: String,
@@ -311,7 +311,7 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
     })
 }
 
-/// The unit of each image, where there are such.
+/// The unit of each image, if there are units.
 fn units(settings: &Settings, pictures: &Pictures) -> Result<Option<Units>, Failure> {
     let refuse = |e: DataError| private::refused(&e, "give each image a unit");
     if let Some(text) = &settings.unit {
@@ -354,7 +354,7 @@ pub(super) fn read(
     })
 }
 
-/// Reads images, with a sign of life where that takes long.
+/// Reads images, and shows progress when that takes long.
 fn watched<T>(
     read: impl FnOnce(&(dyn Fn(usize) + Sync)) -> Result<T, DataError>,
 ) -> Result<T, DataError> {

@@ -122,7 +122,7 @@ mod tests {
     }
 
     /// The epsilon of the lines of a ledger alone, of the noise that each says was added: no plan is asked. In closed form
-    /// where there is one.
+    /// if there is one.
     fn epsilon_of(entries: &Entries, delta: f64) -> f64 {
         let events = entries.entries.iter().map(|entry| {
             let added = entry.deviation.unwrap() / entry.sensitivity.unwrap();

@@ -1,4 +1,4 @@
-//! A score where there is no public test: how many private records a classifier knows that learned from the copy, with noise that
+//! A score without public test records: the accuracy on the private records of a classifier trained on the copy, with noise that
 //! a share of the budget buys.
 
 use std::f64::consts::SQRT_2;
@@ -15,7 +15,7 @@ pub(super) struct Bought {
     /// The share; 0 for none.
     pub share: f64,
     pub classes: usize,
-    /// Records of a unit that count, at most.
+    /// Maximum number of records used per unit.
     pub most: usize,
     /// Records, at least.
     pub records: usize,

@@ -51,7 +51,7 @@ pub(crate) struct Synth {
     pub(super) space: Option<Space>,
     pub(super) public: PublicImages,
     pub(super) score: ScoreFlags,
-    /// The share of the budget that the accuracy on private images gets; 0 where there is none.
+    /// The share of the budget that the accuracy on private images gets; 0 if there is none.
     score_share: f64,
     /// Cells of each class.
     pub(super) cells: usize,
@@ -63,7 +63,7 @@ pub(crate) struct Synth {
     /// Batches of a run without privacy.
     pub(super) batches: ChaCha20Rng,
     pub(super) steps: u64,
-    /// Private images of each class: public where neighbours are of one class.
+    /// Private images of each class: public if neighbours are of one class.
     pub(super) sizes: Vec<usize>,
     /// Latents of private images by class, once they are encoded.
     pub(super) latents: Encoded,

@@ -18,7 +18,7 @@ const LABELS: &str = "labels.u8";
 /// The weights of the latent space, whose decoder makes images of latents; none of cosines.
 const SPACE: &str = "autoencoder.f32";
 
-/// Latents that may be published, with their classes where there are some.
+/// Latents that may be published, with their classes if there are some.
 pub(super) struct Latents {
     /// `[n, d]` in rows.
     pub rows: Vec<f32>,
@@ -64,7 +64,7 @@ impl Latents {
     }
 }
 
-/// Latents that are decoded, each once; again and again where samples vary.
+/// Latents that are decoded, each once; again and again if samples vary.
 struct Decoded {
     space: Space,
     latents: Latents,

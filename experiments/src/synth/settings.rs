@@ -71,11 +71,11 @@ lab::settings! {
         /// The same by a regular expression for the path of an image: the unit is what its first group matches, or all of it.
         #[flag(value_name = "REGEX", requires = "most_per_unit")]
         unit_from_name: String,
-        /// Images of a unit that count, at most: noise grows with it.
+        /// Maximum number of images used per unit: noise grows with it.
         #[flag(value_name = "K")]
         #[bound(at_least(1))]
         most_per_unit: usize,
-        /// Public test images to judge the copy by (default: those of the data set, where --input names one).
+        /// Public test images to judge the copy by (default: those of the data set, if --input names one).
         test: PathBuf,
         /// The noise multiplier instead of a budget: the epsilon is computed.
         #[flag(conflicts_with_all = ["no_privacy", "epsilon"])]
@@ -229,7 +229,7 @@ impl Settings {
         Signal::of(records, epsilon)
     }
 
-    /// Images of a unit that count, at most.
+    /// Maximum number of images used per unit.
     pub(super) fn most(&self) -> usize {
         self.most_per_unit.unwrap_or(1)
     }

@@ -98,7 +98,7 @@ pub(super) fn trained(
     progress.finish();
     let space = space.map_err(|Stopped(failure)| failure)?;
     write(&path, &floats_to_bytes(&space.weights()))?;
-    // Nobody misses it where it cannot be removed: the whole is read first.
+    // Nobody misses it if it cannot be removed: the whole is read first.
     let _ = std::fs::remove_file(&part);
     Ok(space)
 }
@@ -126,7 +126,7 @@ fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Failure {
     )
 }
 
-/// The content of a file that starts with its SHA-256 in hexadecimal; none where there is no file.
+/// The content of a file that starts with its SHA-256 in hexadecimal; none if there is no file.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
@@ -156,7 +156,7 @@ fn bytes_of(state: &TrainingState) -> Vec<u8> {
     bytes
 }
 
-/// What [`bytes_of`] wrote; none where it ends early.
+/// What [`bytes_of`] wrote; none if it ends early.
 fn state(bytes: &[u8]) -> Option<TrainingState> {
     let (done, rest) = bytes.split_first_chunk::<8>()?;
     let (count, rest) = rest.split_first_chunk::<8>()?;

@@ -78,7 +78,7 @@ pub struct Moments {
     scale: f64,
     denoise: bool,
     pooled: bool,
-    /// Records of a unit that count, at most.
+    /// Maximum number of records used per unit.
     most: usize,
 }
 

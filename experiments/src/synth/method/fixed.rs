@@ -8,7 +8,7 @@ use super::super::run::Synth;
 use super::particles::{Stored, anywhere, boxed};
 use super::{CopyMethod, Making, RELEASE};
 
-/// 32 slices, four bases of 8, where the paper has 31.
+/// 32 slices, four bases of 8; the paper has 31.
 pub(super) const METHOD: CopyMethod = CopyMethod {
     defaults: "latent = 8\nslices = 32\nslices-per-step = 25\nsteps = 1500\nlearning-rate = 1.0",
     within_classes: |_| true,

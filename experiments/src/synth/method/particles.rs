@@ -70,7 +70,7 @@ pub(super) fn step_size(step: f64) -> StepSize {
     }
 }
 
-/// Particles of each group on the sphere, where a decoder knows its way.
+/// Particles of each group on the sphere, on which a decoder was trained.
 pub(super) fn latents(mut groups: Vec<Particles>, run: &Synth) -> Result<Latents, Failure> {
     let sphere = Region::sphere(1.0).or_failed()?;
     let mut rows = Vec::new();

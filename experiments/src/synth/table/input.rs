@@ -40,7 +40,7 @@ pub(super) struct Input {
     pub text: String,
     /// Public ones.
     pub test: Option<CodedTable>,
-    /// The data sets among the notes of what is public where.
+    /// The data sets, noted with what of each is public.
     pub used: Vec<Used>,
     /// What is public, in words.
     pub public: String,
@@ -151,7 +151,7 @@ impl Input {
         Ok(table)
     }
 
-    /// Refuses the private table where a flag names another one, of this checksum.
+    /// Refuses a public table, of this checksum, that is the private one.
     fn check_other(&self, flag: &str, path: &Path, sha256: &str) -> Result<(), Failure> {
         let bound = "another table than the private one";
         records::apart(flag, path.display(), sha256, &self.used, bound)

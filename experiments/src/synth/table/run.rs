@@ -30,7 +30,7 @@ pub(crate) struct TableCopy {
     pub(super) beside: Beside,
     /// A copy that something else made.
     pub(super) compared: Option<CodedTable>,
-    /// The share of the budget that the accuracy on private records gets; 0 where there is none.
+    /// The share of the budget that the accuracy on private records gets; 0 if there is none.
     score_share: f64,
     releaser: Option<Releaser>,
     /// What was released.
@@ -51,7 +51,7 @@ impl TableCopy {
         released.ok_or_else(|| Failure::failed("nothing was released yet"))
     }
 
-    /// The private records: how many there are where that is public, and what noisy counts say where units are.
+    /// The number of private records if it is public; what noisy counts say if neighbours are units.
     pub(super) fn records(&self) -> usize {
         let records = &self.input.records;
         let released = self.released.as_ref();

@@ -46,7 +46,7 @@ lab::settings! {
         /// The column that says whose a record is; a unit's records are private together. The schema ignores it.
         #[flag(value_name = "COLUMN", requires = "most_per_unit")]
         unit: String,
-        /// Records of a unit that count, at most: noise grows with it.
+        /// Maximum number of records used per unit: noise grows with it.
         #[flag(value_name = "K", requires = "unit")]
         #[bound(at_least(1))]
         most_per_unit: usize,
