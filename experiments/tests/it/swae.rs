@@ -4,7 +4,9 @@ use std::path::Path;
 
 use dp_core::accounting::{Accountant, Event, GaussianAccountant};
 
-use crate::program::{Home, done, ledger, number, pld, refusal, remove, says, sliver, text, words};
+use crate::program::{
+    Home, done, files, ledger, number, pld, refusal, remove, says, sliver, text, words,
+};
 
 /// A run of a few seconds.
 const SMALL: &str = concat!(
@@ -186,8 +188,9 @@ fn a_few_steps_on_mnist() {
 fn a_plan_tells_what_a_run_would_promise_and_creates_nothing() {
     let home = Home::new();
     let plan = |flags: &str| -> serde_json::Value {
-        let printed = home.done(&format!("{SMALL} --epsilon 5 --plan {flags}"));
-        assert!(!home.has("run"));
+        let line = SMALL.replace("--out run", "--plan");
+        let printed = home.done(&format!("{line} --epsilon 5 {flags}"));
+        assert!(files(&home.at("")).is_empty());
         serde_json::from_str(printed.trim()).expect("JSON")
     };
     let of = plan("--conditional");
