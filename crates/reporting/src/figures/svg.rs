@@ -59,12 +59,12 @@ const SHAPES: [&[At]; 5] = [
 pub(super) struct Svg(String);
 
 impl Svg {
-    /// A white picture. Text is in the reader's own sans-serif font.
+    /// A white picture. Text is in a font as wide as Arial, if the reader has one.
     pub(super) fn new((width, height): At) -> Self {
         let (width, height) = (width.ceil(), height.ceil());
         Self(format!(
             "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-             xmlns=\"http://www.w3.org/2000/svg\" font-family=\"sans-serif\" fill=\"{INK}\">\n\
+             xmlns=\"http://www.w3.org/2000/svg\" font-family=\"Helvetica, Arial, Liberation Sans, sans-serif\" fill=\"{INK}\">\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"{WHITE}\"/>\n"
         ))
     }

@@ -1,4 +1,4 @@
-//! The width of text in pictures, which readers see in a sans-serif font of their own: estimated.
+//! The width of text in pictures, estimated: readers see it in a font of their own.
 
 /// Width of a line of text of `size`, in its units.
 pub(super) fn width(text: &str, size: f64) -> f64 {
