@@ -615,10 +615,7 @@ const PUBLIC: [(&str, &[&str]); 10] = [
     ),
     ("crates/evaluating", &["Protocol", "Spread"]),
     ("crates/lab", &["Listed", "Report", "Running", "Scores"]),
-    (
-        "experiments",
-        &["ExportRequest", "Source", "CopyOf", "Shape"],
-    ),
+    ("experiments", &["ExportRequest", "Source", "CopyOf"]),
 ];
 
 /// Types that derive `Debug` and hold numbers, texts or tensors.
