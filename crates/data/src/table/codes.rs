@@ -25,7 +25,7 @@ pub struct CodeColumn {
     pub codes: Vec<String>,
     /// How many of the first codes are in order: the bins of a number, or levels that are said to be; 0 for other categories.
     pub ordered: usize,
-    /// The width of each bin of a number, shape `[bins]`: how many values of a number of so many decimals lie in it, times
+    /// The width of each bin of a number, shape `[bins]`: how many values of a number with its decimals lie in it, times
     /// 10^-decimals; whole numbers, days or minutes.
     pub widths: Vec<f64>,
 }
@@ -167,7 +167,7 @@ impl Schema {
         self.stored_beyond(path, part, most, Stored::<u16>::IN_MEMORY)
     }
 
-    /// As [`Schema::stored`], with at most so many codes in memory.
+    /// As [`Schema::stored`], with a bound on the number of codes in memory.
     #[doc(hidden)]
     pub fn stored_beyond(
         &self,
@@ -247,7 +247,7 @@ struct Coding<'a> {
     schema: &'a Schema,
     readers: Vec<Reader<'a>>,
     part: Part,
-    /// The first so many records count.
+    /// Only the first `most` records are used.
     most: usize,
     /// Whether the part is of groups of records of Parquet files, and how many of these were in the files before.
     by_groups: bool,

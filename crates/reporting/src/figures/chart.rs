@@ -394,7 +394,7 @@ impl Plot<'_> {
     }
 }
 
-/// Charts side by side, so many in a row, with the legend of the first.
+/// Charts side by side, `columns` in a row, with the legend of the first.
 ///
 /// # Errors
 ///
