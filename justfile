@@ -3,8 +3,8 @@
 # The dependencies take a while to compile; all recipes share one target folder and one profile.
 export CARGO_TARGET_DIR := env("CARGO_TARGET_DIR", justfile_directory() / "target")
 
-# With MPI where there is one: ranks are tested through it.
-mpi := `if command -v mpicc >/dev/null && /sbin/ldconfig -p | grep -q libclang; then echo "--features experiments/mpi"; fi`
+# What tests turn on: the backend ndarray, to compare with, and MPI where there is one: ranks are tested through it.
+tested := "--features experiments/ndarray" + `if command -v mpicc >/dev/null && /sbin/ldconfig -p | grep -q libclang; then echo ",experiments/mpi"; fi`
 
 [private]
 default:
@@ -157,7 +157,7 @@ test *filter:
     own=""
     [ -n "${SLIVER_SKIPPED:-}" ] || own=$(mktemp)
     export SLIVER_SKIPPED="${SLIVER_SKIPPED:-$own}"
-    features="{{mpi}}"
+    features="{{tested}}"
     case " {{filter}} " in *" -p experiments "*) ;; *" -p "*) features="" ;; esac
     cargo test --release --locked $features {{filter}}
     status=$?
@@ -185,7 +185,8 @@ test-properties seed=`od -An -N4 -tu4 /dev/urandom | tr -d ' '`:
         ! grep -rq --include='*.rs' 'proptest! {' "$(dirname "$manifest")" || echo "-p $(grep -m1 '^name' "$manifest" | cut -d'"' -f2)"
     done)
     ran=$(mktemp)
-    cargo test --release --locked $packages --lib --test it -- $(uniq <<< "$names") | tee "$ran"
+    # Compiled as by `just test`.
+    cargo test --release --locked $packages --features private-training/ndarray --lib --test it -- $(uniq <<< "$names") | tee "$ran"
     missing=$(comm -23 <(echo "$names") <(sed -nE 's/^test (.*::)?([a-z0-9_]+) \.\.\. ok$/\2/p' "$ran" | sort))
     rm "$ran"
     [ -z "$missing" ] || { echo "these were not run: "$missing; exit 1; }
@@ -196,7 +197,7 @@ test-properties seed=`od -An -N4 -tu4 /dev/urandom | tr -d ' '`:
 [group('contributors')]
 [doc('Build, install and test the Python wheel')]
 test-python *flags: python-wheel
-    cargo build --release --locked --quiet {{mpi}} -p tools -p experiments --bin account --bin sliver
+    cargo build --release --locked --quiet {{tested}} -p tools -p experiments --bin account --bin sliver
     ACCOUNT="$CARGO_TARGET_DIR/release/account" SLIVER="$CARGO_TARGET_DIR/release/sliver" "$CARGO_TARGET_DIR/python/bin/pytest" -q -p no:cacheprovider python/tests {{flags}}
 
 # The wheel's accountant beside dp_accounting's at equal accuracy, what an import costs, the size of the wheel.
@@ -256,7 +257,7 @@ portability with="":
     if [ -z "${VK_DRIVER_FILES:-}" ] && [ -e {{swiftshader}} ] && ! ls /dev/dri/renderD* /dev/nvidia0 >/dev/null 2>&1; then
         export VK_DRIVER_FILES={{swiftshader}} CUBECL_AUTOTUNE_LEVEL=full XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-/tmp}"
     fi
-    cargo run --release --locked --features "{{with}}" --bin portability -- --write docs/contributing/portability.md --need "{{with}}"
+    cargo run --release --locked --features "system-tests/ndarray {{with}}" --bin portability -- --write docs/contributing/portability.md --need "{{with}}"
 
 [group('contributors')]
 [doc('Format, lints, docs, then tests: cheapest first')]
@@ -268,7 +269,7 @@ fmt:
 
 [private]
 lint:
-    cargo clippy --release --locked --all-targets -- -D warnings
+    cargo clippy --release --locked {{tested}} --all-targets -- -D warnings
 
 [private]
 docs:

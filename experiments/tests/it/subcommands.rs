@@ -89,7 +89,7 @@ fn mistakes_are_answered_with_what_there_is() {
 fn a_backend_called_list_lists_the_devices() {
     let listed = printed("swae --backend list");
     assert!(
-        listed.starts_with("flex:0    flex on ") && listed.contains("\nndarray:0  "),
+        listed.starts_with("flex:0    flex on ") && listed.contains("\nndarray"),
         "{listed}"
     );
     for line in ["distance", "synth", "synth mnist --method fixed"] {

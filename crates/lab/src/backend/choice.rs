@@ -123,20 +123,23 @@ impl Choice {
         match self.backend {
             Backend::Auto => Ok(automatic()),
             Backend::Flex => Ok(cpu(Backend::Flex, Device::flex())),
-            Backend::Ndarray => Ok(ndarray()),
+            Backend::Ndarray => ndarray().ok_or_else(|| self.not_built()),
             _ => self.gpu(),
         }
+    }
+
+    fn not_built(&self) -> Failure {
+        let feature = name_of(self.backend);
+        Failure::input(
+            format!("--backend {feature}: this build has no {feature} backend"),
+            format!("build with `--features {feature}`, or choose --backend flex"),
+        )
     }
 
     fn gpu(&self) -> Result<Chosen, Failure> {
         let backend = self.backend;
         let feature = name_of(backend);
-        let kind = backend.kind().ok_or_else(|| {
-            Failure::input(
-                format!("--backend {feature}: this build has no {feature} backend"),
-                format!("build with `--features {feature}`, or choose --backend flex"),
-            )
-        })?;
+        let kind = backend.kind().ok_or_else(|| self.not_built())?;
         let found = list(kind);
         if found.is_empty() {
             return Err(Failure::input(

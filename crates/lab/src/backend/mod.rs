@@ -64,7 +64,7 @@ pub fn devices() -> Vec<Listed> {
         let devices = match backend {
             Backend::Auto => return None,
             Backend::Flex => Some(vec![cpu(Backend::Flex, Device::flex()).description]),
-            Backend::Ndarray => Some(vec![ndarray().description]),
+            Backend::Ndarray => ndarray().map(|chosen| vec![chosen.description]),
             _ => backend
                 .kind()
                 .map(|kind| list(kind).iter().map(describe).collect()),
@@ -130,11 +130,17 @@ fn cpu(backend: Backend, device: Device) -> Chosen {
     }
 }
 
-fn ndarray() -> Chosen {
-    // Deprecated upstream in favour of flex; kept to check that results do not depend on a backend.
+/// Deprecated upstream in favour of flex; kept to check that results do not depend on a backend.
+#[cfg(feature = "ndarray")]
+fn ndarray() -> Option<Chosen> {
     #[allow(deprecated)]
     let device = Device::ndarray();
-    cpu(Backend::Ndarray, device)
+    Some(cpu(Backend::Ndarray, device))
+}
+
+#[cfg(not(feature = "ndarray"))]
+fn ndarray() -> Option<Chosen> {
+    None
 }
 
 /// Listing opens drivers, and a driver that is half there may panic: to a person that is the same
