@@ -22,61 +22,174 @@ pub struct Arguments {
     /// ranges and categories with noise.
     #[arg(long)]
     open: bool,
+    /// Whether the first line names the columns; without it a first line of numbers alone is asked about.
+    #[arg(long, value_name = "yes|no", value_parser = yes_or_no)]
+    header: Option<bool>,
     /// The file to write; by default that of the table, with the ending .toml.
     #[arg(long)]
     out: Option<PathBuf>,
 }
 
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("expected yes or no".into()),
+    }
+}
+
 /// Does what the flags say.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Arguments {
-        input,
-        label,
-        open,
-        out,
-    } = arguments;
-    let out = out.clone().unwrap_or_else(|| draft_path(input));
-    let name = input.display().to_string();
-    let refuse = |error: DataError| private::refused(&error, "nothing was written");
-    let unfit = |error: DataError| {
-        let unfit =
-            format!("{name}: its columns make no schema; write one by hand (docs/schemas.md)");
-        refuse(error.hidden(&unfit))
-    };
-    let label = label.as_deref();
-    let (draft, unconfirmed, found) = if *open {
-        let draft = OpenSchema::draft_of(input, label).map_err(refuse)?;
-        let schema = OpenSchema::parse(&name, &draft).map_err(unfit)?;
-        (draft, schema.unconfirmed(), " --private-schema 0.1")
-    } else {
-        let draft = Schema::draft_of(input, label).map_err(refuse)?;
-        let schema = Schema::parse(&name, &draft).map_err(unfit)?;
-        (draft, schema.unconfirmed(), "")
-    };
-    let there =
-        "remove it, or name another one with --out: what was confirmed in it is not overwritten";
-    let taken = |why: &dyn std::fmt::Display, help| {
-        Err(Failure::input(format!("{}: {why}", out.display()), help))
-    };
-    // For its owner alone: it tells of records.
-    match create_new(&out, draft.as_bytes()) {
-        Ok(true) => {}
-        Ok(false) => return taken(&"exists already", there),
-        Err(error) => return taken(&error, "name another one with --out"),
-    }
-    let columns = unconfirmed.len();
-    println!("data      {name}");
-    println!(
-        "written   {}: a draft that HAS SEEN THE RECORDS",
-        out.display()
+    let out = arguments.draft()?;
+    let name = arguments.input.display().to_string();
+    let found = ["", " --private-schema 0.1"][usize::from(arguments.open)];
+    let next = command_line(
+        "sliver",
+        [
+            "synth",
+            "table",
+            &name,
+            "--schema",
+            &out.display().to_string(),
+        ],
     );
-    println!(
-        "next      read it; for each of its {columns} columns replace what is not public, and say public = true; then"
-    );
-    let out = out.display().to_string();
-    let next = command_line("sliver", ["synth", "table", &name, "--schema", &out]);
     println!("          {next}{found}");
     Ok(())
+}
+
+/// Drafts the schema of a table for which none was given, and gives the file of the draft.
+pub(crate) fn draft(input: &Path, label: Option<&str>, open: bool) -> Result<PathBuf, Failure> {
+    let arguments = Arguments {
+        input: input.into(),
+        label: label.map(String::from),
+        open,
+        header: None,
+        out: None,
+    };
+    arguments.draft()
+}
+
+impl Arguments {
+    /// Writes the draft, and says what it says.
+    fn draft(&self) -> Result<PathBuf, Failure> {
+        let Self {
+            input,
+            label,
+            open,
+            header,
+            out,
+        } = self;
+        let out = out.clone().unwrap_or_else(|| draft_path(input));
+        let name = input.display().to_string();
+        let refuse = |error: DataError| private::refused(&error, "nothing was written");
+        let label = label.as_deref();
+        let draft = match *open {
+            true => OpenSchema::draft_of(input, label, *header),
+            false => Schema::draft_of(input, label, *header),
+        };
+        let draft = draft.map_err(refuse)?;
+        let table: toml::Table = draft.parse().or_failed()?;
+        let columns = table.get("column").and_then(toml::Value::as_array);
+        let columns = columns.into_iter().flatten();
+        let columns: Vec<&toml::Table> = columns.filter_map(|column| column.as_table()).collect();
+        // One with a question is no schema yet.
+        let asks = |column: &&toml::Table| column.get("written").is_some_and(toml::Value::is_array);
+        if !columns.iter().any(asks) {
+            let parsed = match *open {
+                true => OpenSchema::parse(&name, &draft).map(|_| ()),
+                false => Schema::parse(&name, &draft).map(|_| ()),
+            };
+            parsed.map_err(|error| {
+                let unfit = format!(
+                    "{name}: its columns make no schema; write one by hand (docs/schemas.md)"
+                );
+                refuse(error.hidden(&unfit))
+            })?;
+        }
+        let there = "remove it, or name another one with --out: what was confirmed in it is not overwritten";
+        let taken = |why: &dyn std::fmt::Display, help| {
+            Err(Failure::input(format!("{}: {why}", out.display()), help))
+        };
+        // For its owner alone: it tells of records.
+        match create_new(&out, draft.as_bytes()) {
+            Ok(true) => {}
+            Ok(false) => return taken(&"exists already", there),
+            Err(error) => return taken(&error, "name another one with --out"),
+        }
+        println!("data      {name}");
+        println!(
+            "written   {}: a draft that HAS SEEN THE RECORDS, as has what follows",
+            out.display()
+        );
+        let width = columns
+            .iter()
+            .map(|column| text(column, "name").chars().count())
+            .max();
+        for column in &columns {
+            let (name, width) = (
+                text(column, "name").escape_default().to_string(),
+                width.unwrap_or(0).min(24),
+            );
+            println!("PRIVATE   {name:width$}  {}", described(column));
+        }
+        let kept = columns
+            .iter()
+            .filter(|column| column.contains_key("public"))
+            .count();
+        println!(
+            "next      read it; for each of its {kept} columns replace what is not public, and say public = true; then"
+        );
+        Ok(out)
+    }
+}
+
+fn text<'a>(column: &'a toml::Table, field: &str) -> &'a str {
+    column
+        .get(field)
+        .and_then(toml::Value::as_str)
+        .unwrap_or_default()
+}
+
+/// What the draft says of a column, in a line.
+fn described(column: &toml::Table) -> String {
+    let kind = text(column, "kind");
+    if kind == "ignore" {
+        return format!("LEFT OUT: {}", text(column, "why"));
+    }
+    let list = |field: &str| column.get(field).and_then(toml::Value::as_array);
+    let shown = |value: &toml::Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), String::from)
+    };
+    let mut line = kind.to_string();
+    if let (Some(min), Some(max)) = (column.get("min"), column.get("max")) {
+        line += &format!(", {} to {}", shown(min), shown(max));
+    }
+    if let Some(levels) = list("levels").or(list("classes")) {
+        line += &format!(", {} values", levels.len());
+    }
+    if column.contains_key("other") {
+        line += ", rare ones become other";
+    }
+    for (field, word) in [("special", "special"), ("absent", "missing as")] {
+        if let Some(values) = list(field) {
+            let values: Vec<String> = values
+                .iter()
+                .map(|value| format!("'{}'", shown(value)))
+                .collect();
+            line += &format!(", {word} {}", values.join(" "));
+        }
+    }
+    match column.get("written") {
+        Some(toml::Value::Array(forms)) => {
+            let forms: Vec<String> = forms.iter().map(shown).collect();
+            line += &format!(", written {}? KEEP ONE in the schema", forms.join(" or "));
+        }
+        Some(form) => line += &format!(", written {}", shown(form)),
+        None => {}
+    }
+    line
 }
 
 /// A file beside the table, or beside the folder of its files.

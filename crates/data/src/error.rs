@@ -258,7 +258,7 @@ pub(crate) fn field(
 
 pub(crate) fn not_text(file: &str, place: impl Into<Position>) -> DataError {
     let place = place.into();
-    let problem = "not text in UTF-8; convert the file";
+    let problem = "not text in UTF-8; convert it, as by: iconv -f WINDOWS-1252 -t UTF-8 IN > OUT";
     DataError::file(format!("{file}: {problem}")).telling(format!("{file}, {place}: {problem}"))
 }
 

@@ -1,6 +1,5 @@
 //! The files of a table, whatever their form, as blocks of records by columns.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
@@ -11,47 +10,54 @@ use super::Schema;
 use super::column::Column;
 use super::lines::{Line, Lines};
 use super::parquet::{ParquetRows, is_parquet};
+use super::text::Text;
 use super::value::{Reader, Refusal, Value};
 use crate::DataError;
-use crate::error::{Position, empty, field, fields, open};
-use crate::sums::{Hashed, file_sum};
+use crate::error::{Position, empty, field, fields};
+use crate::sums::file_sum;
 
 /// How many records are read at once, and how many values at most.
 const RECORDS: usize = 1 << 14;
 const VALUES: usize = 1 << 21;
+
+/// What stands for a null of a Parquet file: no field of a text.
+pub(super) const NULL: &str = "\0null";
 
 /// Some records by the columns that are read, and where each one stands.
 #[derive(Default)]
 pub(super) struct Block {
     pub columns: Vec<StringRecord>,
     pub places: Vec<Position>,
+    /// Of each column, whether the file knows what its values are, as Parquet does of numbers and dates.
+    pub typed: Vec<bool>,
 }
 
 impl Block {
     /// What `of` makes of all values of the columns, in parallel. The first record at fault is named, and its first column.
     pub(super) fn map<T: Send>(
         &self,
-        (schema, file): (&Schema, &str),
+        file: &str,
         readers: &[Reader<'_>],
         of: impl Fn(&Reader<'_>, Value) -> Result<T, Refusal> + Sync,
     ) -> Result<Vec<Vec<T>>, DataError> {
-        let value = |reader: &Reader<'_>, text: &str| {
-            let is_missing = schema.missing.iter().any(|word| word == text);
+        let value = |reader: &Reader<'_>, text: &str, typed| {
+            let absent = &reader.column.absent;
+            let is_missing = absent.iter().any(|word| word == text) || text == NULL;
             let value = match is_missing {
                 true => Value::Missing,
-                false => reader.value(text)?,
+                false => reader.value(text, typed)?,
             };
             of(reader, value)
         };
-        let columns = readers.par_iter().zip(&self.columns);
-        let columns = columns.map(|(reader, texts)| {
+        let columns = readers.par_iter().zip(&self.columns).zip(&self.typed);
+        let columns = columns.map(|((reader, texts), &typed)| {
             let mut values = Vec::with_capacity(self.places.len());
             for (place, text) in texts.iter().enumerate() {
                 let refused = |(expected, advice): Refusal| {
                     let (at, name) = (self.places[place], &reader.column.name);
                     (place, field(file, at, name, expected, text, advice))
                 };
-                values.push(value(reader, text).map_err(refused)?);
+                values.push(value(reader, text, typed).map_err(refused)?);
             }
             Ok(values)
         });
@@ -94,19 +100,19 @@ pub(super) enum Records<R> {
     Parquet(ParquetRows),
 }
 
-impl Opened<Hashed<File>> {
-    /// A part of the table at `input`: a Parquet file where its name ends in `.parquet`, in which a null is `absent`, and a CSV
+impl Opened<Text> {
+    /// A part of the table at `input`: a Parquet file if its name ends in `.parquet`, in which a null is `null`, and a CSV
     /// file otherwise.
     pub(super) fn open(
         schema: &Schema,
         (input, part): (&Path, &Path),
-        absent: &str,
+        null: &str,
     ) -> Result<Self, DataError> {
         let file = input.display().to_string();
         if !is_parquet(part) {
-            return Self::of_text(schema, &file, Hashed::new(open(part)?));
+            return Self::of_text(schema, &file, Text::open(part)?);
         }
-        let rows = ParquetRows::open(&file, part, absent)?;
+        let rows = ParquetRows::open(&file, part, null)?;
         let names: Vec<&str> = rows.names().iter().map(String::as_str).collect();
         let places = named(schema, &file, &names, "")?;
         Ok(Self::new(file, Records::Parquet(rows), places))
@@ -115,7 +121,7 @@ impl Opened<Hashed<File>> {
     /// The SHA-256 of the file, whose records have all been read.
     pub(super) fn sum_of(self, part: &Path) -> Result<[u8; 32], DataError> {
         match self.records {
-            Records::Text(lines) => Ok(lines.into_text().into_inner().sum()),
+            Records::Text(lines) => lines.into_text().into_inner().sum_of(part),
             Records::Parquet(_) => file_sum(part),
         }
     }
@@ -168,10 +174,12 @@ impl<R: Read> Opened<R> {
         block.columns.iter_mut().for_each(StringRecord::clear);
         let lines = match &mut self.records {
             Records::Parquet(rows) => {
+                block.typed = rows.typed();
                 return rows.block(most, &mut block.columns, &mut block.places);
             }
             Records::Text(lines) => lines,
         };
+        block.typed = vec![false; self.at.len()];
         while block.places.len() < most
             && let Some(line) = lines.next()?
         {
@@ -185,6 +193,15 @@ impl<R: Read> Opened<R> {
         }
         Ok(())
     }
+}
+
+/// The names that the fields of a first line are: those that are empty are called as pandas calls them.
+pub(super) fn named_fields(names: Vec<String>) -> Vec<String> {
+    let name = |(place, name): (usize, String)| match name.is_empty() {
+        true => format!("Unnamed: {place}"),
+        false => name,
+    };
+    names.into_iter().enumerate().map(name).collect()
 }
 
 /// The places of the schema's columns; reads the line of their names where there is one.
@@ -202,13 +219,15 @@ fn places<R: Read>(
         });
     }
     match lines.next()? {
-        Some(line) if line.fields.len() == 1 && schema.columns.len() > 1 => {
+        Some(line) if line.fields.len() == 1 && schema.coded_columns().nth(1).is_some() => {
             Err(one_field(schema, file, &line))
         }
         Some(line) => {
             let at = format!("{file}, {}", line.place);
             let advice = ", or say header = false if this line is a record";
-            named(schema, &at, &line.fields, advice)
+            let names = named_fields(line.fields.iter().map(|&name| name.into()).collect());
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            named(schema, &at, &names, advice)
         }
         None => Err(empty(file, "record")),
     }

@@ -11,25 +11,29 @@ pub(super) fn day(text: &str) -> Option<i64> {
     (year > 0 && (1..=12).contains(&month) && date_of(day) == [year, month, date]).then_some(day)
 }
 
-/// The minute of a date and time `YYYY-MM-DDTHH:MM`, or with a space between them; seconds are left out.
-pub(super) fn minute(text: &str) -> Option<i64> {
+/// The second of a date and time `YYYY-MM-DDTHH:MM` or `YYYY-MM-DDTHH:MM:SS`, or with a space between them; parts of a second are
+/// left out.
+pub(super) fn second(text: &str) -> Option<i64> {
     let (date, time) = text.split_once(['T', ' '])?;
+    Some(day(date)? * DAY * 60 + clock(time)?)
+}
+
+/// The second of a day of `HH:MM` or `HH:MM:SS`.
+pub(super) fn clock(time: &str) -> Option<i64> {
     let [hour, minute] = numbers(time.get(..5)?, ':', [2, 2])?;
     let seconds = &time[5..];
     let (whole, part) = seconds.split_once('.').unwrap_or((seconds, "0"));
-    let valid = whole.is_empty() && part == "0"
-        || whole
-            .strip_prefix(':')
-            .and_then(|text| numbers(text, ':', [2]))
-            .is_some_and(|[second]| second < 60);
-    let valid = valid && !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    (valid && hour < 24 && minute < 60).then_some(())?;
-    Some(day(date)? * DAY + hour * 60 + minute)
+    let second = match whole.strip_prefix(':') {
+        Some(text) => numbers(text, ':', [2]).filter(|[second]| *second < 60)?[0],
+        None => (whole.is_empty() && part == "0").then_some(0)?,
+    };
+    let valid = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    (valid && hour < 24 && minute < 60).then_some((hour * 60 + minute) * 60 + second)
 }
 
 /// The day of a date and time at its start: how many programs write dates.
 pub(super) fn midnight(text: &str) -> Option<i64> {
-    let minute = minute(text)?;
+    let minute = second(text)?.div_euclid(60);
     (minute.rem_euclid(DAY) == 0).then(|| minute.div_euclid(DAY))
 }
 
@@ -38,9 +42,18 @@ pub(super) fn day_text(day: i64) -> String {
     format!("{year:04}-{month:02}-{date:02}")
 }
 
-pub(super) fn minute_text(minute: i64) -> String {
-    let (day, of_day) = (minute.div_euclid(DAY), minute.rem_euclid(DAY));
-    format!("{}T{:02}:{:02}", day_text(day), of_day / 60, of_day % 60)
+pub(super) fn second_text(second: i64, seconds: bool) -> String {
+    let day = second.div_euclid(DAY * 60);
+    format!("{}T{}", day_text(day), clock_text(second, seconds))
+}
+
+pub(super) fn clock_text(second: i64, seconds: bool) -> String {
+    let (minute, second) = (second.div_euclid(60).rem_euclid(DAY), second.rem_euclid(60));
+    let text = format!("{:02}:{:02}", minute / 60, minute % 60);
+    match seconds {
+        true => format!("{text}:{second:02}"),
+        false => text,
+    }
 }
 
 /// Numbers of so many digits each.
@@ -136,9 +149,10 @@ mod tests {
             "2020-01-01T10:00:00+01:00",
             "2020-01-01Té:00",
         ] {
-            assert_eq!(minute(text), None, "{text}");
+            assert_eq!(second(text), None, "{text}");
         }
         let expected = Some(18_262 * DAY + 630);
+        let minute = |text| second(text).map(|second| second.div_euclid(60));
         for text in [
             "2020-01-01T10:30",
             "2020-01-01 10:30:59",
@@ -146,6 +160,6 @@ mod tests {
         ] {
             assert_eq!(minute(text), expected);
         }
-        assert_eq!(minute_text(-1), "1969-12-31T23:59");
+        assert_eq!(second_text(-1, true), "1969-12-31T23:59:59");
     }
 }

@@ -4,8 +4,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::Schema;
-use super::blocks::{Block, Opened, Records, one_field};
-use super::column::Column;
+use super::blocks::{Block, NULL, Opened, Records, one_field};
+use super::column::{Column, Role};
 use super::parquet::is_parquet;
 use super::parts::parts;
 use super::raw::Missing;
@@ -100,6 +100,18 @@ impl Schema {
             .collect()
     }
 
+    /// The names of the columns that are in no copy, and why, if the schema says it and that it is public.
+    pub fn left_out(&self) -> Vec<(&str, Option<&str>)> {
+        let all = self.columns.iter().filter_map(|column| match &column.role {
+            Role::Ignored(why) => {
+                let why = why.as_deref().filter(|_| column.public);
+                Some((column.name.as_str(), why))
+            }
+            _ => None,
+        });
+        all.collect()
+    }
+
     /// What a copy is to predict: a place among [`Schema::code_columns`].
     pub fn label(&self) -> Option<usize> {
         let label = self.columns.get(self.label?)?;
@@ -177,11 +189,10 @@ impl Schema {
         in_memory: usize,
     ) -> Result<StoredTable, DataError> {
         self.check_copy()?;
-        let absent = self.missing.first().map_or("", String::as_str);
         let mut coding = Coding::new(self, part, most, in_memory);
         let files = parts(path)?;
         let open = |part: &PathBuf| {
-            Opened::open(self, (path, part), absent).map_err(|e| e.of_part(path, part))
+            Opened::open(self, (path, part), NULL).map_err(|e| e.of_part(path, part))
         };
         // A part is of whole groups of records where there are as many, which need not be read to be passed over.
         let mut groups = 0;
@@ -231,11 +242,10 @@ impl Schema {
     /// The text of a code that has but one.
     pub(super) fn fixed<'a>(&'a self, column: &'a Column, code: usize) -> Option<&'a str> {
         if code == column.codes() && self.has_missing_level(column) {
-            let some = self.missing.iter().find(|word| !word.is_empty());
-            return some.or(self.missing.first()).map(String::as_str);
+            return column.absent_word();
         }
         let text = match column.number() {
-            Some(number) => number.special(code).map(|special| &special.text),
+            Some(number) => number.special(code).map(|special| &special.written),
             None => column.word(code),
         };
         text.map(String::as_str)
@@ -311,8 +321,7 @@ impl<'a> Coding<'a> {
         let mut block = Block::default();
         loop {
             let filled = opened.block(usize::MAX, &mut block);
-            let by = (self.schema, &*opened.file);
-            let of_columns = block.map(by, &self.readers, code)?;
+            let of_columns = block.map(&opened.file, &self.readers, code)?;
             filled?;
             let Some(&first) = block.places.first() else {
                 break;

@@ -1,9 +1,9 @@
 //! What a column may hold, checked once.
 
 use super::GroupedTable;
-use super::calendar::{day, minute};
 use super::number::{Asked, Number, Unit};
-use super::raw::{Missing, RawColumn, RawNumber, values};
+use super::raw::{Missing, RawColumn, RawNumber, RawWritten, values};
+use super::written::Written;
 
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +12,10 @@ pub(super) struct Column {
     pub role: Role,
     pub is_label: bool,
     pub missing: Missing,
+    /// The words for a missing value.
+    pub absent: Vec<String>,
+    /// Whether these are its own, of which the first is written, and not those of all columns.
+    pub own_absent: bool,
     /// Whether someone said that what the schema says of it is public.
     pub public: bool,
     /// Whether it is a feature of a grouped table, where it is neither the label nor the sensitive one.
@@ -23,7 +27,8 @@ pub(super) enum Role {
     Number(Number),
     Levels(Levels),
     Open(Open),
-    Ignored,
+    /// Left out, and why.
+    Ignored(Option<String>),
 }
 
 /// Categories, truth values or classes.
@@ -91,7 +96,7 @@ impl Column {
 
     /// Whether it is in a copy.
     pub(super) fn is_kept(&self) -> bool {
-        self.role != Role::Ignored
+        !matches!(self.role, Role::Ignored(_))
     }
 
     /// Whether it is a feature, if it is not the sensitive one.
@@ -104,7 +109,7 @@ impl Column {
         match &self.role {
             Role::Number(number) => number.bins.len() + number.special.len(),
             Role::Levels(levels) => levels.spellings.len(),
-            Role::Open(_) | Role::Ignored => 0,
+            Role::Open(_) | Role::Ignored(_) => 0,
         }
     }
 
@@ -112,6 +117,15 @@ impl Column {
     pub(super) fn spellings(&self, code: usize) -> &[String] {
         let spellings = self.levels().and_then(|levels| levels.spellings.get(code));
         spellings.map_or(&[], Vec::as_slice)
+    }
+
+    /// What a copy has for a missing value: the first of its own words, or a word of all columns that is not empty.
+    pub(super) fn absent_word(&self) -> Option<&str> {
+        let some = self
+            .absent
+            .iter()
+            .find(|word| !word.is_empty() && !self.own_absent);
+        some.or(self.absent.first()).map(String::as_str)
     }
 
     /// A level as it is spelled first.
@@ -123,10 +137,11 @@ impl Column {
 /// What a column is, and what happens where a value is missing.
 pub(super) fn role(raw: RawColumn, absent: &[String]) -> Result<(Role, Missing), String> {
     Ok(match raw {
-        RawColumn::Numeric(raw) => number(raw, Unit::Decimal(0), absent, |_, x| Ok(x))?,
-        RawColumn::Integer(raw) => number(raw, Unit::One, absent, |_, x| Ok(x as f64))?,
-        RawColumn::Date(raw) => number(raw, Unit::Day, absent, dated(Unit::Day, day))?,
-        RawColumn::Datetime(raw) => number(raw, Unit::Minute, absent, dated(Unit::Minute, minute))?,
+        RawColumn::Numeric(raw) => number(raw, Unit::Decimal(0), absent, |_, x, _| Ok(x))?,
+        RawColumn::Integer(raw) => number(raw, Unit::One, absent, |_, x, _| Ok(x as f64))?,
+        RawColumn::Date(raw) => number(raw, Unit::Day, absent, dated)?,
+        RawColumn::Datetime(raw) => number(raw, time(true), absent, dated)?,
+        RawColumn::Time(raw) => number(raw, time(false), absent, dated)?,
         RawColumn::Boolean { zero, one, missing } => {
             let spellings = [zero, one];
             two_lists(&spellings, absent)?;
@@ -180,6 +195,7 @@ pub(super) fn role(raw: RawColumn, absent: &[String]) -> Result<(Role, Missing),
             special: None,
             scale: None,
             edges: None,
+            written: None,
             missing,
         } => (label(classes, absent)?, missing),
         RawColumn::Label {
@@ -191,6 +207,7 @@ pub(super) fn role(raw: RawColumn, absent: &[String]) -> Result<(Role, Missing),
             special,
             scale,
             edges,
+            written,
             missing,
         } => {
             let raw = RawNumber {
@@ -201,14 +218,15 @@ pub(super) fn role(raw: RawColumn, absent: &[String]) -> Result<(Role, Missing),
                 special,
                 scale,
                 edges,
+                written,
                 missing,
             };
-            number(raw, Unit::Decimal(0), absent, |_, x| Ok(x))?
+            number(raw, Unit::Decimal(0), absent, |_, x, _| Ok(x))?
         }
         RawColumn::Label { .. } => {
             return Err("expected either 'classes', or 'min' and 'max'".into());
         }
-        RawColumn::Ignore {} => (Role::Ignored, Missing::default()),
+        RawColumn::Ignore { why } => (Role::Ignored(why), Missing::default()),
     })
 }
 
@@ -237,19 +255,39 @@ fn number<T>(
     raw: RawNumber<T>,
     unit: Unit,
     absent: &[String],
-    value: impl Fn(&str, T) -> Result<f64, String>,
+    value: impl Fn(&str, T, Unit) -> Result<f64, String>,
 ) -> Result<(Role, Missing), String> {
+    let written = match raw.written {
+        None => None,
+        Some(RawWritten::One(text)) => Some(Written::parse(&text, unit)?),
+        Some(RawWritten::Several(texts)) => {
+            return Err(format!(
+                "'written' says {}: keep the one that is right",
+                texts.join(" or ")
+            ));
+        }
+    };
+    let unit = match (unit, &written) {
+        (Unit::Time { date, .. }, Some(written)) => Unit::Time {
+            date,
+            seconds: written.has_seconds(),
+        },
+        (unit, _) => unit,
+    };
     let is_open = match (&raw.min, &raw.max) {
         (None, Some(_)) => return Ok((Role::Open(Open::Half("min")), raw.missing)),
         (Some(_), None) => return Ok((Role::Open(Open::Half("max")), raw.missing)),
         (min, _) => min.is_none(),
     };
-    let end = |field, end: Option<T>| end.map_or(Ok(f64::NAN), |end| value(field, end));
+    let end = |field, end: Option<T>| end.map_or(Ok(f64::NAN), |end| value(field, end, unit));
     let all = |field: &str, list: Vec<T>| -> Result<Vec<f64>, String> {
-        list.into_iter().map(|one| value(field, one)).collect()
+        list.into_iter()
+            .map(|one| value(field, one, unit))
+            .collect()
     };
     let asked = Asked {
         unit,
+        written,
         min: end("min", raw.min)?,
         max: end("max", raw.max)?,
         outside: raw.outside,
@@ -265,14 +303,16 @@ fn number<T>(
     Ok((role, raw.missing))
 }
 
-fn dated(
-    unit: Unit,
-    parse: fn(&str) -> Option<i64>,
-) -> impl Fn(&str, String) -> Result<f64, String> {
-    move |field, text| match parse(&text) {
-        Some(count) => Ok(count as f64),
-        None => Err(unreadable(field, &text, unit)),
+fn time(date: bool) -> Unit {
+    Unit::Time {
+        date,
+        seconds: false,
     }
+}
+
+fn dated(field: &str, text: String, unit: Unit) -> Result<f64, String> {
+    unit.parse(&text)
+        .ok_or_else(|| unreadable(field, &text, unit))
 }
 
 pub(super) fn unreadable(field: &str, text: &str, unit: Unit) -> String {

@@ -210,8 +210,7 @@ impl<'a, R: Read> Encoder<'a, R> {
     /// Adds up to `most` records; `false` behind the last.
     fn read(&mut self, most: usize, rows: &mut Rows) -> Result<bool, DataError> {
         let filled = self.opened.block(most, &mut self.block);
-        let by = (self.schema, &*self.opened.file);
-        let columns = self.block.map(by, &self.readers, checked)?;
+        let columns = self.block.map(&self.opened.file, &self.readers, checked)?;
         filled?;
         let count = self.block.places.len();
         for record in 0..count {

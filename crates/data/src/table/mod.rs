@@ -20,9 +20,11 @@ mod records;
 mod rules;
 mod schema;
 mod stored;
+mod text;
 mod units;
 mod value;
 mod write;
+mod written;
 
 pub use codes::{CodeColumn, Part};
 pub use features::{CsvStream, CsvTable};

@@ -5,8 +5,9 @@
 
 use rand::{Rng, RngExt};
 
-use super::calendar::{day, day_text, midnight, minute, minute_text};
+use super::calendar::{clock, clock_text, day, day_text, midnight, second, second_text};
 use super::raw::{Outside, Scale, values};
+use super::written::Written;
 
 /// The most bins of a column.
 pub(super) const MAX_BINS: usize = 256;
@@ -17,6 +18,8 @@ const EXACT: f64 = (1_u64 << 53) as f64;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Number {
     pub unit: Unit,
+    /// How it is written, if not as the schema writes it.
+    pub written: Option<Written>,
     pub min: f64,
     pub max: f64,
     pub outside: Outside,
@@ -30,7 +33,10 @@ pub(super) struct Number {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Special {
     pub value: f64,
+    /// As the schema writes it.
     pub text: String,
+    /// As the file does.
+    pub written: String,
 }
 
 /// Whole numbers from `start` to before `end`, at least one of which is no hole.
@@ -49,13 +55,18 @@ pub(super) enum Unit {
     Decimal(i32),
     One,
     Day,
-    Minute,
+    /// A minute or a second, of a day or since 1970.
+    Time {
+        date: bool,
+        seconds: bool,
+    },
 }
 
 /// A column of numbers as it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Asked {
     pub unit: Unit,
+    pub written: Option<Written>,
     pub min: f64,
     pub max: f64,
     pub outside: Outside,
@@ -77,7 +88,19 @@ impl Unit {
                     .filter(|x: &f64| x.is_finite() && x.fract() == 0.0),
             },
             Self::Day => day(text).or_else(|| midnight(text)).map(|day| day as f64),
-            Self::Minute => minute(text).map(|minute| minute as f64),
+            Self::Time { date, .. } => {
+                let second = if date { second(text) } else { clock(text) };
+                second.map(|second| second.div_euclid(self.seconds()) as f64)
+            }
+        }
+    }
+
+    /// The seconds of a unit of time.
+    pub(super) fn seconds(self) -> i64 {
+        match self {
+            Self::Day => 24 * 60 * 60,
+            Self::Time { seconds: false, .. } => 60,
+            _ => 1,
         }
     }
 
@@ -86,7 +109,13 @@ impl Unit {
         match self {
             Self::Decimal(_) | Self::One => "a number",
             Self::Day => "a date as YYYY-MM-DD",
-            Self::Minute => "a date and time as YYYY-MM-DDTHH:MM",
+            Self::Time {
+                date: true,
+                seconds: false,
+            } => "a date and time as YYYY-MM-DDTHH:MM",
+            Self::Time { date: true, .. } => "a date and time as YYYY-MM-DDTHH:MM:SS",
+            Self::Time { seconds: false, .. } => "a time as HH:MM",
+            Self::Time { .. } => "a time as HH:MM:SS",
         }
     }
 
@@ -95,7 +124,7 @@ impl Unit {
         match self {
             // Without the sign of zero.
             Self::Decimal(_) | Self::One => (value + 0.0).to_string(),
-            Self::Day | Self::Minute => self.text(value as i64),
+            Self::Day | Self::Time { .. } => self.text(value as i64),
         }
     }
 
@@ -117,7 +146,10 @@ impl Unit {
             Self::Decimal(decimals) => format!("{count}e{}", -decimals),
             Self::One => count.to_string(),
             Self::Day => day_text(count),
-            Self::Minute => minute_text(count),
+            Self::Time { date, seconds } => {
+                let text = if date { second_text } else { clock_text };
+                text(count * self.seconds(), seconds)
+            }
         }
     }
 
@@ -177,9 +209,17 @@ impl Number {
         let special: Vec<Special> = asked
             .special
             .iter()
-            .map(|&value| Special {
-                value,
-                text: unit.show(value),
+            .map(|&value| {
+                let text = unit.show(value);
+                let count = unit.whole(value);
+                let written = asked.written.as_ref().zip(count);
+                let written = written.map(|(written, count)| written.write(count, unit));
+                let written = written.unwrap_or_else(|| text.clone());
+                Special {
+                    value,
+                    text,
+                    written,
+                }
             })
             .collect();
         if special.iter().any(|special| !special.value.is_finite()) {
@@ -199,7 +239,7 @@ impl Number {
             ));
         }
         // However the number is written: some programs read it as missing too.
-        let written = |text: &String| unit.whole(unit.parse(text)?);
+        let written = |text: &String| unit.whole(read(&asked.written, unit, text)?);
         let is_special = special.iter().filter_map(|own| unit.whole(own.value));
         let holes = is_special.chain(absent.iter().filter_map(written));
         let mut holes: Vec<i64> = holes.filter(|hole| (first..=last).contains(hole)).collect();
@@ -220,6 +260,7 @@ impl Number {
         }
         Ok(Self {
             unit,
+            written: asked.written.clone(),
             min,
             max,
             outside: asked.outside,
@@ -229,10 +270,29 @@ impl Number {
         })
     }
 
+    /// What a field says; numbers of a `typed` column are written as the schema writes them.
+    pub(super) fn parse(&self, text: &str, typed: bool) -> Option<f64> {
+        match typed {
+            true => self.unit.parse(text),
+            false => read(&self.written, self.unit, text),
+        }
+    }
+
+    /// So many units as a field of a file.
+    pub(super) fn text(&self, count: i64) -> String {
+        let written = self.written.as_ref();
+        written.map_or_else(
+            || self.unit.text(count),
+            |written| written.write(count, self.unit),
+        )
+    }
+
     /// The bounds, for a message.
     pub(super) fn expected(&self) -> String {
         let [min, max] = [self.min, self.max].map(|bound| self.unit.show(bound));
-        format!("{} from {min} to {max}", self.unit.expected())
+        let written = self.written.as_ref().map(Written::text);
+        let written = written.map_or(String::new(), |text| format!(", written as {text}"));
+        format!("{} from {min} to {max}{written}", self.unit.expected())
     }
 
     /// A number in range, which may be the nearer end of it; `None` for one outside where that is refused.
@@ -360,6 +420,13 @@ impl Number {
     /// How many units lie in a bin, in the unit of the column.
     pub(super) fn width(&self, bin: &Bin) -> f64 {
         bin.values as f64 * self.unit.width()
+    }
+}
+
+fn read(written: &Option<Written>, unit: Unit, text: &str) -> Option<f64> {
+    match written {
+        None => unit.parse(text),
+        Some(written) => written.read(text, unit),
     }
 }
 

@@ -6,7 +6,8 @@ use std::path::Path;
 use toml::Value;
 
 use super::Schema;
-use super::calendar::{day, minute};
+use super::blocks::NULL;
+use super::calendar::{clock, day, second};
 use super::column::{Open, Role};
 use super::number::{Asked, Number, Unit};
 use super::raw::{Missing, Outside, RawSchema, parsed};
@@ -96,7 +97,13 @@ impl OpenSchema {
             );
         }
         half?;
-        if !categories.is_empty() && schema.missing.iter().any(|word| word == OTHER) {
+        let other = |place: usize| {
+            schema.columns[place]
+                .absent
+                .iter()
+                .any(|word| word == OTHER)
+        };
+        if categories.iter().any(|&(place, _)| other(place)) {
             return Err(format!(
                 "'{OTHER}' in 'missing' is what rare categories become: give them another word, or say which they are"
             ));
@@ -120,7 +127,7 @@ impl OpenSchema {
         rules::check(&schema.columns, &ruled)?;
         let unconfirmed = schema.unconfirmed();
         for &(place, _) in &categories {
-            schema.columns[place].role = Role::Ignored;
+            schema.columns[place].role = Role::Ignored(None);
         }
         let mut open = Self {
             table,
@@ -140,7 +147,7 @@ impl OpenSchema {
         for ((place, _), asked) in self.numbers.iter().zip(asked) {
             let column = &mut self.schema.columns[*place];
             let refuse = |problem| format!("column '{}': {problem}", column.name);
-            column.role = Role::Number(Number::new(asked, &self.schema.missing).map_err(refuse)?);
+            column.role = Role::Number(Number::new(asked, &column.absent).map_err(refuse)?);
         }
         Ok(())
     }
@@ -151,6 +158,14 @@ impl OpenSchema {
         let numbers = self.numbers.iter().map(|&(place, _)| name(place));
         let categories = self.categories.iter().map(|&(place, _)| name(place));
         [numbers.collect(), categories.collect()]
+    }
+
+    /// As [`Schema::left_out`]: what is open is left out of [`OpenSchema::schema`] alone.
+    pub fn left_out(&self) -> Vec<(&str, Option<&str>)> {
+        let mut all = self.schema.left_out();
+        let [_, open] = self.open();
+        all.retain(|(name, _)| !open.iter().any(|known| known == name));
+        all
     }
 
     /// The names of the columns of a copy of which nobody has said `public = true`.
@@ -188,7 +203,7 @@ impl OpenSchema {
             let [min, max] = ends.map(|count| match unit {
                 Unit::One => Value::Integer(count),
                 Unit::Decimal(_) => Value::Float(unit.at(count)),
-                Unit::Day | Unit::Minute => Value::String(unit.text(count)),
+                Unit::Day | Unit::Time { .. } => Value::String(unit.text(count)),
             });
             let fields = [("min", min), ("max", max), ("outside", "clamp".into())];
             written[*place].extend(fields.map(|(field, value)| (field.to_string(), value)));
@@ -215,11 +230,10 @@ impl OpenSchema {
     ) -> Result<Vec<BTreeMap<String, u64>>, DataError> {
         let [_, names] = self.open();
         let mut counts = vec![BTreeMap::new(); names.len()];
-        let absent = &self.schema.missing;
-        let null = absent.first().map_or("", String::as_str);
         let each = |record, column: usize, text: &str| {
             let counts: &mut BTreeMap<String, u64> = &mut counts[column];
-            if absent.iter().any(|word| word == text) {
+            let absent = &self.schema.columns[self.categories[column].0].absent;
+            if text == NULL || absent.iter().any(|word| word == text) {
                 if self.categories[column].1 != Missing::Level {
                     return Err(missing_in_copy());
                 }
@@ -231,7 +245,7 @@ impl OpenSchema {
             }
             Ok(())
         };
-        if self.schema.each_ignored(path, &names, null, each)? {
+        if self.schema.each_ignored(path, &names, NULL, each)? {
             return Ok(counts);
         }
         let (path, names) = (path.display(), names.join(", "));
@@ -278,7 +292,26 @@ fn grid(asked: &Asked) -> Asked {
     let mut decimals = asked.decimals;
     let edges: Vec<f64> = match asked.unit {
         Unit::Day => years("-01-01", "-12-31", day),
-        Unit::Minute => years("-01-01T00:00", "-12-31T23:59", minute),
+        Unit::Time { date, seconds } => {
+            let ends = match (date, seconds) {
+                (false, _) => [":00", ":59:59"],
+                (_, false) => ["-01-01T00:00", "-12-31T23:59"],
+                (_, true) => ["-01-01T00:00", "-12-31T23:59:59"],
+            };
+            let unit = asked.unit.seconds();
+            let count = |text: &str| if date { second(text) } else { clock(text) };
+            let hours = (0..24).map(|hour| format!("{hour:02}{}", ends[0]));
+            let [first, last] = YEARS;
+            let years = (first..=last).map(|year| format!("{year}{}", ends[0]));
+            let all: Vec<String> = match date {
+                true => years.chain([format!("{last}{}", ends[1])]).collect(),
+                false => hours.chain([format!("23{}", ends[1])]).collect(),
+            };
+            let counts = all
+                .iter()
+                .filter_map(|text| Some(count(text)?.div_euclid(unit) as f64));
+            counts.collect()
+        }
         unit => {
             let own = match unit {
                 Unit::One => 0,

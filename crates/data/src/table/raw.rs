@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::text::Quotes;
 use crate::DataError;
 use crate::error::decoded;
 
@@ -55,11 +56,26 @@ pub(super) struct RawSchema {
     pub header: Option<bool>,
     pub comment: Option<String>,
     #[serde(default)]
+    pub byte_order_mark: bool,
+    #[serde(default)]
+    pub line_ends: LineEnds,
+    #[serde(default)]
+    pub quotes: Quotes,
+    #[serde(default)]
     pub missing: Vec<String>,
     #[serde(default)]
     pub column: Vec<toml::Table>,
     #[serde(default)]
     pub rule: Vec<RawRule>,
+}
+
+/// How lines end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum LineEnds {
+    #[default]
+    Lf,
+    Crlf,
 }
 
 /// A rule between columns as it is written: `at_most`, or `when` and `then`.
@@ -89,6 +105,7 @@ pub(super) enum RawColumn {
     Integer(RawNumber<i64>),
     Date(RawNumber<String>),
     Datetime(RawNumber<String>),
+    Time(RawNumber<String>),
     Boolean {
         zero: Vec<String>,
         one: Vec<String>,
@@ -121,10 +138,22 @@ pub(super) enum RawColumn {
         special: Option<Vec<f64>>,
         scale: Option<Scale>,
         edges: Option<Vec<f64>>,
+        written: Option<RawWritten>,
         #[serde(default)]
         missing: Missing,
     },
-    Ignore {},
+    /// Why, for people.
+    Ignore {
+        why: Option<String>,
+    },
+}
+
+/// How a column is written, or several ways of which a draft cannot tell which is right.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum RawWritten {
+    One(String),
+    Several(Vec<String>),
 }
 
 /// A range of numbers, or of what is one. Without an end it is open.
@@ -139,6 +168,7 @@ pub(super) struct RawNumber<T> {
     pub special: Option<Vec<T>>,
     pub scale: Option<Scale>,
     pub edges: Option<Vec<T>>,
+    pub written: Option<RawWritten>,
     #[serde(default)]
     pub missing: Missing,
 }

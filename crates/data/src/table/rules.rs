@@ -60,14 +60,10 @@ struct Ordered {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ruled {
     unit: Unit,
-    count: i64,
+    pub count: i64,
 }
 
 impl Ruled {
-    pub(super) fn text(self) -> String {
-        self.unit.text(self.count)
-    }
-
     /// As its text is read.
     pub(super) fn value(self) -> f64 {
         self.unit.at(self.count)

@@ -1,8 +1,9 @@
 use std::path::Path;
 
 use super::column::{Column, Kind, Role, role};
-use super::raw::{Missing, Outside, RawColumn, RawSchema, parsed, texts};
+use super::raw::{LineEnds, Missing, Outside, RawColumn, RawSchema, parsed, texts};
 use super::rules::{self, Rules};
+use super::text::Look;
 use crate::DataError;
 use crate::error::io;
 
@@ -24,7 +25,7 @@ pub struct Schema {
     pub(super) delimiter: u8,
     pub(super) header: bool,
     pub(super) comment: Option<u8>,
-    pub(super) missing: Vec<String>,
+    pub(super) look: Look,
     pub(super) columns: Vec<Column>,
     pub(super) rules: Rules,
     /// The place of the sensitive one, which has the values of both groups.
@@ -160,7 +161,7 @@ impl Schema {
     }
 
     pub(super) fn has_missing_level(&self, column: &Column) -> bool {
-        column.missing == Missing::Level && !self.missing.is_empty()
+        column.missing == Missing::Level && !column.absent.is_empty()
     }
 }
 
@@ -207,13 +208,25 @@ pub(super) fn check(name: &str, mut raw: RawSchema, may_be_open: bool) -> Result
             }
         });
         let (public, feature) = (public?, feature?);
+        let own = match column.remove("absent") {
+            None => None,
+            Some(words) => {
+                let words: Vec<String> = words
+                    .try_into()
+                    .map_err(|_| refuse("'absent': expected a list of words"))?;
+                texts("absent", &words).map_err(|problem| refuse(&problem))?;
+                Some(words)
+            }
+        };
+        let own_absent = own.is_some();
+        let absent = own.unwrap_or_else(|| raw.missing.clone());
         dates_as_texts(&mut column);
         let raw_column: RawColumn = column.try_into().map_err(|error| refuse(error.message()))?;
         if matches!(raw_column, RawColumn::Sensitive { .. }) {
             sensitive.push(columns.len());
         }
         let is_label = matches!(raw_column, RawColumn::Label { .. });
-        let (role, missing) = role(raw_column, &raw.missing).map_err(|problem| refuse(&problem))?;
+        let (role, missing) = role(raw_column, &absent).map_err(|problem| refuse(&problem))?;
         if let Role::Open(open) = &role
             && !may_be_open
         {
@@ -224,10 +237,12 @@ pub(super) fn check(name: &str, mut raw: RawSchema, may_be_open: bool) -> Result
             role,
             is_label,
             missing,
+            absent,
+            own_absent,
             public,
             feature,
         };
-        let missing = usize::from(missing == Missing::Level && !raw.missing.is_empty());
+        let missing = usize::from(missing == Missing::Level && !column.absent.is_empty());
         let codes = column.codes() + missing;
         if codes > MAX_CODES {
             return Err(format!(
@@ -253,7 +268,11 @@ pub(super) fn check(name: &str, mut raw: RawSchema, may_be_open: bool) -> Result
         delimiter,
         header: raw.header.unwrap_or(true),
         comment,
-        missing: raw.missing,
+        look: Look {
+            mark: raw.byte_order_mark,
+            crlf: raw.line_ends == LineEnds::Crlf,
+            quotes: raw.quotes,
+        },
         rules: Rules::default(),
         sensitive: sensitive.first().copied(),
         label: columns.iter().position(|column| column.is_label),

@@ -74,10 +74,10 @@ impl<'a> Reader<'a> {
         self.levels.get(text).copied()
     }
 
-    /// What a field says, where none of the words for a missing value stands.
-    pub(super) fn value(&self, text: &str) -> Result<Value, Refusal> {
+    /// What a field says that is no word for a missing value. Fields of a `typed` column are as the schema writes them.
+    pub(super) fn value(&self, text: &str, typed: bool) -> Result<Value, Refusal> {
         let value = match self.column.number() {
-            Some(number) => number.unit.parse(text).map(Value::Number),
+            Some(number) => number.parse(text, typed).map(Value::Number),
             None => self.level(text).or(self.other).map(Value::Level),
         };
         value.ok_or_else(|| (self.expected.clone(), self.advice))

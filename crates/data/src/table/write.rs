@@ -10,6 +10,7 @@ use rand::Rng;
 use super::Schema;
 use super::column::Column;
 use super::parquet::{ParquetWriter, is_parquet};
+use super::text::Quotes;
 use crate::DataError;
 use crate::error::{empty, io as failed, unfit};
 
@@ -76,11 +77,23 @@ impl Schema {
     fn lines(
         &self,
         columns: &[&Column],
-        part: NewFile,
+        mut part: NewFile,
     ) -> io::Result<csv::Writer<BufWriter<NewFile>>> {
+        if self.look.mark {
+            part.write_all(b"\xef\xbb\xbf")?;
+        }
         let mut lines = csv::WriterBuilder::new()
             .delimiter(self.delimiter)
             .comment(self.comment)
+            .terminator(match self.look.crlf {
+                true => csv::Terminator::CRLF,
+                false => csv::Terminator::Any(b'\n'),
+            })
+            .quote_style(match self.look.quotes {
+                Quotes::Needed => csv::QuoteStyle::Necessary,
+                Quotes::Texts => csv::QuoteStyle::NonNumeric,
+                Quotes::All => csv::QuoteStyle::Always,
+            })
             .from_writer(BufWriter::new(part));
         if self.header {
             lines.write_record(columns.iter().map(|column| &column.name))?;
@@ -98,7 +111,7 @@ impl Schema {
             && let Some(bin) = number.bins.get(code)
         {
             let count = number.sample(bin.start, bin.end, rng);
-            return Some(number.unit.text(count).into());
+            return Some(number.text(count).into());
         }
         self.fixed(column, code).map(Cow::Borrowed)
     }
@@ -130,7 +143,9 @@ impl Schema {
         let values = columns.iter().zip(record).enumerate();
         let value = |(place, (column, &code)): (usize, (&&'a Column, &u16))| {
             let value = match ruled.iter().find(|(ruled, _)| *ruled == place) {
-                Some((_, ruled)) => Some(ruled.text().into()),
+                Some((_, ruled)) => column
+                    .number()
+                    .map(|number| number.text(ruled.count).into()),
                 None => self.text(column, code.into(), rng),
             };
             value.unwrap_or_default()

@@ -35,16 +35,16 @@ fn a_draft_says_what_a_file_holds() {
     );
     for block in [
         "delimiter = \";\"\nheader = true\nmissing = [\"?\", \"NA\"]\n",
-        "name = \"name\"\nkind = \"ignore\" # text: more than 100 different values\n\n",
+        "name = \"name\"\nkind = \"ignore\"\nwhy = \"text of which almost every record has its own: names, identifiers or notes\"\n\n",
         "name = \"age\"\nkind = \"integer\"\nmin = 10\nmax = 90\noutside = \"clamp\"\npublic = false\n",
         "name = \"zip\"\nkind = \"categorical\"\nlevels = [\"01000\", \"01001\",",
         "name = \"score\"\nkind = \"numeric\"\nmin = -1.0\nmax = 1.0\ndecimals = 2\noutside",
         "name = \"gain\"\nkind = \"integer\"\nmin = 0\nmax = 200000\nspecial = [0]\noutside",
         "name = \"born\"\nkind = \"date\"\nmin = \"1950-01-01\"\nmax = \"1989-12-31\"\noutside",
-        "name = \"seen\"\nkind = \"datetime\"\nmin = \"2021-01-01T00:00\"\nmax = \"2021-12-31T23:59\"\noutside",
+        "name = \"seen\"\nkind = \"datetime\"\nmin = \"2021-01-01T00:00\"\nmax = \"2021-12-31T23:59\"\nwritten = \"%Y-%m-%d %H:%M\"\noutside",
         "name = \"well\"\nkind = \"boolean\"\nzero = [\"No\"]\none = [\"Yes\"]\npublic = false\n",
-        "name = \"sex\"\nkind = \"categorical\"\nlevels = [\"F\", \"M\"]\nmissing = \"level\"\npublic = false\n",
-        "name = \"empty\"\nkind = \"ignore\" # nothing but missing values\n",
+        "name = \"sex\"\nkind = \"categorical\"\nlevels = [\"F\", \"M\"]\nmissing = \"level\"\nabsent = [\"NA\"]\npublic = false\n",
+        "name = \"empty\"\nkind = \"ignore\"\nwhy = \"nothing but missing values\"\n",
         "name = \"flag\"\nkind = \"boolean\"\nzero = [\"0\"]\none = [\"1\"]\n",
     ] {
         assert!(text.contains(block), "{block}\nin\n{text}");
@@ -60,7 +60,7 @@ fn a_draft_says_what_a_file_holds() {
     let path = folder.path().join("people.csv");
     std::fs::write(&path, people()).unwrap();
     assert_eq!(
-        Schema::draft_of(&path, None)
+        Schema::draft_of(&path, None, None)
             .unwrap()
             .split_once('\n')
             .unwrap()
@@ -134,7 +134,7 @@ fn files_are_recognised_or_refused() {
         (&b""[..], "empty"),
         (b"a,b\n", "empty"),
         (b"a,b\n1,2\n1\n", "line 3: 1 fields, expected 2"),
-        (b"a,\n1,2\n", "field 2 is empty"),
+        (b"1,2\n3,4\n", "say --header yes"),
         (b"a,a\n1,2\n", "field 2 is the name of another column"),
         (b"a,b\n1,\xe9\n", "line 2: not text in UTF-8"),
     ] {
@@ -188,7 +188,8 @@ fn table(names: &[&str], records: &[Vec<&str>]) -> String {
 #[test]
 fn a_draft_quotes_whatever_names_and_categories_are() {
     let rotated = |by: usize| (0..8).map(|i| HOSTILE[(i + by) % 8]).collect();
-    let records: Vec<Vec<&str>> = (0..8).map(rotated).collect();
+    // Enough of each for all to be listed.
+    let records: Vec<Vec<&str>> = (0..40).map(rotated).collect();
     let text = table(&HOSTILE, &records);
     let draft = Schema::draft("f", text.as_bytes(), None).unwrap();
     let read: toml::Table = draft.parse().unwrap();
@@ -205,7 +206,7 @@ fn a_draft_quotes_whatever_names_and_categories_are() {
         assert_eq!(column.as_table().unwrap().len(), 4, "{column}");
     }
     let schema = Schema::parse("f", &draft).unwrap();
-    assert_eq!(schema.coded_bytes("f", text.as_bytes()).unwrap().rows, 8);
+    assert_eq!(schema.coded_bytes("f", text.as_bytes()).unwrap().rows, 40);
 }
 
 #[test]
@@ -223,7 +224,7 @@ fn an_open_draft_shows_names_and_kinds_alone() {
     ];
     let draft = |records: &[Vec<&str>], label| {
         std::fs::write(&path, table(&names, records)).unwrap();
-        OpenSchema::draft_of(&path, label).unwrap()
+        OpenSchema::draft_of(&path, label, None).unwrap()
     };
     // The same kinds, and no value of the one in the other.
     let one = [

@@ -41,6 +41,7 @@ mod dataset;
 mod draft;
 mod export;
 mod fetch;
+mod field;
 mod folder;
 mod gaussians;
 mod glyphs;

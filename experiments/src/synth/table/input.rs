@@ -14,6 +14,7 @@ use crate::apart;
 use crate::in_run;
 use crate::random::stream;
 use crate::records::{self, of_path};
+use crate::schema;
 
 /// Tables by name.
 const ADULT: &str = "adult";
@@ -256,12 +257,15 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
             Schema::of_public(from).map_err(|e| private::refused_of("schema-from", &e, advice))?
         }
         (None, None) => {
+            let open = settings.private_schema.is_some();
+            let draft = schema::draft(path, settings.label.as_deref(), open)?;
             return Err(Failure::input(
                 format!(
                     "--input {shown}: which columns and values it has is public, and must be said"
                 ),
                 format!(
-                    "`sliver schema {shown}` drafts a schema: confirm it and give it with --schema"
+                    "confirm {} as it says, and give it by --schema: nothing was released",
+                    draft.display()
                 ),
             ));
         }
@@ -284,13 +288,16 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
         other => in_run::refused(other),
     };
     let mut found = String::new();
+    let left_out;
     let records = match settings.private_schema {
         None => {
             let schema = Schema::parse(&name, &text).map_err(refused)?;
+            left_out = without(&schema.left_out());
             Records::read(&schema, path, reading)
         }
         Some(_) => {
             let open = OpenSchema::parse(&name, &text).map_err(refused)?;
+            left_out = without(&open.left_out());
             let columns = open.open().concat().join(", ");
             found = format!(
                 "; ranges and categories of {columns} are found with noise, by a share of the budget"
@@ -318,7 +325,22 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
         text,
         test: None,
         public: format!(
-            "the number of {what}, and the names, types and values of the columns, {whence}{found}"
+            "the number of {what}, and the names, types and values of the columns, {whence}{found}{left_out}"
         ),
     })
+}
+
+/// The columns that are in no copy, and why, as far as that is public.
+fn without(columns: &[(&str, Option<&str>)]) -> String {
+    let one = |&(name, why): &(&str, Option<&str>)| match why {
+        None => name.to_string(),
+        Some(why) => format!("{name} ({why})"),
+    };
+    match columns {
+        [] => String::new(),
+        columns => {
+            let all: Vec<String> = columns.iter().map(one).collect();
+            format!("; left out of the copy: {}", all.join(", "))
+        }
+    }
 }

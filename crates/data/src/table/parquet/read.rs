@@ -111,6 +111,12 @@ impl ParquetRows {
         }
     }
 
+    /// Of each column that is read, whether it holds something else than texts.
+    pub(in super::super) fn typed(&self) -> Vec<bool> {
+        let leaves = self.leaves().into_iter();
+        leaves.map(|(_, kind)| kind != Kind::Text).collect()
+    }
+
     /// Adds up to `most` records of the columns that are read, and where they stand; none at the end.
     pub(in super::super) fn block(
         &mut self,

@@ -8,7 +8,7 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::schema::types::ColumnDescriptor;
 
-use super::super::calendar::{day_text, minute_text};
+use super::super::calendar::{day_text, second_text};
 
 /// Milliseconds of a minute.
 const MINUTE: i64 = 60_000;
@@ -67,7 +67,7 @@ impl Kind {
     fn whole(self, signed: i64, unsigned: u64, text: &mut String) -> Option<()> {
         match self {
             Self::Day => *text += &day_text(signed),
-            Self::Time(minute) => *text += &minute_text(signed.div_euclid(minute)),
+            Self::Time(minute) => *text += &second_text(60 * signed.div_euclid(minute), false),
             Self::Decimal(scale) => decimal(signed.into(), scale, text)?,
             Self::Unsigned => write!(text, "{unsigned}").ok()?,
             Self::Plain | Self::Text => write!(text, "{signed}").ok()?,

@@ -17,8 +17,7 @@ use super::super::rules::{Ruled, Rules};
 /// The most records of a group.
 const GROUP: usize = 1 << 17;
 const TRUTHS: [&str; 2] = ["false", "true"];
-/// Microseconds of a minute.
-const MINUTE: i64 = 60_000_000;
+const MICROSECONDS: i64 = 1_000_000;
 
 /// Writes codes as a Parquet file.
 pub(in super::super) struct ParquetWriter<'a, W: Write + Send> {
@@ -43,7 +42,7 @@ enum Kind {
     Real,
     Whole,
     Day,
-    Minute,
+    Time,
     Truth,
     Text,
 }
@@ -58,7 +57,8 @@ impl Kind {
             Some(Unit::Decimal(_)) => Self::Real,
             Some(Unit::One) => Self::Whole,
             Some(Unit::Day) => Self::Day,
-            Some(Unit::Minute) => Self::Minute,
+            Some(Unit::Time { date: true, .. }) => Self::Time,
+            Some(Unit::Time { .. }) => Self::Text,
             None if all(&|texts| texts.iter().any(|text| TRUTHS.contains(&&**text))) => Self::Truth,
             None if all(&|texts| texts.first().is_some_and(|text| whole(text).is_some())) => {
                 Self::Whole
@@ -72,7 +72,7 @@ impl Kind {
             Self::Real => (Physical::DOUBLE, None),
             Self::Whole => (Physical::INT64, None),
             Self::Day => (Physical::INT32, Some(LogicalType::Date)),
-            Self::Minute => {
+            Self::Time => {
                 let local = LogicalType::timestamp(false, TimeUnit::MICROS);
                 (Physical::INT64, Some(local))
             }
@@ -118,8 +118,15 @@ impl Stored<'_> {
                 let value = |code| self.number(code, rng).map(|day| day as i32);
                 self.put::<Int32Type>(to, codes.map(value))
             }
-            Kind::Minute => {
-                let value = |code| self.number(code, rng).map(|time| time as i64 * MINUTE);
+            Kind::Time => {
+                let unit = self
+                    .column
+                    .number()
+                    .map_or(1, |number| number.unit.seconds());
+                let value = |code| {
+                    let count = self.number(code, rng)?;
+                    Some(count as i64 * unit * MICROSECONDS)
+                };
                 self.put::<Int64Type>(to, codes.map(value))
             }
             Kind::Truth => {
@@ -128,7 +135,13 @@ impl Stored<'_> {
                 self.put::<BoolType>(to, codes.map(value))
             }
             Kind::Text => {
-                let value = |code| word(code).map(|text| text.as_bytes().to_vec().into());
+                let value = |code| {
+                    let text = word(code).cloned().or_else(|| {
+                        let number = self.column.number()?;
+                        Some(number.text(self.number(code, rng)? as i64))
+                    });
+                    text.map(|text| text.into_bytes().into())
+                };
                 self.put::<ByteArrayType>(to, codes.map(value))
             }
         }

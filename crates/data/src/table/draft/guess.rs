@@ -1,0 +1,634 @@
+//! What a column seems to hold.
+
+use std::collections::BTreeMap;
+
+use toml::Value;
+
+use super::super::blocks::NULL;
+use super::super::number::MAX_BINS;
+use super::super::number::Unit;
+use super::forms::{Forms, InForm, Kind};
+use super::{Field, Fields, texts};
+
+/// The most categories of a column that is no text.
+pub(super) const MAX_LEVELS: usize = 100;
+/// Fewer records than these share a value that is not listed: it would tell of them.
+const FEW: u64 = 5;
+/// The most classes of a label of whole numbers.
+const MAX_NUMBERED_CLASSES: usize = 10;
+/// Different values that are kept, by which the rest is guessed.
+const DIFFERENT: usize = 10_000;
+/// What stands for a missing value.
+const ABSENT: [&str; 14] = [
+    "", "?", "na", "n/a", "null", "nan", "none", "nil", "-", "--", "#n/a", "<na>", "\\n", ".",
+];
+const YES_AND_NO: [[&str; 2]; 5] = [
+    ["no", "yes"],
+    ["n", "y"],
+    ["false", "true"],
+    ["f", "t"],
+    ["0", "1"],
+];
+/// Words in the names of columns, and the bounds of what is called so.
+const CALENDAR: [(&str, [f64; 2]); 8] = [
+    ("month", [1.0, 12.0]),
+    ("day", [1.0, 31.0]),
+    ("weekday", [0.0, 7.0]),
+    ("dow", [0.0, 7.0]),
+    ("week", [0.0, 53.0]),
+    ("hour", [0.0, 23.0]),
+    ("minute", [0.0, 59.0]),
+    ("second", [0.0, 59.0]),
+];
+/// Years that are no other numbers.
+const YEARS: [f64; 2] = [1500.0, 2200.0];
+/// Numbers that stand for none.
+const SENTINELS: [f64; 12] = [
+    -1.0, -9.0, -99.0, -999.0, -9999.0, 9.0, 99.0, 999.0, 9999.0, 99_999.0, 999_999.0, -8.0,
+];
+const EXACT: f64 = (1_u64 << 53) as f64;
+/// The words of names that say that a column is an identifier.
+const IDENTIFIERS: [&str; 8] = [
+    "id", "ids", "uuid", "guid", "index", "ssn", "rownames", "unnamed",
+];
+
+/// What a column seems to hold.
+pub(super) struct Guess {
+    /// Whether its values are none that can be read, as lists.
+    pub unread: bool,
+    /// Whether the file knows what they are: how they are written is nothing to say then.
+    pub typed: bool,
+    /// Values that are not missing.
+    values: u64,
+    /// Words that stand for missing ones, and how often.
+    missing: BTreeMap<String, u64>,
+    /// Its values, each with how often, until there are too many.
+    counts: BTreeMap<String, u64>,
+    /// How many values these are.
+    counted: u64,
+    /// Its forms, once there are too many values to keep.
+    forms: Option<Forms>,
+    /// Whether each value is the whole number behind the one before.
+    running: Option<i64>,
+    is_running: bool,
+}
+
+/// Which categories are listed.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Listed {
+    /// Those that a few records share.
+    Frequent,
+    /// All: those of a public file, and those that nobody is shown.
+    All { public: bool },
+}
+
+/// What a column is drafted as.
+pub(super) struct Drafted {
+    pub fields: Fields,
+    /// The form of its numbers or dates.
+    pub form: Option<InForm>,
+    /// The words for what is missing, the most frequent first.
+    pub absent: Vec<String>,
+}
+
+impl Guess {
+    pub(super) fn new() -> Self {
+        Self {
+            unread: false,
+            typed: false,
+            values: 0,
+            missing: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            counted: 0,
+            forms: None,
+            running: None,
+            is_running: true,
+        }
+    }
+
+    pub(super) fn add(&mut self, text: &str) {
+        if text == NULL || ABSENT.iter().any(|word| word.eq_ignore_ascii_case(text)) {
+            *self.missing.entry(text.into()).or_default() += 1;
+            return;
+        }
+        self.values += 1;
+        if self.is_running {
+            let whole = text.trim_end_matches(".0").parse::<i64>().ok();
+            self.is_running = match (self.running, whole) {
+                (_, None) => false,
+                (before, Some(whole)) => {
+                    before.is_none_or(|before| whole == before.wrapping_add(1))
+                }
+            };
+            self.running = whole;
+        }
+        if let Some(forms) = &mut self.forms {
+            return forms.add(text, 1);
+        }
+        self.counted += 1;
+        match self.counts.get_mut(text) {
+            Some(count) => *count += 1,
+            None => drop(self.counts.insert(text.into(), 1)),
+        }
+        if self.counts.len() > DIFFERENT {
+            self.forms = Some(Forms::of(self.counts.iter()));
+        }
+    }
+
+    /// Whether some values are no words for missing ones.
+    pub(super) fn has_values(&self) -> bool {
+        self.values > 0
+    }
+
+    /// Whether a text alone is a number, a day or a time.
+    pub(super) fn is_number_or_date(text: &str) -> bool {
+        let mut guess = Self::new();
+        guess.add(text);
+        guess.values > 0 && !guess.all_forms().0.is_empty()
+    }
+
+    pub(super) fn missing(&self) -> impl Iterator<Item = &String> {
+        self.missing.keys()
+    }
+
+    fn all_forms(&self) -> Forms {
+        self.forms
+            .clone()
+            .unwrap_or_else(|| Forms::of(self.counts.iter()))
+    }
+
+    /// The form of its numbers or dates, and the words among them that are none; the other form of a day that may be mistaken.
+    fn form(&self) -> Option<(InForm, Option<String>)> {
+        let forms = self.all_forms().0;
+        let words = |form: &InForm| {
+            // A repeated word among many numbers.
+            let strays: u64 = form.strays.values().sum();
+            let repeated = form.strays.values().all(|&times| times > 1);
+            let different = self.counts.len() - form.strays.len();
+            form.strays.is_empty() || repeated && different >= 10 && 2 * strays < self.values
+        };
+        let fits = |form: &&InForm| form.values > 0 && words(form);
+        let best = forms
+            .iter()
+            .filter(fits)
+            .min_by_key(|form| (form.strays.len(), form.may_be_thousands()))?;
+        let other = forms.iter().filter(fits).find(|form| {
+            form.strays.len() == best.strays.len()
+                && form.kind == best.kind
+                && form.is_mistaken_for(best)
+        });
+        Some((best.clone(), other.and_then(|form| form.written.clone())))
+    }
+
+    /// Whether almost every record has a value of its own.
+    fn is_near_unique(&self) -> bool {
+        self.values >= 20 && 2 * self.counts.len() as u64 > self.counted
+    }
+
+    /// Its kind and what that needs, or why it is left out.
+    pub(super) fn column(&self, name: &str, listed: Listed) -> Drafted {
+        let mut absent: Vec<(&String, u64)> = self
+            .missing
+            .iter()
+            .map(|(word, &times)| (word, times))
+            .collect();
+        let form = self.form();
+        let strays = form.iter().flat_map(|(form, _)| &form.strays);
+        absent.extend(strays.map(|(word, &times)| (word, times)));
+        absent.sort_by_key(|&(word, times)| (std::cmp::Reverse(times), word));
+        let absent = absent.into_iter().map(|(word, _)| word.clone()).collect();
+        let (fields, form) = self.kind(name, listed, form).unwrap_or_else(|why| {
+            let fields = vec![("kind", "ignore".into()), ("why", why.into())];
+            (fields, None)
+        });
+        Drafted {
+            fields: Fields(fields),
+            form,
+            absent,
+        }
+    }
+
+    fn kind(
+        &self,
+        name: &str,
+        listed: Listed,
+        form: Option<(InForm, Option<String>)>,
+    ) -> Result<(Vec<Field>, Option<InForm>), String> {
+        if self.unread {
+            return Err("neither numbers, dates, texts nor truth values".into());
+        }
+        if self.values == 0 {
+            return Err("nothing but missing values".into());
+        }
+        let few = if listed == Listed::Frequent { FEW } else { 1 };
+        if let Some([zero, one]) = self.yes_and_no() {
+            let fields = vec![
+                ("kind", "boolean".into()),
+                ("zero", texts([zero])),
+                ("one", texts([one])),
+            ];
+            return Ok((fields, None));
+        }
+        let shown = listed != (Listed::All { public: false });
+        if shown && self.counts.len() == 1 && self.values >= few {
+            let fields = vec![
+                ("kind", "categorical".into()),
+                ("levels", texts(self.counts.keys())),
+            ];
+            return Ok((fields, form.map(|(form, _)| form)));
+        }
+        match form {
+            Some((form, other)) if form.kind == Kind::Number => {
+                self.refuse_identifier(name, &form)?;
+                let (kind, mut fields) = self.numbers(name, &form);
+                fields.insert(0, ("kind", kind.into()));
+                fields.extend(self.written(&form, other));
+                fields.push(("outside", "clamp".into()));
+                Ok((fields, Some(form)))
+            }
+            Some((form, other)) => {
+                let mut fields = period(&form);
+                fields.extend(self.written(&form, other));
+                fields.push(("outside", "clamp".into()));
+                Ok((fields, Some(form)))
+            }
+            None => Ok((self.categories(few, listed)?, None)),
+        }
+    }
+
+    /// How it is written, if not as a schema writes it.
+    fn written(&self, form: &InForm, other: Option<String>) -> Option<Field> {
+        (!self.typed).then(|| written(form, other)).flatten()
+    }
+
+    fn refuse_identifier(&self, name: &str, form: &InForm) -> Result<(), String> {
+        let [low, high] = form.range;
+        if form.whole && low.abs().max(high.abs()) >= EXACT {
+            return Err("whole numbers of more than 15 digits: an identifier, or text".into());
+        }
+        let words = words(name);
+        let named = words.iter().any(|word| IDENTIFIERS.contains(&&**word));
+        if self.values < 20 || !form.whole {
+            return Ok(());
+        }
+        match (
+            self.is_running,
+            named && self.counts.len() as u64 == self.counted,
+        ) {
+            (true, _) => Err("a running number: it says the place of a record".into()),
+            (_, true) => Err("another number for each record: an identifier".into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn categories(&self, few: u64, listed: Listed) -> Result<Vec<Field>, String> {
+        let numbers = self.all_forms().0.into_iter().find(|form| {
+            let strays: u64 = form.strays.values().sum();
+            form.kind == Kind::Number && 20 * strays < self.values
+        });
+        if let Some(form) = numbers {
+            let count: u64 = form.strays.values().sum();
+            return Err(format!(
+                "numbers, but for {count} that are none: repair them, or name them in 'absent' of a column with kind and range"
+            ));
+        }
+        match listed {
+            Listed::All { public: true } if self.counts.len() > MAX_LEVELS => {
+                return Err(format!("text: more than {MAX_LEVELS} different values"));
+            }
+            Listed::All { public: true } => {}
+            _ if self.is_near_unique() => {
+                return Err(
+                    "text of which almost every record has its own: names, identifiers or notes"
+                        .into(),
+                );
+            }
+            _ => {}
+        }
+        let mut levels: Vec<(&String, u64)> = self
+            .counts
+            .iter()
+            .map(|(text, &times)| (text, times))
+            .collect();
+        let all = levels.len();
+        levels.retain(|&(_, times)| times >= few);
+        levels.sort_by_key(|&(text, times)| (std::cmp::Reverse(times), text));
+        levels.truncate(MAX_LEVELS);
+        if levels.is_empty() {
+            return Err(format!("text of which no value is in {few} records"));
+        }
+        if self.forms.is_some() {
+            return Err(format!("text: more than {DIFFERENT} different values"));
+        }
+        levels.sort_unstable();
+        let is_whole = levels.len() == all;
+        let levels = texts(levels.iter().map(|(text, _)| *text));
+        let mut fields = vec![("kind", "categorical".into()), ("levels", levels)];
+        if !is_whole {
+            fields.push(("other", "other".into()));
+        }
+        Ok(fields)
+    }
+
+    /// As [`Guess::column`], of what is to be predicted.
+    pub(super) fn label(&self, name: &str) -> Option<Drafted> {
+        let kind = ("kind", "label".into());
+        let absent = self.missing.keys().cloned().collect();
+        let of = |fields| Drafted {
+            fields: Fields(fields),
+            form: None,
+            absent,
+        };
+        let classes = |levels: &[&String]| {
+            let classes = levels.iter().map(|&level| texts([level])).collect();
+            vec![kind.clone(), ("classes", Value::Array(classes))]
+        };
+        let mut levels: Vec<&String> = self.counts.keys().collect();
+        if let Some([zero, one]) = self.yes_and_no() {
+            return Some(of(classes(&[zero, one])));
+        }
+        let form = self
+            .form()
+            .map(|(form, _)| form)
+            .filter(|form| form.strays.is_empty());
+        let number = form.filter(|form| form.kind == Kind::Number);
+        if let Some(number) = &number {
+            if number.whole && (2..=MAX_NUMBERED_CLASSES).contains(&levels.len()) {
+                let value = |text: &str| number.read(text).map_or(0.0, |(value, _)| value);
+                levels.sort_by(|a, b| value(a).total_cmp(&value(b)));
+                return Some(of(classes(&levels)));
+            }
+            let (_, fields) = self.numbers(name, number);
+            let mut all = vec![kind.clone()];
+            all.extend(fields.into_iter().filter(|(field, _)| *field != "special"));
+            if !all.iter().any(|(field, _)| *field == "decimals") {
+                all.push(("decimals", 0.into()));
+            }
+            all.extend(self.written(number, None));
+            all.push(("outside", "clamp".into()));
+            let drafted = of(all);
+            return Some(Drafted {
+                form: Some(number.clone()),
+                ..drafted
+            });
+        }
+        let is_text = self.form().is_none() && !self.is_near_unique();
+        (is_text && (2..=MAX_LEVELS).contains(&levels.len())).then(|| of(classes(&levels)))
+    }
+
+    fn yes_and_no(&self) -> Option<[&String; 2]> {
+        let levels: Vec<&String> = self.counts.keys().collect();
+        let &[a, b] = levels.as_slice() else {
+            return None;
+        };
+        let is = |text: &String, word: &str| text.eq_ignore_ascii_case(word);
+        YES_AND_NO.iter().find_map(|[no, yes]| {
+            if is(a, no) && is(b, yes) {
+                Some([a, b])
+            } else {
+                (is(a, yes) && is(b, no)).then_some([b, a])
+            }
+        })
+    }
+
+    /// The kind of numbers, and their bounds, digits, special values and scale.
+    fn numbers(&self, name: &str, form: &InForm) -> (&'static str, Vec<Field>) {
+        let mut values: Vec<(f64, u64)> = self
+            .counts
+            .iter()
+            .filter_map(|(text, &times)| Some((form.read(text)?.0, times)))
+            .collect();
+        values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut range = form.range;
+        let whole_zeros = form.decimals[0] == form.decimals[1] && form.whole;
+        let integer = form.whole && (form.decimals[1] == 0 || whole_zeros);
+        let special = specials(&values, &mut range);
+        let (bounds, kind) = match (self.named_bounds(name, integer, range), integer) {
+            (Some(bounds), _) => (bounds, "integer"),
+            (None, true) => (round(range, true).0, "integer"),
+            (None, false) => (round(range, false).0, "numeric"),
+        };
+        let [min, max] = bounds;
+        let mut fields = Vec::new();
+        match kind {
+            "integer" => {
+                let bound = |bound: f64| Value::Integer(bound.round() as i64);
+                fields.extend([("min", bound(min)), ("max", bound(max))]);
+            }
+            _ => {
+                let digits = round(range, false).2;
+                let largest = min.abs().max(max.abs());
+                let fits = |&decimals: &usize| largest * 10_f64.powi(decimals as i32) < EXACT;
+                let wanted = form.decimals[1].max(digits).min(15);
+                fields.extend([("min", min.into()), ("max", max.into())]);
+                let decimals = (0..=wanted).rev().find(fits);
+                fields.extend(decimals.map(|count| ("decimals", (count as i64).into())));
+            }
+        }
+        let number = |value: f64| match kind {
+            "integer" => Value::Integer(value as i64),
+            _ => Value::Float(value),
+        };
+        // A few whole numbers are codes of their own anyway.
+        let few = integer && max - min <= MAX_BINS as f64;
+        let special = special
+            .into_iter()
+            .filter(|value| !(min..=max).contains(value) || !few);
+        let special: Vec<Value> = special.map(number).collect();
+        if !special.is_empty() {
+            fields.push(("special", Value::Array(special)));
+        }
+        if !few && is_long_tailed(&values, bounds) {
+            fields.push(("scale", "log".into()));
+        }
+        (kind, fields)
+    }
+
+    /// Bounds that the name of a column says, or that years are.
+    fn named_bounds(&self, name: &str, integer: bool, range: [f64; 2]) -> Option<[f64; 2]> {
+        let within = |[low, high]: [f64; 2]| low <= range[0] && range[1] <= high;
+        let words = words(name);
+        let known = CALENDAR
+            .iter()
+            .find(|(word, bounds)| words.iter().any(|own| own == word) && within(*bounds));
+        let years = integer
+            && within(YEARS)
+            && (words.iter().any(|word| word.contains("year"))
+                || range[0] >= 1900.0 && range[1] <= 2100.0);
+        let years = years.then_some(range).filter(|[low, high]| low < high);
+        known
+            .filter(|_| integer)
+            .map(|(_, bounds)| *bounds)
+            .or(years)
+    }
+}
+
+/// The words of a name: `admission_day`, `admissionDay` and `Admission day` have the same.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    for c in name.chars() {
+        if !c.is_alphanumeric() || c.is_uppercase() && before.is_lowercase() {
+            words.push(String::new());
+        }
+        if c.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    words
+}
+
+/// How a column is written, if not as a schema writes it; two forms if a day may be a month.
+fn written(form: &InForm, other: Option<String>) -> Option<Field> {
+    let zeros = form.decimals[0] == form.decimals[1] && form.decimals[1] > 0 && form.whole;
+    let own = match (&form.written, form.kind) {
+        (None, Kind::Number) if zeros => Some(format!("1234.{}", "0".repeat(form.decimals[1]))),
+        (Some(written), Kind::Number) => Some(match (form.whole, zeros) {
+            (true, true) => written.replacen("5", &"0".repeat(form.decimals[1]), 1),
+            (true, false) if form.decimals[1] == 0 => whole(written),
+            _ => written.clone(),
+        }),
+        (written, _) => written.clone(),
+    };
+    let own = own?;
+    Some(match other {
+        None => ("written", own.into()),
+        Some(other) => ("written", texts([own, other])),
+    })
+}
+
+/// A form without the digits behind the point.
+fn whole(written: &str) -> String {
+    let Some(place) = written.find('5') else {
+        return written.into();
+    };
+    let before = written[..place]
+        .chars()
+        .next_back()
+        .map_or(0, char::len_utf8);
+    format!("{}{}", &written[..place - before], &written[place + 1..])
+}
+
+/// Whole years of days, and the bounds of a day.
+fn period(form: &InForm) -> Vec<Field> {
+    let [low, high] = form.range;
+    let year = |seconds: f64| Unit::Day.text((seconds / 86_400.0).floor() as i64)[..4].to_string();
+    let (kind, [start, end]) = match form.kind {
+        Kind::Time => {
+            let text = |seconds: bool, end: bool| match (end, seconds) {
+                (false, false) => "00:00",
+                (false, true) => "00:00:00",
+                (true, false) => "23:59",
+                (true, true) => "23:59:59",
+            };
+            let seconds = form
+                .written
+                .as_ref()
+                .is_some_and(|text| text.contains("%S"));
+            return vec![
+                ("kind", "time".into()),
+                ("min", text(seconds, false).into()),
+                ("max", text(seconds, true).into()),
+            ];
+        }
+        Kind::Datetime => ("datetime", ["T00:00", "T23:59"]),
+        _ => ("date", ["", ""]),
+    };
+    vec![
+        ("kind", kind.into()),
+        ("min", format!("{}-01-01{start}", year(low)).into()),
+        ("max", format!("{}-12-31{end}", year(high)).into()),
+    ]
+}
+
+/// Frequent values far from the rest, which stand for something else than a number, and 0 if a third is; the range is that of
+/// the rest.
+fn specials(values: &[(f64, u64)], range: &mut [f64; 2]) -> Vec<f64> {
+    let all: u64 = values.iter().map(|(_, times)| times).sum();
+    let mut rest = values;
+    let mut found = Vec::new();
+    while let [first, middle @ .., last] = rest
+        && middle.len() > 2
+        && found.len() < 3
+    {
+        let is_special = |one: (f64, u64), near: f64, [low, high]: [f64; 2]| {
+            let frequent = one.1 >= 5 && 100 * one.1 >= all;
+            let gap = (one.0 - near).abs();
+            let known =
+                SENTINELS.contains(&one.0) && (one.0 < 0.0 && low >= 0.0 || one.0 > 2.0 * high);
+            frequent && (gap > high - low || known)
+        };
+        let (second, before) = (middle[0].0, middle[middle.len() - 1].0);
+        if is_special(*first, second, [second, last.0]) {
+            found.push(first.0);
+            rest = &rest[1..];
+        } else if is_special(*last, before, [first.0, before]) {
+            found.push(last.0);
+            rest = &rest[..rest.len() - 1];
+        } else {
+            break;
+        }
+    }
+    if !found.is_empty()
+        && let ([first, ..], [.., last]) = (rest, rest)
+    {
+        // Of the values that are known: none of the others was far away.
+        *range = [
+            if found.contains(&range[0]) {
+                first.0
+            } else {
+                range[0]
+            },
+            if found.contains(&range[1]) {
+                last.0
+            } else {
+                range[1]
+            },
+        ];
+    }
+    let zeros = values.iter().find(|(value, _)| *value == 0.0);
+    if zeros.is_some_and(|(_, times)| 3 * times > all) && !found.contains(&0.0) {
+        found.push(0.0);
+    }
+    found
+}
+
+/// Whether half of the values lie in a few of even bins.
+fn is_long_tailed(values: &[(f64, u64)], [min, max]: [f64; 2]) -> bool {
+    let all: u64 = values
+        .iter()
+        .filter(|(value, _)| *value > min)
+        .map(|(_, times)| times)
+        .sum();
+    let mut below = 0;
+    let above = values.iter().filter(|(value, _)| *value > min);
+    let median = above.into_iter().find(|(_, times)| {
+        below += times;
+        2 * below >= all
+    });
+    let width = (max - min) / MAX_BINS as f64;
+    median.is_some_and(|(median, _)| min >= 0.0 && max - min > 30.0 && median - min < 8.0 * width)
+}
+
+/// Bounds at multiples of the power of ten that is the first digit of the range, the range, and the digits behind the point of the
+/// bounds.
+fn round([low, high]: [f64; 2], integer: bool) -> ([f64; 2], f64, usize) {
+    let span = match high - low {
+        0.0 => high.abs().max(1.0),
+        span => span,
+    };
+    let power = span.log10().floor().clamp(-15.0, 300.0) as i32;
+    let power = if integer { power.max(0) } else { power };
+    // A power of ten below one is none of the numbers of `f64`: its inverse is.
+    let (up, down) = (10_f64.powi(power.max(0)), 10_f64.powi((-power).max(0)));
+    let step = |steps: f64| steps * up / down;
+    let (first, last) = ((low * down / up).floor(), (high * down / up).ceil());
+    // Large powers of ten are none of them either.
+    let first = first - f64::from(u8::from(step(first) > low));
+    let last = last + f64::from(u8::from(first == last || step(last) < high));
+    let bounds = [step(first), step(last)];
+    (bounds, bounds[1] - bounds[0], (-power).max(0) as usize)
+}

@@ -1,0 +1,293 @@
+//! How the numbers, days and times of a column are written, if not as the schema itself writes them.
+
+use super::number::Unit;
+use chrono::format::{Item, Numeric, Parsed, StrftimeItems, parse};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike};
+
+/// A form of writing: of a number how 1234.5 stands in the file, such as `$1,234.5`; of days and times a pattern of `strftime`,
+/// such as `%d/%m/%Y`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Written {
+    Number(Form),
+    Time(Pattern),
+}
+
+/// How a number is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Form {
+    /// 1234.5, or 1234, in this form.
+    text: String,
+    before: String,
+    /// Between groups of three digits.
+    between: Option<char>,
+    point: char,
+    /// The zeros that a whole number has behind its point.
+    zeros: usize,
+    after: String,
+}
+
+/// How a day or a time is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pattern {
+    text: String,
+    items: Vec<Item<'static>>,
+    has: Has,
+}
+
+/// What a pattern says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Has {
+    date: bool,
+    time: bool,
+    seconds: bool,
+}
+
+/// From the first day of the common era to 1970-01-01.
+const EPOCH: i64 = 719_163;
+const DAY: i64 = 24 * 60 * 60;
+
+impl Form {
+    /// Of 1234.5 or 1234 in this form.
+    fn parse(text: &str) -> Option<Self> {
+        let (before, rest) = text.split_once('1')?;
+        let (between, rest) = rest.split_once("234")?;
+        let point = rest.chars().next();
+        let digits = &rest[point.map_or(0, char::len_utf8)..];
+        let after = digits.trim_start_matches('0');
+        let zeros = digits.len() - after.len();
+        let (point, after) = match (zeros, after.strip_prefix('5')) {
+            (0, Some(after)) => (point, after),
+            (1.., _) => (point, after),
+            _ => (None, rest),
+        };
+        let mut between = between.chars();
+        let (between, more) = (between.next(), between.next());
+        let form = Self {
+            text: text.into(),
+            before: before.into(),
+            between,
+            point: point.unwrap_or(if between == Some('.') { ',' } else { '.' }),
+            zeros,
+            after: after.into(),
+        };
+        let unclear = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+');
+        let clear = more.is_none()
+            && between != Some(form.point)
+            && !between.into_iter().chain([form.point]).any(unclear)
+            && !before.contains(unclear)
+            && !after.contains(unclear);
+        clear.then_some(form)
+    }
+
+    /// The number as Rust writes it.
+    fn plain(&self, text: &str) -> Option<String> {
+        let (mut sign, mut text) = ("", text);
+        for known in ["-", "+", "\u{2212}"] {
+            if let Some(rest) = text.strip_prefix(known) {
+                (sign, text) = (known, rest);
+            }
+        }
+        text = text.strip_prefix(&*self.before).unwrap_or(text);
+        if sign.is_empty()
+            && let Some(rest) = text.strip_prefix('-')
+        {
+            (sign, text) = ("-", rest);
+        }
+        text = text.strip_suffix(&*self.after).unwrap_or(text);
+        let (whole, part) = match text.split_once(self.point) {
+            Some((whole, part)) => (whole, Some(part)),
+            None => (text, None),
+        };
+        let mut plain = String::with_capacity(text.len() + 1);
+        plain.push_str(if sign == "\u{2212}" { "-" } else { sign });
+        match self.between {
+            Some(between) if whole.contains(between) => {
+                let mut groups = whole.split(between);
+                let first = groups
+                    .next()
+                    .filter(|first| (1..=3).contains(&first.len()))?;
+                plain.push_str(first);
+                for group in groups {
+                    plain.push_str(Some(group).filter(|group| group.len() == 3)?);
+                }
+            }
+            _ => plain.push_str(whole),
+        }
+        if let Some(part) = part {
+            plain.push('.');
+            plain.push_str(part);
+        }
+        // Nothing but what a number is made of: a word such as `inf` is none.
+        let made = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
+        plain.chars().all(made).then_some(plain)
+    }
+
+    fn write(&self, plain: &str) -> String {
+        let (sign, digits) = match plain.strip_prefix('-') {
+            Some(digits) => ("-", digits),
+            None => ("", plain),
+        };
+        let zeros = "0".repeat(self.zeros);
+        let (whole, part) = match digits.split_once('.') {
+            Some((whole, part)) => (whole, Some(part)),
+            None => (digits, (self.zeros > 0).then_some(&*zeros)),
+        };
+        let mut text = format!("{sign}{}", self.before);
+        for (place, digit) in whole.char_indices() {
+            if let Some(between) = self.between
+                && place > 0
+                && (whole.len() - place).is_multiple_of(3)
+            {
+                text.push(between);
+            }
+            text.push(digit);
+        }
+        if let Some(part) = part {
+            text.push(self.point);
+            text += part;
+        }
+        text + &self.after
+    }
+}
+
+impl Pattern {
+    /// `None` for what is no pattern, or has too little for a day or a time.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let items = StrftimeItems::new(text).parse_to_owned().ok()?;
+        let numeric = |of: &[Numeric]| {
+            let is =
+                |item: &Item<'_>| matches!(item, Item::Numeric(found, _) if of.contains(found));
+            items.iter().any(is)
+        };
+        let text_of_month = items.iter().any(|item| {
+            use chrono::format::Fixed as F;
+            matches!(item, Item::Fixed(F::ShortMonthName | F::LongMonthName))
+        });
+        let year = numeric(&[Numeric::Year, Numeric::YearMod100]);
+        let date =
+            year && numeric(&[Numeric::Day]) && (text_of_month || numeric(&[Numeric::Month]));
+        let hour = numeric(&[Numeric::Hour, Numeric::Hour12]);
+        let has = Has {
+            date,
+            time: hour && numeric(&[Numeric::Minute]),
+            seconds: numeric(&[Numeric::Second]),
+        };
+        (has.date || has.time && !year).then(|| Self {
+            text: text.into(),
+            items,
+            has,
+        })
+    }
+
+    fn read(&self, text: &str) -> Option<Moment> {
+        let mut parsed = Parsed::new();
+        parse(&mut parsed, text, self.items.iter()).ok()?;
+        let date = match self.has.date {
+            true => parsed.to_naive_date().ok()?,
+            false => NaiveDate::from_ymd_opt(1970, 1, 1)?,
+        };
+        let time = match self.has.time {
+            true => parsed.to_naive_time().ok()?,
+            false => NaiveTime::MIN,
+        };
+        (1..=9999)
+            .contains(&date.year())
+            .then(|| date.and_time(time))
+    }
+}
+
+/// A day and a second.
+type Moment = NaiveDateTime;
+
+fn seconds(moment: Moment) -> i64 {
+    let days = i64::from(moment.num_days_from_ce()) - EPOCH;
+    days * DAY + i64::from(moment.num_seconds_from_midnight())
+}
+
+impl Written {
+    /// What a schema says of a column of such units.
+    pub(super) fn parse(text: &str, unit: Unit) -> Result<Self, String> {
+        let time = |date: bool, time: bool| {
+            let pattern = Pattern::parse(text);
+            let pattern =
+                pattern.filter(|known| known.has.date == date && (known.has.time || !time));
+            pattern.map(Self::Time)
+        };
+        let (form, expected) = match unit {
+            Unit::Decimal(_) | Unit::One => (
+                Form::parse(text).map(Self::Number),
+                "how the number 1234.5 stands there, such as \"1.234,5\" or \"$1,234.5\"",
+            ),
+            Unit::Day => (time(true, false), "a pattern of days, such as \"%d/%m/%Y\""),
+            Unit::Time { date: true, .. } => (
+                time(true, true),
+                "a pattern of days and times, such as \"%Y-%m-%d %H:%M:%S\"",
+            ),
+            Unit::Time { .. } => (time(false, true), "a pattern of times, such as \"%H:%M\""),
+        };
+        form.ok_or_else(|| format!("'written' is {text:?}: expected {expected}"))
+    }
+
+    /// Whether seconds are written.
+    pub(super) fn has_seconds(&self) -> bool {
+        matches!(self, Self::Time(pattern) if pattern.has.seconds)
+    }
+
+    /// As a schema says it.
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Number(form) => &form.text,
+            Self::Time(pattern) => &pattern.text,
+        }
+    }
+
+    /// The number, or the count of units, that a text says.
+    pub(super) fn read(&self, text: &str, unit: Unit) -> Option<f64> {
+        match self {
+            Self::Number(form) => unit.parse(&form.plain(text)?),
+            Self::Time(pattern) => {
+                let (seconds, unit) = (seconds(pattern.read(text)?), unit.seconds());
+                // A day with another time than its start is none.
+                let whole = seconds.rem_euclid(unit) == 0 || unit != DAY;
+                whole.then_some(seconds.div_euclid(unit) as f64)
+            }
+        }
+    }
+
+    /// So many units as they are written.
+    pub(super) fn write(&self, count: i64, unit: Unit) -> String {
+        match self {
+            Self::Number(form) => form.write(&unit.text(count)),
+            Self::Time(pattern) => {
+                let after = TimeDelta::try_seconds(count * unit.seconds());
+                let moment = after
+                    .and_then(|after| DateTime::UNIX_EPOCH.naive_utc().checked_add_signed(after));
+                moment.map_or(String::new(), |moment| {
+                    moment.format_with_items(pattern.items.iter()).to_string()
+                })
+            }
+        }
+    }
+
+    /// A number as the schema writes it; `None` for days and times.
+    pub(super) fn plain(&self, text: &str) -> Option<String> {
+        match self {
+            Self::Number(form) => form.plain(text),
+            Self::Time(_) => None,
+        }
+    }
+
+    /// Whether a text says a number in this form, and would be written so again.
+    pub(super) fn is_form_of(&self, text: &str) -> bool {
+        match self {
+            Self::Number(form) => {
+                let plain = form.plain(text);
+                plain.is_some_and(|plain| form.write(plain.trim_start_matches('+')) == text)
+            }
+            Self::Time(pattern) => pattern.read(text).is_some_and(|moment| {
+                let again = moment.format_with_items(pattern.items.iter());
+                again.to_string() == text
+            }),
+        }
+    }
+}
