@@ -193,7 +193,7 @@ fn described(column: &toml::Table) -> String {
 }
 
 /// A file beside the table, or beside the folder of its files.
-fn draft_path(input: &Path) -> PathBuf {
+pub(crate) fn draft_path(input: &Path) -> PathBuf {
     let folder = input.parent().filter(|folder| folder.is_dir());
     match folder.filter(|_| !input.exists()) {
         Some(folder) => folder.with_extension("toml"),

@@ -8,6 +8,7 @@ mod fair;
 #[cfg(unix)]
 mod faults;
 mod figures;
+mod forms;
 mod golden;
 #[cfg(unix)]
 mod kills;

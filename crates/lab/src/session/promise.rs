@@ -12,6 +12,11 @@ use serde_json::{Value, json};
 use crate::diagnostic::{Failure, OrFailed};
 use crate::report::Plan;
 
+/// An epsilon above this one is said to be large.
+const WEAK: f64 = 10.0;
+/// Fewer records than these are said to be few.
+const FEW: usize = 500;
+
 /// What an experiment adds to the words that all share.
 #[derive(Debug, Clone)]
 pub struct Wording {
@@ -77,8 +82,8 @@ impl Promise<'_> {
                 plan.noise_multiplier()
             ),
         ];
-        let loose = self.loose(plan);
-        lines.extend(loose.map(|note| format!("note      {note}")));
+        let cautions = self.cautions(plan).into_iter();
+        lines.extend(cautions.map(|note| format!("note      {note}")));
         lines
     }
 
@@ -144,7 +149,11 @@ impl Promise<'_> {
     /// What a reader must know of the promise.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.elsewhere.to_vec();
-        warnings.extend(self.plan.and_then(|plan| self.loose(plan)));
+        warnings.extend(
+            self.plan
+                .map(|plan| self.cautions(plan))
+                .unwrap_or_default(),
+        );
         warnings
     }
 
@@ -156,9 +165,23 @@ impl Promise<'_> {
         })
     }
 
-    /// What the delta that is claimed leaves open, if that is much.
-    fn loose(&self, plan: &CheckedPlan) -> Option<String> {
-        loose_delta(plan.delta(), self.records as f64)
+    /// What to know of a claim that says little, or that few records make.
+    fn cautions(&self, plan: &CheckedPlan) -> Vec<String> {
+        let epsilon = plan.epsilon_upper();
+        let weak = (epsilon > WEAK).then(|| {
+            format!(
+                "Epsilon {} is above {WEAK}: the bound alone keeps little from an attacker.",
+                upper(epsilon)
+            )
+        });
+        let few = (self.records < FEW).then(|| {
+            format!(
+                "{} private records are fewer than {FEW}: noise that hides one of them hides much of what the others say.",
+                self.records
+            )
+        });
+        let loose = loose_delta(plan.delta(), self.records as f64);
+        loose.into_iter().chain(weak).chain(few).collect()
     }
 
     /// The neighbour relation in words.

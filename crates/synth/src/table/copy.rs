@@ -155,6 +155,8 @@ pub struct Released {
     pub pairs: Vec<NoisyCounts>,
     /// Columns whose values the schema leaves open, and of which noise has left none.
     pub drowned: Vec<String>,
+    /// Numbers without a range of their own in the schema, of which noise told it roughly alone.
+    pub rough: Vec<String>,
     /// The schema with what was found, as text, if it left something open.
     pub found: Option<String>,
     signal: Signal,
@@ -187,6 +189,7 @@ impl Released {
             bins,
             pairs,
             drowned: found.drowned,
+            rough: found.rough,
             found: found.schema,
             signal,
         })

@@ -258,11 +258,20 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
         }
         (None, None) => {
             let open = settings.private_schema.is_some();
+            let unsaid = format!(
+                "--input {shown}: which columns and values it has is public, and must be said"
+            );
+            let there = schema::draft_path(path);
+            if there.exists() {
+                let there = there.display();
+                let help = format!(
+                    "give {there} by --schema, or draft another: sliver schema {shown} --out NEW.toml"
+                );
+                return Err(Failure::input(unsaid, help));
+            }
             let draft = schema::draft(path, settings.label.as_deref(), open)?;
             return Err(Failure::input(
-                format!(
-                    "--input {shown}: which columns and values it has is public, and must be said"
-                ),
+                unsaid,
                 format!(
                     "confirm {} as it says, and give it by --schema: nothing was released",
                     draft.display()

@@ -198,6 +198,12 @@ fn warnings(run: &TableCopy) -> Result<Vec<String>, Failure> {
              --private-schema."
         )
     });
+    let rough = released.rough.iter().map(|name| {
+        format!(
+            "The budget told the range of '{name}' roughly alone: its finer half is noise, and the copy's bins are wide. Say it in the \
+             schema, or give a larger --private-schema."
+        )
+    });
     let silent = columns.filter(|((column, bins), _)| bins.count() == 1 && column.codes.len() > 1);
     let silent = silent
         .map(|((column, _), noisy)| {
@@ -210,5 +216,5 @@ fn warnings(run: &TableCopy) -> Result<Vec<String>, Failure> {
                 run.records()
             )
         });
-    Ok(open.chain(silent).collect())
+    Ok(open.chain(rough).chain(silent).collect())
 }
