@@ -267,6 +267,10 @@ mod tests {
                 }
             }
         }
+        let few = missed.len();
+        println!(
+            "{found} of 1600 ranges found, {few} of them with less than nine in ten records, {rough} rough"
+        );
         assert!(found > 800 && rough > 100, "{found} {rough}");
         assert!(
             100 * missed.len() <= found,
