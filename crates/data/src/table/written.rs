@@ -5,11 +5,15 @@ use chrono::format::{Item, Numeric, Parsed, StrftimeItems, parse};
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike};
 
 /// A form of writing: of a number how 1234.5 stands in the file, such as `$1,234.5`; of days and times a pattern of `strftime`,
-/// such as `%d/%m/%Y`.
+/// such as `%d/%m/%Y`; `HHMM` of times that are numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Written {
     Number(Form),
     Time(Pattern),
+    /// Hours and minutes as one number, 517 for 5:17, which may have `.0` behind it.
+    Clock {
+        zero: bool,
+    },
 }
 
 /// How a number is written.
@@ -204,6 +208,15 @@ fn seconds(moment: Moment) -> i64 {
     days * DAY + i64::from(moment.num_seconds_from_midnight())
 }
 
+/// The minute of a day of 517 or 517.0; 2400 is its start.
+fn clock(text: &str) -> Option<i64> {
+    let digits = text.strip_suffix(".0").unwrap_or(text);
+    let is_number = (1..=4).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+    let number: i64 = is_number.then(|| digits.parse().ok())??;
+    let (hour, minute) = (number / 100, number % 100);
+    (minute < 60 && hour * 60 + minute <= 24 * 60).then_some((hour * 60 + minute) % (24 * 60))
+}
+
 impl Written {
     /// What a schema says of a column of such units.
     pub(super) fn parse(text: &str, unit: Unit) -> Result<Self, String> {
@@ -223,7 +236,14 @@ impl Written {
                 time(true, true),
                 "a pattern of days and times, such as \"%Y-%m-%d %H:%M:%S\"",
             ),
-            Unit::Time { .. } => (time(false, true), "a pattern of times, such as \"%H:%M\""),
+            Unit::Time { .. } => {
+                let clock = match text {
+                    "HHMM" => Some(Self::Clock { zero: false }),
+                    "HHMM.0" => Some(Self::Clock { zero: true }),
+                    _ => time(false, true),
+                };
+                (clock, "a pattern of times, such as \"%H:%M\" or \"HHMM\"")
+            }
         };
         form.ok_or_else(|| format!("'written' is {text:?}: expected {expected}"))
     }
@@ -238,6 +258,8 @@ impl Written {
         match self {
             Self::Number(form) => &form.text,
             Self::Time(pattern) => &pattern.text,
+            Self::Clock { zero: false } => "HHMM",
+            Self::Clock { zero: true } => "HHMM.0",
         }
     }
 
@@ -251,6 +273,7 @@ impl Written {
                 let whole = seconds.rem_euclid(unit) == 0 || unit != DAY;
                 whole.then_some(seconds.div_euclid(unit) as f64)
             }
+            Self::Clock { .. } => clock(text).map(|minute| minute as f64),
         }
     }
 
@@ -266,6 +289,10 @@ impl Written {
                     moment.format_with_items(pattern.items.iter()).to_string()
                 })
             }
+            Self::Clock { zero } => {
+                let number = count.div_euclid(60) * 100 + count.rem_euclid(60);
+                format!("{number}{}", if *zero { ".0" } else { "" })
+            }
         }
     }
 
@@ -273,7 +300,7 @@ impl Written {
     pub(super) fn plain(&self, text: &str) -> Option<String> {
         match self {
             Self::Number(form) => form.plain(text),
-            Self::Time(_) => None,
+            Self::Time(_) | Self::Clock { .. } => None,
         }
     }
 
@@ -288,6 +315,7 @@ impl Written {
                 let again = moment.format_with_items(pattern.items.iter());
                 again.to_string() == text
             }),
+            Self::Clock { zero } => clock(text).is_some() && text.ends_with(".0") == *zero,
         }
     }
 }

@@ -257,6 +257,21 @@ fn kinds_follow_from_what_values_are() {
             "{block}"
         );
     }
+    for zero in ["", ".0"] {
+        let value = |place: usize| format!("{}{zero}", place % 24 * 100 + place % 60);
+        let (block, copy) = named("dep_time", value);
+        assert!(
+            block.contains(&format!(
+                "kind = \"time\"\nmin = \"00:00\"\nmax = \"23:59\"\nwritten = \"HHMM{zero}\""
+            )),
+            "{block}"
+        );
+        let valid = |text: &String| {
+            let number: Option<u32> = text.strip_suffix(zero).and_then(|text| text.parse().ok());
+            number.is_some_and(|number| number % 100 < 60 && number < 2400)
+        };
+        assert!(copy.iter().all(valid), "{copy:?}");
+    }
     let (block, _) = named("built", |place| (1971 + place % 43).to_string());
     assert!(block.contains("min = 1971\nmax = 2013\n"), "{block}");
 }

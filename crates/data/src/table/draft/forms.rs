@@ -144,6 +144,19 @@ impl InForm {
         }
     }
 
+    /// The same values as times that are written as numbers, if they are.
+    pub(super) fn as_clock<'a>(
+        &self,
+        counts: impl Iterator<Item = (&'a String, &'a u64)>,
+    ) -> Option<Self> {
+        let zero = self.decimals == [1, 1];
+        let mut form = Self::new(Kind::Time, if zero { "HHMM.0" } else { "HHMM" })?;
+        for (text, &times) in counts {
+            form.add(text, times);
+        }
+        (form.strays.keys().eq(self.strays.keys())).then_some(form)
+    }
+
     /// Takes a text so many times; `false` where this is not the form of the column.
     fn add(&mut self, text: &str, times: u64) -> bool {
         let Some((value, decimals)) = self.read(text) else {

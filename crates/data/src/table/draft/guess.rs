@@ -240,6 +240,12 @@ impl Guess {
         match form {
             Some((form, other)) if form.kind == Kind::Number => {
                 self.refuse_identifier(name, &form)?;
+                if let Some(clock) = self.clock(name, &form) {
+                    let mut fields = period(&clock);
+                    fields.extend(self.written(&clock, None));
+                    fields.push(("outside", "clamp".into()));
+                    return Ok((fields, Some(clock)));
+                }
                 let (kind, mut fields) = self.numbers(name, &form);
                 fields.insert(0, ("kind", kind.into()));
                 fields.extend(self.written(&form, other));
@@ -254,6 +260,16 @@ impl Guess {
             }
             None => Ok((self.categories(few, listed)?, None)),
         }
+    }
+
+    /// Its numbers as times of a day, if its name says that they are.
+    fn clock(&self, name: &str, form: &InForm) -> Option<InForm> {
+        let named = words(name)
+            .iter()
+            .any(|word| word == "time" || word == "hhmm");
+        let many = form.range[1] >= 100.0 && self.counts.len() > 20;
+        let kept = named && form.whole && many && !self.typed;
+        kept.then(|| form.as_clock(self.counts.iter())).flatten()
     }
 
     /// How it is written, if not as a schema writes it.
