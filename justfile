@@ -17,16 +17,18 @@ run-swae dataset="glyphs" *flags="":
     cargo run --release --locked --bin sliver -- swae {{dataset}} {{flags}}
 
 # A private copy of labelled images (docs/images.md): `just synth scans/ --side 32 --channels 3 --epsilon 1 --out copy`.
+[positional-arguments]
 [group('your data')]
 [doc('Make a private copy of images or of a table')]
-synth *flags="":
-    cargo run --release --locked --bin sliver -- synth {{flags}}
+synth *flags:
+    cargo run --release --locked --bin sliver -- synth "$@"
 
 # A draft of the schema of a table, for a person to confirm (docs/schemas.md): `just schema people.csv --label income`.
+[positional-arguments]
 [group('your data')]
 [doc('Draft the schema of a table, for a person to confirm')]
-schema *flags="":
-    cargo run --release --locked --bin sliver -- schema {{flags}}
+schema *flags:
+    cargo run --release --locked --bin sliver -- schema "$@"
 
 # A copy by a method of Sebag et al. 2023, or by `--method mixture`, the default: `just run-flow`, which makes a half of 20000 glyphs
 # public, `just run-flow mnist --public glyphs`, `just run-flow mnist --method resampled --public half --epsilon 10`.
@@ -43,10 +45,11 @@ run-generator input="glyphs" *flags="--epsilon 10":
     cargo run --release --locked --bin sliver -- synth {{input}} --method generator {{flags}}
 
 # Take samples of a finished run away: `just export RUN --out DIR --count 60000` (docs/images.md).
+[positional-arguments]
 [group('your data')]
 [doc('Take samples of a finished run away')]
 export run *flags:
-    @cargo run --release --locked --quiet --bin sliver -- export {{run}} {{flags}}
+    @cargo run --release --locked --quiet --bin sliver -- export "$@"
 
 # Learn fairly: `just run-fair`, `just run-fair regression1d --alpha 0.6 --epsilon 2`.
 [group('papers')]
@@ -76,17 +79,19 @@ run-circle method="gradients" *flags="":
 
 # The private distance between two files (idx, CSV, NPY, image folders), and a test on it:
 # `just distance A.npy B.npy --radius 3 --epsilon 1 --test`.
+[positional-arguments]
 [group('your data')]
 [doc('Measure the private distance between two files')]
-distance a b *flags="":
-    cargo run --release --locked --bin sliver -- distance {{a}} {{b}} {{flags}}
+distance a b *flags:
+    cargo run --release --locked --bin sliver -- distance "$@"
 
 # Give each record its noise alone, once: `just privatise mnist noisy.safetensors --mechanism gaussian --epsilon 35
 # --delta 1e-4 --radius 9`; files by path, the private side's log by --log (docs/local_privacy.md).
+[positional-arguments]
 [group('your data')]
 [doc('Give each record its noise alone, once')]
-privatise input out *flags="":
-    cargo run --release --locked --bin sliver -- privatise {{input}} {{out}} {{flags}}
+privatise input out *flags:
+    cargo run --release --locked --bin sliver -- privatise "$@"
 
 # Carry a classifier over to private images of another source, an example of `private-training`: `just run-adapt`, `just
 # run-adapt usps mnist --epsilon 1`, `just run-adapt usps mnist --method sliced`.
@@ -122,10 +127,11 @@ figures experiment="fair" *flags="":
     cargo run --release --locked --quiet --bin sliver -- report --figures {{experiment}} {{flags}}
 
 # Pages again, tables of several runs, or Markdown: `just report runs/swae/*`, `just report --format markdown --sweep runs/sweeps/NAME`.
+[positional-arguments]
 [group('your data')]
 [doc('Rebuild the page of a run, or print a table of several')]
 report *flags:
-    @cargo run --release --locked --quiet --bin sliver -- report {{flags}}
+    @cargo run --release --locked --quiet --bin sliver -- report "$@"
 
 # Ask the accountants; no tensors are compiled for it: `just account epsilon --records 60000 --batch 600 ...`.
 [group('your data')]
@@ -257,7 +263,8 @@ portability with="":
     if [ -z "${VK_DRIVER_FILES:-}" ] && [ -e {{swiftshader}} ] && ! ls /dev/dri/renderD* /dev/nvidia0 >/dev/null 2>&1; then
         export VK_DRIVER_FILES={{swiftshader}} CUBECL_AUTOTUNE_LEVEL=full XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-/tmp}"
     fi
-    cargo run --release --locked --features "system-tests/ndarray {{with}}" --bin portability -- --write docs/contributing/portability.md --need "{{with}}"
+    export SLIVER_NEED="{{with}}"
+    cargo run --release --locked --features "system-tests/ndarray {{with}}" --bin portability -- --write docs/contributing/portability.md
 
 [group('contributors')]
 [doc('Format, lints, docs, then tests: cheapest first')]

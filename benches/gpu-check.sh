@@ -19,8 +19,18 @@ part() {
     echo "-- $((SECONDS - start)) s"
 }
 part ./sliver swae --backend list
-# Kernels are compiled at their first use, on one core a process.
-part ./portability --processes "$(nproc | awk '{ print ($1 > 16) ? 8 : ($1 < 2) ? 1 : int($1 / 2) }')" --need "$([ "$backend" = wgpu ] || echo "${backend%%:*}")"
+# Kernels are compiled at their first use, on one core a process: the parts of the suite run beside each other.
+export SLIVER_NEED=${backend%%:*}
+portability() {
+    local processes status
+    processes=$(nproc | awk '{ print ($1 > 16) ? 8 : ($1 < 2) ? 1 : int($1 / 2) }')
+    ./portability --list | sed -n 's/^\[\([a-z]*\)\].*/\1/p' | uniq > parts
+    xargs -a parts -P "$processes" -I{} sh -c './portability "[{}]" > "{}.log" 2>&1'
+    status=$?
+    xargs -a parts -I{} cat {}.log
+    return $status
+}
+part portability
 part ./cost --backend "$backend" --only step --only device --only clipping
 if python3 -c "import torch" 2>/dev/null; then
     part python3 "$here/sort.py"

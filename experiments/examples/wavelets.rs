@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use data::privatised::{Header, LabelEncoding, NoiseKind, Privatised, Transform, Writer};
 use data::{DataError, Dataset, DatasetKind, LoadOptions};
-use lab::diagnostic::{self, Failure};
+use lab::diagnostic::{self, Failure, OrFailed};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, Exp1, StandardNormal};
@@ -79,7 +79,7 @@ pub(crate) fn smoothed(dataset: &str, noisy: &Path, out: &Path) -> Result<String
         ));
     }
     let all: Vec<usize> = (0..public.len()).collect();
-    let clean = public.gather(&all).unwrap_or_default();
+    let clean = public.gather(&all).or_failed()?;
     let (distance, best) = chosen(&clean, side, &header)
         .ok_or_else(|| Failure::failed(format!("wavelets of {side} pixels a side")))?;
     let mut writer = Writer::create(out, &header, false).map_err(refused)?;

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
-use data::split::{Records as _, Use};
-use data::{Dataset, DatasetKind, LabelledImages, LoadOptions, Shapes};
+use data::split::Use;
+use data::{Dataset, DatasetKind, LoadOptions, Shapes};
 use lab::prelude::*;
 use model::latent::ImageShape;
 use rayon::prelude::*;
@@ -50,7 +50,7 @@ pub(crate) fn load_test(
     kind: DatasetKind,
     seed: u64,
     data_dir: Option<&Path>,
-) -> Result<LabelledImages, Failure> {
+) -> Result<data::Records, Failure> {
     Dataset::load_test(kind, &options_of(kind, seed, None, data_dir)).map_err(refused)
 }
 
@@ -119,18 +119,18 @@ pub(crate) fn apart(
 #[derive(Clone)]
 pub(crate) enum Source {
     /// Images with labels, in memory.
-    Labelled(Arc<LabelledImages>),
+    Labelled(Arc<data::Records>),
     /// Shapes, sampled when they are asked for.
     Shapes(Shapes),
 }
 
 /// The first records of a data set.
-pub(crate) struct Records {
+pub(crate) struct FirstRecords {
     pub source: Source,
     pub count: usize,
 }
 
-impl Records {
+impl FirstRecords {
     /// The first of these records.
     pub(crate) fn first(&self, count: usize) -> Self {
         let source = self.source.clone();
@@ -159,26 +159,26 @@ impl Records {
 
     /// Images of some records, in their own size, `[n, channels, side, side]` in rows, values in
     /// `[0, 1]`.
-    pub(crate) fn gather(&self, places: &[usize]) -> Vec<f32> {
+    pub(crate) fn gather(&self, places: &[usize]) -> Result<Vec<f32>, Failure> {
         match &self.source {
-            Source::Labelled(images) => images.gather(places).unwrap_or_default(),
+            Source::Labelled(images) => images.gather(places).or_failed(),
             Source::Shapes(shapes) => {
                 let images = places.par_iter().map(|&place| shapes.image(place as u64));
                 let bytes: Vec<Vec<u8>> = images.collect();
                 let unit = |byte: u8| f32::from(byte) / 255.0;
-                bytes.into_iter().flatten().map(unit).collect()
+                Ok(bytes.into_iter().flatten().map(unit).collect())
             }
         }
     }
 
     /// A checksum of these records and of no others: of bytes and labels, or of what drawings follow from.
-    pub(crate) fn fingerprint(&self) -> String {
+    pub(crate) fn fingerprint(&self) -> Result<String, Failure> {
         let places: Vec<usize> = (0..self.count).collect();
         let mut bytes = Vec::new();
         match &self.source {
             Source::Labelled(images) => {
                 for place in places {
-                    bytes.extend_from_slice(images.image_bytes(place).unwrap_or_default());
+                    bytes.extend_from_slice(&images.image_bytes(place).or_failed()?);
                     bytes.push(images.labels()[place]);
                 }
             }
@@ -187,6 +187,6 @@ impl Records {
                 bytes.extend(format!("{which:?}").into_bytes());
             }
         }
-        lab::checkpoint::hex(&bytes)
+        Ok(lab::checkpoint::hex(&bytes))
     }
 }

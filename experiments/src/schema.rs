@@ -121,6 +121,15 @@ impl Arguments {
             "written   {}: a draft that HAS SEEN THE RECORDS, as has what follows",
             out.display()
         );
+        println!(
+            "table     {} columns between {}, {}",
+            columns.len(),
+            format_args!("{:?}", text(&table, "delimiter")),
+            match table.get("header").and_then(toml::Value::as_bool) {
+                Some(false) => "the first line is a record",
+                _ => "the first line names them",
+            }
+        );
         let width = columns
             .iter()
             .map(|column| text(column, "name").chars().count())

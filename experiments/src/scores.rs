@@ -1,6 +1,6 @@
 //! Scores of generated images against public test images, the same for all experiments.
 
-use data::LabelledImages;
+use data::Records;
 use lab::evaluate::classifier::{Classifier, Settings};
 use lab::evaluate::downstream::Accuracy;
 use lab::evaluate::field::{self, Accuracies};
@@ -92,10 +92,10 @@ pub(crate) struct Ceilings {
 /// Scores `pixels`, `[n, channels, side, side]`, against public test images; nothing with `--quick-scores`. `private` records are
 /// read for `--memorisation` and `--ceilings` alone ([`ScoreFlags::reads_private`]).
 pub(crate) fn score(
-    test: &LabelledImages,
+    test: &Records,
     pixels: &[f32],
     labels: Option<&[usize]>,
-    private: Option<&LabelledImages>,
+    private: Option<&Records>,
     flags: &ScoreFlags,
     session: &Session,
 ) -> Result<Option<Scored>, Failure> {
@@ -118,8 +118,7 @@ pub(crate) fn score(
     // tells of them.
     let ceilings = private.filter(|_| flags.ceilings).map(|private| {
         let all: Vec<usize> = (0..private.len()).collect();
-        let real = private.gather(&all).unwrap_or_default();
-        learn("ceiling", &real, private.labels())
+        learn("ceiling", &private.gather(&all)?, private.labels())
     });
     let ceilings = ceilings.transpose()?;
     // Images without classes teach no classifier.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use burn::tensor::Device;
-use data::{DataError, LabelledImages, Part, Schema, Shapes, StoredImages, Units};
+use data::{DataError, Part, Schema, Shapes, Units};
 use dp_accountant::ledger::Ledger;
 use dp_accountant::plan::{CheckedPlan, TrainingPlan};
 use dp_core::mechanism::{NameCounts, NoiseSource, SensitiveVector};
@@ -413,8 +413,8 @@ pub(crate) fn fit_images(
     let labels = labels.map_err(refused)?;
     let classes = classes.size()?;
     py.detach(|| {
-        let of = LabelledImages::planes(pixels, labels, [channels, side, side], classes);
-        let mut images = StoredImages::from(of.map_err(refused)?);
+        let of = data::Records::planes(pixels, labels, [channels, side, side], classes);
+        let mut images = of.map_err(refused)?;
         let units = match units {
             Some((units, most)) => {
                 images = units.bounded(&images, most).map_err(refused)?;

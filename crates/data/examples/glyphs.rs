@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Instant;
 
-use data::{Glyphs, LabelledImages, idx};
+use data::{Glyphs, Records, idx};
 
 const COLUMNS: usize = 10;
 const SCALE: usize = 2;
@@ -48,13 +48,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// A row for each class, with the first images of that class.
-fn contact_sheet(images: &LabelledImages) -> Result<image::GrayImage, Box<dyn Error>> {
+fn contact_sheet(images: &Records) -> Result<image::GrayImage, Box<dyn Error>> {
     let (height, width) = (images.height() * SCALE, images.width() * SCALE);
     let size = |side: usize, count: usize| u32::try_from(side * count);
     let mut sheet = image::GrayImage::new(size(width, COLUMNS)?, size(height, images.classes())?);
     for (row, indices) in images.indices_by_class().into_iter().enumerate() {
         for (column, index) in indices.into_iter().take(COLUMNS).enumerate() {
-            let pixels = images.image_bytes(index).ok_or("no such image")?;
+            let pixels = images.image_bytes(index)?;
             for y in 0..height {
                 for x in 0..width {
                     let grey = pixels[y / SCALE * images.width() + x / SCALE];

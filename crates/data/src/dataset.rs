@@ -5,7 +5,7 @@ use std::str::FromStr;
 use crate::catalogue::{files, mirrors};
 use crate::error::empty;
 use crate::fetch::{SearchPath, fetch};
-use crate::{DataError, Glyphs, LabelledImages, PinnedFile, Progress, ProgressFn, idx, usps};
+use crate::{DataError, Glyphs, PinnedFile, Progress, ProgressFn, Records, idx, usps};
 
 /// A data set that can be loaded by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -90,16 +90,16 @@ impl fmt::Debug for LoadOptions {
 }
 
 /// A training and a test split of images of one size.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct Dataset {
     /// What was loaded.
     pub kind: DatasetKind,
     /// Its name.
     pub name: String,
     /// The records to train on: the private ones.
-    pub train: LabelledImages,
+    pub train: Records,
     /// Records of the same kind that are never trained on.
-    pub test: LabelledImages,
+    pub test: Records,
 }
 
 impl LoadOptions {
@@ -153,10 +153,7 @@ impl Dataset {
     }
 
     /// The test records alone, as [`Dataset::load`] has them: no training record is looked for or read.
-    pub fn load_test(
-        kind: DatasetKind,
-        options: &LoadOptions,
-    ) -> Result<LabelledImages, DataError> {
+    pub fn load_test(kind: DatasetKind, options: &LoadOptions) -> Result<Records, DataError> {
         match kind {
             DatasetKind::Glyphs => {
                 let count = options.test.unwrap_or(Glyphs::DEFAULT_TEST);
@@ -167,7 +164,7 @@ impl Dataset {
     }
 }
 
-fn synthetic(options: &LoadOptions) -> Result<(LabelledImages, LabelledImages), DataError> {
+fn synthetic(options: &LoadOptions) -> Result<(Records, Records), DataError> {
     let train = options.train.unwrap_or(Glyphs::DEFAULT_TRAIN);
     let test = options.test.unwrap_or(Glyphs::DEFAULT_TEST);
     // Both numbers are checked before any time goes into drawing.
@@ -187,12 +184,12 @@ fn synthetic(options: &LoadOptions) -> Result<(LabelledImages, LabelledImages), 
 }
 
 /// The first `count` records of a split, or all: of idx files of images and of labels, or of one of USPS.
-fn decode(files: &[Fetched], count: Option<usize>) -> Result<LabelledImages, DataError> {
+fn decode(files: &[Fetched], count: Option<usize>) -> Result<Records, DataError> {
     let mut records = match files {
         [(images, pixels), (labels, classes)] => {
             let decoded = idx::decode_images(images, &pixels[..])?;
             let classes = idx::decode_labels(labels, &classes[..])?;
-            LabelledImages::from_idx(images, decoded, labels, classes)?
+            Records::from_idx(images, decoded, labels, classes)?
         }
         [(name, bytes)] => usps::decode(name, bytes, Glyphs::SIDE)?,
         _ => return Err(empty("the catalogue", "file")),

@@ -8,16 +8,15 @@
 //! | [`DatasetKind::Mnist`], [`DatasetKind::FashionMnist`] | gzip idx files ([`idx`]), found on disk or downloaded ([`fetch`]), always checked against a pinned SHA-256 |
 //! | [`DatasetKind::Usps`] | gzip text ([`usps`]), likewise; 28 x 28 pixels, as MNIST |
 //!
-//! [`pictures`] reads labelled images of anyone's own: class folders, archives, arrays.
-//! [`ImageFolder`] reads colour photographs from a folder, batch by batch. [`Shapes`] are made by random processes and
-//! show no class of anything. [`Gaussians`] are points in the plane.
+//! [`read()`] reads anyone's own [`Records`]: class folders and photographs, archives, arrays, rows of numbers.
+//! [`Shapes`] are made by random processes and show no class of anything. [`Gaussians`] are points in the plane.
 //!
 //! [`GroupedTable`] holds records with features, labels and a sensitive attribute: simulated
 //! ([`biased`]), census records ([`adult`]), or any CSV file that a [`Schema`] describes.
 //!
-//! [`npy`] reads arrays as NumPy's `save` writes them. [`Rows`] are rows of numbers from any of these files.
+//! [`npy`] reads arrays as NumPy's `save` writes them.
 //!
-//! [`stream`] gives records in chunks. [`privatised`] are records that their owners gave noise, in a file that says
+//! [`privatised`] are records that their owners gave noise, in a file that says
 //! what was promised; [`transform`] is the cosine transform that may come before. [`export`] writes images as others
 //! read them.
 //!
@@ -51,22 +50,19 @@ mod download;
 mod error;
 pub mod export;
 pub mod fetch;
-pub mod folder;
 pub mod gaussians;
 pub mod glyphs;
 pub mod idx;
-mod images;
 pub mod npy;
-pub mod pictures;
+pub mod penguins;
 pub mod privatised;
 mod progress;
+mod read;
+mod records;
 mod reshape;
-mod rows;
 pub mod shapes;
 pub mod split;
 mod stored;
-mod stored_images;
-pub mod stream;
 mod sums;
 pub mod table;
 pub mod transform;
@@ -78,17 +74,18 @@ pub use biased::{Biased, BiasedConfig};
 pub use catalogue::PinnedFile;
 pub use dataset::{Dataset, DatasetKind, LoadOptions};
 pub use error::DataError;
-pub use folder::ImageFolder;
 pub use gaussians::{Gaussians, PlanePoints};
 pub use glyphs::Glyphs;
-pub use images::LabelledImages;
 pub use npy::NpyArray;
 pub use progress::{Progress, ProgressFn};
-pub use rows::Rows;
+pub use read::{
+    Asked, Classes, Form, Found, MAX_CLASSES, Skipped, cifar10, count_files, is_array, read,
+    read_beyond,
+};
+pub use records::Records;
 pub use shapes::Shapes;
 pub use split::{PublicShare, Split, SplitPlan};
 pub use stored::Stored;
-pub use stored_images::StoredImages;
 pub use table::{
     CodeColumn, CodedTable, CsvTable, GroupedTable, Labels, Missing, OpenSchema, Outside, Part,
     Rules, Schema, StoredTable, TableWriter, is_parquet, is_parts,

@@ -14,7 +14,6 @@ use std::path::Path;
 
 use crate::DataError;
 use crate::error::{io, open};
-use crate::stream::{Chunk, Form, RecordStream};
 
 /// The most bytes that the values of a file may take: 16 GiB.
 pub const MAX_BYTES: u64 = 16 << 30;
@@ -61,18 +60,8 @@ pub fn read(path: &Path) -> Result<NpyArray, DataError> {
 /// is not finite or has no `f32`; [`DataError::Io`].
 pub fn decode(file: &str, reader: impl Read) -> Result<NpyArray, DataError> {
     let mut stream = NpyStream::of(file, reader, 2)?;
-    let values = stream.next(stream.rows)?.values;
-    if let Some(place) = values.iter().position(|value| !value.is_finite()) {
-        let (row, column) = (place / stream.columns(), place % stream.columns());
-        let byte = stream.bytes() as usize - (values.len() - place) * stream.kind.1;
-        let expected =
-            "expected finite numbers within the range of 32 bits; repair or remove the row";
-        return Err(
-            DataError::record(format!("{file}: {expected}")).telling(format!(
-                "{file}, row {row}, column {column} (byte {byte}): {expected}"
-            )),
-        );
-    }
+    let values = stream.next(stream.rows)?;
+    stream.check_finite(&values)?;
     Ok(NpyArray {
         rows: stream.rows,
         width: stream.shape.get(1).copied(),
@@ -131,7 +120,7 @@ pub const KINDS: [Kind; 10] = kinds!(
 );
 
 /// The rows of a file, read when they are asked for. Values may be NaN or infinite.
-pub struct NpyStream<R = BufReader<File>> {
+pub(crate) struct NpyStream<R = BufReader<File>> {
     file: String,
     reader: R,
     /// Bytes that were read.
@@ -144,7 +133,7 @@ pub struct NpyStream<R = BufReader<File>> {
 
 impl NpyStream {
     /// Reads the header of a file.
-    pub fn open(path: &Path) -> Result<Self, DataError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, DataError> {
         Self::of(&path.display().to_string(), BufReader::new(open(path)?), 2)
     }
 }
@@ -241,7 +230,12 @@ impl<R: Read> NpyStream<R> {
         self.kind.0
     }
 
-    fn columns(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Values of a row.
+    pub(crate) fn columns(&self) -> usize {
         self.shape[1..].iter().product()
     }
 
@@ -286,19 +280,9 @@ impl<R: Read> NpyStream<R> {
             found.escape_default()
         ))
     }
-}
 
-impl<R: Read> RecordStream for NpyStream<R> {
-    fn form(&self) -> Form {
-        Form {
-            width: self.columns(),
-            shape: None,
-            classes: None,
-            count: Some(self.rows as u64),
-        }
-    }
-
-    fn next(&mut self, most: usize) -> Result<Chunk, DataError> {
+    /// The next `most` rows, or all that are left. That the file is whole is known with the last one.
+    pub(crate) fn next(&mut self, most: usize) -> Result<Vec<f32>, DataError> {
         let rows = most.min(self.rows - self.read);
         let length = rows * self.columns() * self.kind.1;
         let whole = self.bytes();
@@ -310,10 +294,25 @@ impl<R: Read> RecordStream for NpyStream<R> {
                 return Err(self.wrong_size(whole, "more"));
             }
         }
-        Ok(Chunk {
-            values: bytes.chunks_exact(self.kind.1).map(self.kind.2).collect(),
-            labels: Vec::new(),
-        })
+        Ok(bytes.chunks_exact(self.kind.1).map(self.kind.2).collect())
+    }
+
+    /// Refuses values, the last that were read, of which one is not finite.
+    pub(crate) fn check_finite(&self, values: &[f32]) -> Result<(), DataError> {
+        let Some(place) = values.iter().position(|value| !value.is_finite()) else {
+            return Ok(());
+        };
+        let byte = self.at as usize - (values.len() - place) * self.kind.1;
+        let place = self.read * self.columns() - values.len() + place;
+        let (row, column) = (place / self.columns(), place % self.columns());
+        let expected =
+            "expected finite numbers within the range of 32 bits; repair or remove the row";
+        let file = &self.file;
+        Err(
+            DataError::record(format!("{file}: {expected}")).telling(format!(
+                "{file}, row {row}, column {column} (byte {byte}): {expected}"
+            )),
+        )
     }
 }
 

@@ -1,9 +1,9 @@
 //! Images of another size.
 
 use crate::error::check_side;
-use crate::{DataError, LabelledImages};
+use crate::{DataError, Records};
 
-impl LabelledImages {
+impl Records {
     /// The images with `border` pixels of background 0 added on each side; 2 makes 28 x 28 pixels
     /// 32 x 32.
     ///
@@ -19,7 +19,8 @@ impl LabelledImages {
         check_side(width)?;
         let mut pixels = vec![0; self.len() * self.channels() * height * width];
         let planes = pixels.chunks_mut(height * width);
-        let sources = self.pixels().chunks(self.height() * self.width());
+        let sources = self.pixels()?;
+        let sources = sources.chunks(self.height() * self.width());
         for (image, source) in planes.zip(sources) {
             let rows = image.chunks_mut(width).skip(border);
             for (row, source) in rows.zip(source.chunks(self.width())) {
@@ -43,7 +44,7 @@ impl LabelledImages {
         check_side(width)?;
         let map = Bilinear::new((self.height(), self.width()), (height, width));
         let mut pixels = Vec::with_capacity(self.len() * self.channels() * height * width);
-        for image in self.pixels().chunks(self.height() * self.width()) {
+        for image in self.pixels()?.chunks(self.height() * self.width()) {
             map.append(image, |&pixel| f64::from(pixel), &mut pixels);
         }
         self.with(pixels, height, width)

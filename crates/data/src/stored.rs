@@ -14,6 +14,9 @@ use crate::error::{index, io};
 /// Bytes that are kept in memory: 128 MiB.
 const IN_MEMORY: usize = 128 << 20;
 
+/// Records that are copied at once.
+const SELECTED: usize = 500;
+
 /// Values in memory, or all of them in a file that has no name, in the folder for temporary files (`TMPDIR`): it is gone
 /// when they are, and as private as they.
 pub struct Stored<T> {
@@ -64,6 +67,13 @@ impl<T: Pod> Stored<T> {
     /// Those in memory: all where none lies in a file.
     pub(crate) fn into_memory(self) -> Vec<T> {
         self.memory
+    }
+
+    /// So many will come: if they are too many, none is kept in memory before.
+    pub(crate) fn expect(&mut self, length: usize) {
+        if length > self.most {
+            self.most = 0;
+        }
     }
 
     /// Adds some behind the others.
@@ -122,10 +132,31 @@ impl<T: Pod> Stored<T> {
         starts.map(move |start| self.read(start..self.length.min(start + length)))
     }
 
+    /// Those at some places, `size` at each, which must be there.
+    pub(crate) fn select(&self, places: &[usize], size: usize) -> Result<Self, DataError> {
+        let mut selected = Self::beyond(self.most);
+        for part in places.chunks(SELECTED) {
+            let mut values = Vec::with_capacity(part.len() * size);
+            for &place in part {
+                values.extend_from_slice(&self.read(place * size..(place + 1) * size)?);
+            }
+            selected.add(&values)?;
+        }
+        Ok(selected)
+    }
+
     /// Keeps the first ones.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
         self.memory.truncate(length);
+    }
+}
+
+/// Whether both hold the same; what cannot be read is the same as nothing.
+impl<T: Pod + PartialEq> PartialEq for Stored<T> {
+    fn eq(&self, other: &Self) -> bool {
+        let all = [self, other].map(|stored| stored.read(0..stored.length));
+        matches!(all, [Ok(a), Ok(b)] if a == b)
     }
 }
 

@@ -9,7 +9,36 @@ use crate::DataError;
 use crate::error::{io as failed, open};
 
 pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
-    hex(Sha256::digest(bytes))
+    hex(sum([bytes]))
+}
+
+/// The SHA-256 of parts, one after the other.
+pub(crate) fn sum(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> [u8; 32] {
+    let mut sum = Sha256::new();
+    parts.into_iter().for_each(|part| sum.update(part));
+    sum.finalize().into()
+}
+
+/// The SHA-256 of a kind of records, as it is taken.
+pub(crate) struct Sum(Sha256);
+
+impl Sum {
+    /// Begins with the kind and the numbers of its header, 8 bytes each, the lowest first.
+    pub(crate) fn of(kind: &str, header: &[usize]) -> Self {
+        let mut sum = Sha256::new_with_prefix(kind);
+        for &number in header {
+            sum.update((number as u64).to_le_bytes());
+        }
+        Self(sum)
+    }
+
+    pub(crate) fn add(&mut self, bytes: impl AsRef<[u8]>) {
+        self.0.update(bytes);
+    }
+
+    pub(crate) fn hex(self) -> String {
+        hex(self.0.finalize())
+    }
 }
 
 pub(crate) fn hex(digest: impl AsRef<[u8]>) -> String {

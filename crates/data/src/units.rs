@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use sha2::{Digest, Sha256};
-
 use crate::DataError;
 use crate::error::unfit;
+use crate::sums::sum;
 
 /// The unit of each record.
 #[derive(Clone, PartialEq, Eq)]
@@ -43,7 +42,7 @@ impl Units {
 
     /// The checksum of what a record holds.
     pub fn sum(contents: &[u8]) -> [u8; 32] {
-        Sha256::digest(contents).into()
+        sum([contents])
     }
 
     /// The places, ascending, of at most `most` records of each unit, by the checksums of their contents

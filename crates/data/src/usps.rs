@@ -15,7 +15,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::error::{check_side, corrupt, empty, field, fields, not_gzip, not_text, oversized};
 use crate::reshape::Bilinear;
-use crate::{DataError, LabelledImages};
+use crate::{DataError, Records};
 
 /// Pixels along a side, as published.
 pub const SIDE: usize = 16;
@@ -25,12 +25,12 @@ pub const CLASSES: usize = 10;
 pub const MAX_BYTES: u64 = 256 << 20;
 
 /// Decodes a gzip text of images and interpolates them to `side` x `side` pixels, before rounding
-/// them (see [`LabelledImages::resize`]); `file` is the name to use in errors.
+/// them (see [`Records::resize`]); `file` is the name to use in errors.
 ///
 /// # Errors
 /// [`DataError::File`] for what is no gzip, damaged or too large; [`DataError::Record`] for a line that is no image;
 /// [`DataError::Request`] without lines, and for a side out of its bounds.
-pub fn decode(file: &str, bytes: &[u8], side: usize) -> Result<LabelledImages, DataError> {
+pub fn decode(file: &str, bytes: &[u8], side: usize) -> Result<Records, DataError> {
     check_side(side)?;
     let text = unpack(file, bytes)?;
     let size = Bilinear::new((SIDE, SIDE), (side, side));
@@ -48,7 +48,7 @@ pub fn decode(file: &str, bytes: &[u8], side: usize) -> Result<LabelledImages, D
     if labels.is_empty() {
         return Err(empty(file, "image"));
     }
-    LabelledImages::new(pixels, labels, side, side, CLASSES)
+    Records::new(pixels, labels, side, side, CLASSES)
 }
 
 fn image(file: &str, line: u64, texts: &[&str]) -> Result<(u8, Vec<f64>), DataError> {

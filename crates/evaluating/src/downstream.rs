@@ -6,7 +6,7 @@ use burn::nn::Linear;
 use burn::nn::conv::Conv2d;
 use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
 use burn::tensor::Device;
-use data::LabelledImages;
+use data::Records;
 use dp_core::DpError;
 use dp_core::per_sample::Stack;
 use dp_core::per_sample::nn::Chain;
@@ -87,11 +87,11 @@ impl Learner {
         self,
         samples: &[f32],
         labels: &[u8],
-        test: &LabelledImages,
+        test: &Records,
         settings: &Settings,
         interrupt: &Interrupt,
     ) -> Result<Accuracy, EvaluateError> {
-        let predicted = self.learned(samples, labels, test, settings, interrupt)?(test);
+        let predicted = self.learned(samples, labels, test, settings, interrupt)?(test)?;
         Ok(Accuracy {
             accuracy: share_correct(&predicted, test.labels()),
             test_records: test.len(),
@@ -109,7 +109,7 @@ impl Learner {
         self,
         samples: &[f32],
         labels: &[u8],
-        like: &LabelledImages,
+        like: &Records,
         settings: &Settings,
         interrupt: &Interrupt,
     ) -> Result<Found, EvaluateError> {
@@ -185,7 +185,7 @@ struct Wide {
 
 impl Wide {
     fn for_images(
-        images: &LabelledImages,
+        images: &Records,
         rng: &mut impl Rng,
         device: &Device,
     ) -> Result<Self, EvaluateError> {
@@ -241,7 +241,7 @@ impl LayeredClassifier for Logistic {
 }
 
 /// What finds the class of each of some images.
-pub type Found = Box<dyn Fn(&LabelledImages) -> Vec<u8>>;
+pub type Found = Box<dyn Fn(&Records) -> Result<Vec<u8>, EvaluateError>>;
 
 /// Trains, and says what predicts classes.
 fn learn<N: LayeredClassifier>(
@@ -261,12 +261,12 @@ fn learn<N: LayeredClassifier>(
     let network = train(network, examples, &schedule, rng, interrupt)?;
     let (network, classes) = (host(&network)?, examples.classes);
     Ok(Box::new(move |test| {
-        let images = Images::from(test);
+        let images = Images::of(test)?;
         let mut predicted = Vec::with_capacity(test.len());
         for start in (0..test.len()).step_by(BLOCK) {
             let inputs = images.block(start..test.len().min(start + BLOCK));
             predicted.extend(largest(&outputs(&network, &inputs), classes));
         }
-        predicted
+        Ok(predicted)
     }))
 }

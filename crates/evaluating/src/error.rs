@@ -77,6 +77,9 @@ pub enum EvaluateError {
     /// Features that could not be read back from a device.
     #[error("features could not be read from the device: {0}")]
     Device(String),
+    /// Records that could not be read.
+    #[error(transparent)]
+    Data(#[from] data::DataError),
     /// The layers refused.
     #[error(transparent)]
     Model(#[from] private_training::TrainingError),

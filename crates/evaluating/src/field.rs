@@ -6,7 +6,7 @@
 //! and one that has no gradient. The schedule is fixed beforehand and the weights are those after the last epoch: no
 //! epoch, rate or seed is chosen by any accuracy, neither on test records nor on private ones.
 
-use data::LabelledImages;
+use data::Records;
 use reporting::interrupt::Interrupt;
 
 use super::EvaluateError;
@@ -99,7 +99,7 @@ pub struct Accuracies {
 pub fn accuracies(
     samples: &[f32],
     labels: &[u8],
-    test: &LabelledImages,
+    test: &Records,
     protocol: &Protocol,
     note: &mut dyn FnMut(&str),
     interrupt: &Interrupt,
@@ -148,7 +148,7 @@ pub fn accuracies(
 fn vote(
     samples: &[f32],
     labels: &[u8],
-    test: &LabelledImages,
+    test: &Records,
     neighbours: usize,
     interrupt: &Interrupt,
 ) -> Result<f64, EvaluateError> {
@@ -159,7 +159,7 @@ fn vote(
         values: samples,
         features,
     };
-    let queries = Images::from(test).block(0..test.len());
+    let queries = Images::of(test)?.block(0..test.len());
     let voted = voted_labels(&queries, &references, labels, neighbours, interrupt)?;
     let correct = voted.iter().zip(test.labels()).filter(|(a, b)| a == b);
     Ok(correct.count() as f64 / test.len() as f64)
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn neighbours_vote_and_the_nearest_breaks_ties() {
-        let test = LabelledImages::new(vec![0, 0, 255, 255], vec![0, 1], 1, 2, 2).unwrap();
+        let test = Records::new(vec![0, 0, 255, 255], vec![0, 1], 1, 2, 2).unwrap();
         let accuracy = |samples: &[f32], labels: &[u8], k| {
             vote(samples, labels, &test, k, &Interrupt::default()).unwrap()
         };

@@ -156,17 +156,9 @@ mod tests {
             .collect()
     }
 
-    fn diagonal(values: &[f64]) -> Vec<f64> {
-        DMatrix::from_diagonal(&DVector::from_column_slice(values))
-            .as_slice()
-            .to_vec()
-    }
-
     fn near(a: f64, b: f64, relative: f64) {
-        assert!(
-            (a - b).abs() <= relative * a.abs().max(b.abs()).max(1.0),
-            "{a} and {b}"
-        );
+        let off = relative * a.abs().max(b.abs()).max(1.0);
+        assert!((a - b).abs() <= off, "{a} and {b}");
     }
 
     /// Through `tr((S1 S2)^1/2) = ||A B^T||_* / sqrt((n - 1)(m - 1))` for centred records `A`, `B`:
@@ -198,41 +190,23 @@ mod tests {
     #[test]
     fn diagonal_covariances_compare_deviations() {
         let (a, b) = ([4.0, 9.0, 0.0], [1.0, 0.0, 0.25]);
-        let distance = Moments::new(&[0.0; 3], &diagonal(&a))
-            .unwrap()
-            .frechet_distance(&Moments::new(&[0.0; 3], &diagonal(&b)).unwrap())
-            .unwrap();
+        let of = |values: [f64; 3]| {
+            let covariance = DMatrix::from_diagonal(&DVector::from_column_slice(&values));
+            Moments::new(&[0.0; 3], covariance.as_slice()).unwrap()
+        };
+        let distance = of(a).frechet_distance(&of(b)).unwrap();
         // sum (sqrt(a) - sqrt(b))^2
         near(distance, 1.0 + 9.0 + 0.25, 1e-12);
     }
 
     #[test]
-    fn one_feature_compares_mean_and_deviation() {
-        // Means 2 and 5, unbiased variances 1 and 16.
-        let distance = frechet_distance(&[1.0, 2.0, 3.0], &[1.0, 5.0, 9.0], 1).unwrap();
-        near(distance, 9.0 + 9.0, 1e-12);
-    }
-
-    #[test]
-    fn orthogonal_supports_of_rank_one() {
-        // Covariances 2 e1 e1^T and 2 e2 e2^T: their roots have no overlap.
-        let a = [1.0, 0.0, 0.0, -1.0, 0.0, 0.0];
-        let b = [0.0, 1.0, 0.0, 0.0, -1.0, 0.0];
-        near(frechet_distance(&a, &b, 3).unwrap(), 4.0, 1e-12);
-    }
-
-    #[test]
     fn bad_input_is_refused() {
-        assert!(matches!(
-            Moments::of(&[1.0, 2.0], 2),
-            Err(EvaluateError::TooFew { found: 1, .. })
-        ));
+        let few = Moments::of(&[1.0, 2.0], 2);
+        assert!(matches!(few, Err(EvaluateError::TooFew { found: 1, .. })));
         assert!(Moments::of(&[1.0, 2.0, 3.0], 2).is_err());
         assert!(Moments::of(&[], 0).is_err());
-        assert!(matches!(
-            Moments::of(&[0.0, 1.0, f32::NAN, 1.0], 2),
-            Err(EvaluateError::NotFinite { .. })
-        ));
+        let nan = Moments::of(&[0.0, 1.0, f32::NAN, 1.0], 2);
+        assert!(matches!(nan, Err(EvaluateError::NotFinite { .. })));
         assert!(Moments::new(&[0.0], &[1.0, 2.0]).is_err());
         let one = Moments::new(&[0.0], &[1.0]).unwrap();
         let two = Moments::new(&[0.0; 2], &[1.0, 0.0, 0.0, 1.0]).unwrap();
@@ -251,25 +225,5 @@ mod tests {
             near(distance, by_singular_values(&a, &b, d).max(0.0), 1e-6);
         }
 
-        #[test]
-        fn laws(n in 2_usize..40, d in 1_usize..12, seed in 0_u64..1000, scale in 0.1_f32..8.0) {
-            let (a, b) = (gaussian(n, d, seed), gaussian(n + 3, d, seed + 1000));
-            let distance = frechet_distance(&a, &b, d).unwrap();
-            prop_assert!(distance >= 0.0);
-            near(distance, frechet_distance(&b, &a, d).unwrap(), 1e-6);
-            prop_assert!(frechet_distance(&a, &a, d).unwrap() < 1e-6);
-            // The order of the records does not matter.
-            let reversed: Vec<f32> = a.chunks(d).rev().flatten().copied().collect();
-            near(distance, frechet_distance(&reversed, &b, d).unwrap(), 1e-6);
-            // Nor does the order of the features, an orthogonal map.
-            let flip = |x: &[f32]| -> Vec<f32> {
-                x.chunks(d).flat_map(|r| r.iter().rev().copied()).collect()
-            };
-            near(distance, frechet_distance(&flip(&a), &flip(&b), d).unwrap(), 1e-6);
-            // Squared units.
-            let times = |x: &[f32]| -> Vec<f32> { x.iter().map(|v| v * scale).collect() };
-            let scaled = frechet_distance(&times(&a), &times(&b), d).unwrap();
-            near(scaled / f64::from(scale).powi(2), distance, 1e-5);
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! All scores of a generator of images at once.
 
-use data::LabelledImages;
+use data::Records;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::Slices;
@@ -18,12 +18,12 @@ use reporting::interrupt::Interrupt;
 #[derive(Debug, Clone, Copy)]
 pub struct RealImages<'a> {
     /// Public records of the kind that the generator should make.
-    pub test: &'a LabelledImages,
+    pub test: &'a Records,
     /// Gives the features of the Frechet distance; without it that score is absent.
     pub classifier: Option<&'a Classifier>,
     /// The generator's private training records. **Only for [`Memorisation`]**, which reads them;
     /// without them that score is absent, and the others never see them.
-    pub private: Option<&'a LabelledImages>,
+    pub private: Option<&'a Records>,
 }
 
 /// What a generator made.
@@ -141,7 +141,7 @@ pub fn evaluate_images(
     if let Some(classifier) = real.classifier {
         check_size("images of the classifier", classifier.image_size(), pixels)?;
     }
-    let test = neighbours::Images::from(real.test).block(0..real.test.len());
+    let test = neighbours::Images::of(real.test)?.block(0..real.test.len());
     let frechet = real
         .classifier
         .map(|classifier| {

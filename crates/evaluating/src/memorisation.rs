@@ -17,7 +17,7 @@
 //! A p-value is `(1 + number of random sides at least as extreme) / (1 + number of random sides)`, so that an honest
 //! generator has one of at most `a` with probability at most `a`, for every `a` (Phipson and Smyth 2010).
 
-use data::LabelledImages;
+use data::Records;
 use rand::{Rng, RngExt};
 
 use super::EvaluateError;
@@ -78,12 +78,12 @@ pub struct Memorisation {
 pub fn memorisation(
     generated: &[f32],
     test: &[f32],
-    held_out: &LabelledImages,
-    private: &LabelledImages,
+    held_out: &Records,
+    private: &Records,
     rng: &mut impl Rng,
     interrupt: &Interrupt,
 ) -> Result<Memorisation, EvaluateError> {
-    let (training, fresh) = (Images::from(private), Images::from(held_out));
+    let (training, fresh) = (Images::of(private)?, Images::of(held_out)?);
     check_count("held-out images", fresh.len(), 1)?;
     let pool = Images::Joined(&training, &fresh);
     let found = nearest_few(generated, &pool, 2, interrupt)?;
@@ -235,33 +235,21 @@ mod tests {
         bytes.iter().map(|&b| f32::from(b) / 255.0).collect()
     }
 
-    fn images(n: usize, seed: u64) -> LabelledImages {
-        LabelledImages::new(random_bytes(n * 16, seed), vec![0; n], 4, 4, 1).unwrap()
+    fn images(n: usize, seed: u64) -> Records {
+        Records::new(random_bytes(n * 16, seed), vec![0; n], 4, 4, 1).unwrap()
     }
 
-    fn audit(
-        generated: &[f32],
-        held_out: &LabelledImages,
-        private: &LabelledImages,
-    ) -> Memorisation {
-        let test = unit(held_out.pixels());
+    fn audit(generated: &[f32], test: &Records, private: &Records) -> Memorisation {
         let mut rng = ChaCha20Rng::seed_from_u64(9);
-        memorisation(
-            generated,
-            &test,
-            held_out,
-            private,
-            &mut rng,
-            &Interrupt::default(),
-        )
-        .unwrap()
+        let (held_out, unasked) = (unit(&test.pixels().unwrap()), Interrupt::default());
+        memorisation(generated, &held_out, test, private, &mut rng, &unasked).unwrap()
     }
 
     #[test]
     fn copies_are_found_and_fresh_images_are_not() {
         let (private, held_out) = (images(400, 1), images(200, 2));
         let fresh = unit(&random_bytes(200 * 16, 3));
-        let copies = unit(&private.pixels()[..200 * 16]);
+        let copies = unit(&private.pixels().unwrap()[..200 * 16]);
         let copied = audit(&copies, &held_out, &private);
         assert_eq!(copied.generated_median, 0.0);
         assert_eq!((copied.ratio, copied.share_nearer), (Some(0.0), 1.0));
@@ -283,19 +271,12 @@ mod tests {
         let (private, held_out) = (images(1000, 1), images(1000, 2));
         let mut samples = unit(&random_bytes(1000 * 16, 3));
         let noise = unit(&random_bytes(50 * 16, 4));
-        for (i, (sample, copy)) in samples
-            .iter_mut()
-            .zip(unit(private.pixels()))
-            .enumerate()
-            .take(50 * 16)
-        {
-            *sample = copy + 0.1 * (noise[i] - 0.5);
+        let copies = unit(&private.pixels().unwrap()).into_iter().zip(&noise);
+        for (sample, (copy, noise)) in samples.iter_mut().zip(copies) {
+            *sample = copy + 0.1 * (noise - 0.5);
         }
         let found = audit(&samples, &held_out, &private);
-        assert!(
-            found.found && found.share_training_suspicious > 0.9,
-            "{found:?}"
-        );
+        assert!(found.found && found.share_training_suspicious > 0.9);
         // All of them count too little to show it.
         assert!(found.share_training < 0.6);
     }
@@ -304,38 +285,26 @@ mod tests {
     fn false_alarms_are_as_rare_as_stated() {
         // 400 honest generators, some of whose samples crowd around one image of the pool: at a level of 0.05, which the
         // test keeps, more than 40 alarms have a probability below 1e-4 (binomial). The seeds are fixed.
-        let sides = Sides {
-            training: 30,
-            held_out: 20,
-        };
+        let (training, held_out) = (30, 20);
+        let sides = Sides { training, held_out };
         let mut rng = ChaCha20Rng::seed_from_u64(5);
         let mut alarms = 0;
         for _ in 0..400 {
             let crowd = rng.random_range(0..50);
-            let nearest: Vec<usize> = (0..25)
-                .map(|i| {
-                    if i < 8 {
-                        crowd
-                    } else {
-                        rng.random_range(0..50)
-                    }
-                })
-                .collect();
-            let weights = |nearest: &[usize]| {
-                let mut sorted = nearest.to_vec();
-                sorted.sort_unstable();
-                let same = sorted.chunk_by(|a, b| a == b);
-                same.map(|same| (same[0], same.len())).collect::<Vec<_>>()
+            let near = |i| {
+                if i < 8 {
+                    crowd
+                } else {
+                    rng.random_range(0..50)
+                }
             };
-            let weights = weights(&nearest);
-            let seen: usize = weights
-                .iter()
-                .filter(|(i, _)| *i < 30)
-                .map(|(_, w)| w)
-                .sum();
-            let extreme = (0..199)
-                .filter(|_| sides.random(&weights, &mut rng) >= seen)
-                .count();
+            let mut nearest: Vec<usize> = (0..25).map(near).collect();
+            nearest.sort_unstable();
+            let same = nearest.chunk_by(|a, b| a == b);
+            let weights: Vec<_> = same.map(|same| (same[0], same.len())).collect();
+            let seen = nearest.iter().filter(|&&i| i < training).count();
+            let draws = (0..199).filter(|_| sides.random(&weights, &mut rng) >= seen);
+            let extreme = draws.count();
             alarms += usize::from((1 + extreme) as f64 / 200.0 <= 0.05);
         }
         assert!(alarms <= 40, "{alarms}");
@@ -352,17 +321,11 @@ mod tests {
 
     #[test]
     fn none_of_a_kind_is_refused() {
-        let private = LabelledImages::new(vec![0; 4], vec![0], 2, 2, 1).unwrap();
+        let private = Records::new(vec![0; 4], vec![0], 2, 2, 1).unwrap();
         let run = |generated: &[f32], test: &[f32]| {
             let mut rng = ChaCha20Rng::seed_from_u64(0);
-            memorisation(
-                generated,
-                test,
-                &private,
-                &private,
-                &mut rng,
-                &Interrupt::default(),
-            )
+            let (unasked, both) = (Interrupt::default(), &private);
+            memorisation(generated, test, both, both, &mut rng, &unasked)
         };
         assert!(run(&[], &[0.0; 4]).is_err());
         assert!(run(&[0.0; 4], &[]).is_err());

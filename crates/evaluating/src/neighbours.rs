@@ -5,9 +5,10 @@
 //! the difference itself, so that a copy has distance 0. Two candidates whose squared distances
 //! differ by less than about `1e-6 (||q||^2 + ||r||^2)` may be confused.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use data::LabelledImages;
+use data::Records;
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
 use rayon::prelude::*;
@@ -22,35 +23,35 @@ const QUERIES: usize = 128;
 const REFERENCES: usize = 1024;
 
 /// Images that can be read block by block, as `f32` in `[0, 1]`.
-#[derive(Clone, Copy)]
 pub(crate) enum Images<'a> {
     /// Bytes that are divided by 255.
-    Bytes { pixels: &'a [u8], features: usize },
+    Bytes {
+        pixels: Cow<'a, [u8]>,
+        features: usize,
+    },
     /// Values as they are.
     Values { values: &'a [f32], features: usize },
     /// Those of the first, then those of the second, of as many pixels.
     Joined(&'a Images<'a>, &'a Images<'a>),
 }
 
-impl<'a> From<&'a LabelledImages> for Images<'a> {
-    fn from(images: &'a LabelledImages) -> Self {
-        Self::Bytes {
-            pixels: images.pixels(),
+impl<'a> Images<'a> {
+    pub(crate) fn of(images: &'a Records) -> Result<Self, EvaluateError> {
+        Ok(Self::Bytes {
+            pixels: images.pixels()?,
             features: images.image_size(),
-        }
+        })
     }
-}
 
-impl Images<'_> {
     fn features(&self) -> usize {
-        match *self {
-            Self::Bytes { features, .. } | Self::Values { features, .. } => features,
+        match self {
+            Self::Bytes { features, .. } | Self::Values { features, .. } => *features,
             Self::Joined(first, _) => first.features(),
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        match *self {
+        match self {
             Self::Bytes { pixels, features } => pixels.len() / features,
             Self::Values { values, features } => values.len() / features,
             Self::Joined(first, second) => first.len() + second.len(),
@@ -59,7 +60,7 @@ impl Images<'_> {
 
     /// The images of a range, `[range.len(), features]`; the range must lie inside.
     pub(crate) fn block(&self, range: Range<usize>) -> Vec<f32> {
-        match *self {
+        match self {
             Self::Bytes { pixels, features } => pixels
                 [range.start * features..range.end * features]
                 .iter()
@@ -239,22 +240,16 @@ mod tests {
 
     /// [`nearest`] by trying all.
     fn nearest_reference(queries: &[f32], references: &[f32], d: usize) -> Vec<Nearest> {
-        queries
-            .chunks(d)
-            .map(|q| {
-                let mut best = Nearest {
-                    index: 0,
-                    distance: f64::INFINITY,
-                };
-                for (index, r) in references.chunks(d).enumerate() {
-                    let distance = distance(q, r);
-                    if distance < best.distance {
-                        best = Nearest { index, distance };
-                    }
-                }
-                best
-            })
-            .collect()
+        let nearest = |q: &[f32]| {
+            let all = references.chunks(d).map(|r| distance(q, r)).enumerate();
+            let (index, distance) = all.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+            Nearest { index, distance }
+        };
+        queries.chunks(d).map(nearest).collect()
+    }
+
+    fn found(queries: &[f32], images: &Images) -> Result<Vec<Nearest>, EvaluateError> {
+        nearest(queries, images, &Interrupt::default())
     }
 
     #[test]
@@ -263,20 +258,18 @@ mod tests {
         for (n, m, d) in [(1, 1, 1), (5, 7, 3), (300, 2500, 6), (130, 1024, 17)] {
             let mut draw = |count| -> Vec<f32> { (0..count).map(|_| rng.random()).collect() };
             let (queries, values) = (draw(n * d), draw(m * d));
-            let images = Images::Values {
-                values: &values,
+            let of = |values| Images::Values {
+                values,
                 features: d,
             };
-            let found = nearest(&queries, &images, &Interrupt::default()).unwrap();
-            for (a, b) in found.iter().zip(nearest_reference(&queries, &values, d)) {
+            let images = of(&values);
+            let nearest = found(&queries, &images).unwrap();
+            for (a, b) in nearest.iter().zip(nearest_reference(&queries, &values, d)) {
                 assert!((a.distance - b.distance).abs() < 1e-4);
             }
             // In two parts, and several at once.
             let (first, second) = values.split_at(m / 2 * d);
-            let [first, second] = [first, second].map(|values| Images::Values {
-                values,
-                features: d,
-            });
+            let (first, second) = (of(first), of(second));
             let joined = Images::Joined(&first, &second);
             let few = nearest_few(&queries, &joined, 3, &Interrupt::default()).unwrap();
             for (few, query) in few.chunks(3.min(m)).zip(queries.chunks(d)) {
@@ -287,21 +280,16 @@ mod tests {
                 }
             }
             // An image is its own nearest neighbour, at distance 0.
-            let own = nearest(&values, &images, &Interrupt::default()).unwrap();
+            let own = found(&values, &images).unwrap();
             assert!(own.iter().all(|found| found.distance == 0.0));
         }
     }
 
     #[test]
     fn the_first_of_equals_and_bytes() {
-        let data = LabelledImages::new(vec![255, 0, 0, 255, 0, 255], vec![0, 1, 2], 1, 2, 3);
+        let data = Records::new(vec![255, 0, 0, 255, 0, 255], vec![0, 1, 2], 1, 2, 3);
         let data = data.unwrap();
-        let found = nearest(
-            &[0.1, 0.9, 0.9, 0.0],
-            &Images::from(&data),
-            &Interrupt::default(),
-        )
-        .unwrap();
+        let found = found(&[0.1, 0.9, 0.9, 0.0], &Images::of(&data).unwrap()).unwrap();
         assert_eq!(found[0].index, 1);
         assert_eq!(found[1].index, 0);
         assert!((found[1].distance - 0.1).abs() < 1e-6);
@@ -309,19 +297,10 @@ mod tests {
 
     #[test]
     fn bad_input_is_refused() {
-        let data = LabelledImages::new(vec![255, 0], vec![0], 1, 2, 1).unwrap();
-        assert!(nearest(&[0.0; 3], &Images::from(&data), &Interrupt::default()).is_err());
-        assert!(
-            nearest(
-                &[0.0, f32::NAN],
-                &Images::from(&data),
-                &Interrupt::default()
-            )
-            .is_err()
-        );
-        assert_eq!(
-            nearest(&[], &Images::from(&data), &Interrupt::default()).unwrap(),
-            []
-        );
+        let data = Records::new(vec![255, 0], vec![0], 1, 2, 1).unwrap();
+        let images = Images::of(&data).unwrap();
+        assert!(found(&[0.0; 3], &images).is_err());
+        assert!(found(&[0.0, f32::NAN], &images).is_err());
+        assert_eq!(found(&[], &images).unwrap(), []);
     }
 }

@@ -58,12 +58,8 @@ mod tests {
                     for x in 0..4_i32 {
                         let (sy, sx) = (y - (down - 2), x - (right - 2));
                         let inside = (0..4).contains(&sy) && (0..4).contains(&sx);
-                        let expected = if inside {
-                            image[(sy * 4 + sx) as usize]
-                        } else {
-                            0.0
-                        };
-                        assert_eq!(moved[(y * 4 + x) as usize], expected);
+                        let from = inside.then(|| image[(sy * 4 + sx) as usize]);
+                        assert_eq!(moved[(y * 4 + x) as usize], from.unwrap_or(0.0));
                     }
                 }
             }

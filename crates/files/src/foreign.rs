@@ -2,7 +2,7 @@
 //!
 //! A decoder that meets a damaged file should give an error, and some panic instead. The words of a panic go to standard
 //! error and may quote what was decoded, which is private. So every decoder of another package that reads a user's file is
-//! called through here: `tests/tests/it/architecture.rs` names them all.
+//! called through here: `tests/documents/architecture.rs` names them all.
 
 use std::cell::Cell;
 use std::io::{self, Read};

@@ -292,9 +292,10 @@ impl Query for Contingency {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use rand::{RngExt, SeedableRng};
+    use rand::RngExt;
 
     use super::*;
+    use crate::tests::{seeded, share};
 
     /// Columns of 2, 3 and 4 values, the last one the label: alone, in pairs, and in pairs with it.
     fn query() -> Contingency {
@@ -308,37 +309,26 @@ mod tests {
         Contingency::new([2, 3, 4], tables).expect("a query")
     }
 
-    fn distance(a: &SensitiveVector, b: &SensitiveVector) -> f64 {
-        let pairs = a.before_noise().iter().zip(b.before_noise());
-        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
-    }
-
     /// Over neighbours that replace one record: within the bound, which a record that changes all columns attains.
     #[test]
     fn a_replaced_record_moves_counts_by_the_bound_at_most() {
-        let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(1);
+        let rng = &mut seeded(1);
         let query = query();
         let mut most = 0.0_f64;
         for _ in 0..300 {
-            let mut records: Vec<u16> = (0..18)
-                .map(|i| rng.random_range(0..[2, 3, 4][i % 3]))
-                .collect();
+            let mut value = |i: usize| rng.random_range(0..[2, 3, 4][i % 3]);
+            let mut records: Vec<u16> = (0..18).map(&mut value).collect();
             let before = query.measure(&records).expect("counts");
-            for (column, values) in [2, 3, 4].into_iter().enumerate() {
-                records[6 + column] = rng.random_range(0..values);
-            }
-            let after = query.measure(&records).expect("counts");
-            let share = distance(&before, &after) / before.sensitivity_upper();
-            assert!(share <= 1.0, "{share}");
-            most = most.max(share);
+            (6..9).for_each(|i| records[i] = value(i));
+            most = most.max(share(&before, &query.measure(&records).expect("counts")));
         }
-        assert!(most > 0.999, "{most}");
+        assert!(most <= 1.0 && most > 0.999, "{most}");
     }
 
     /// Units of 0 to 3 records, each replaced by another: within three times the bound, and near it.
     #[test]
     fn a_replaced_unit_moves_counts_by_so_many_times_the_bound_at_most() {
-        let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(2);
+        let rng = &mut seeded(2);
         let query = query().of_units(3);
         let mut most = 0.0_f64;
         for _ in 0..3000 {
@@ -349,12 +339,11 @@ mod tests {
                 let record = (0..3).map(|_| if alike { one } else { other() });
                 let records = record.take(3).collect::<Vec<_>>().concat();
                 let all = [vec![0, 1, 2, 1, 0, 3], records].concat();
-                query
-                    .measure(&all[..6 + 3 * rng.random_range(0..=3)])
-                    .expect("counts")
+                let some = &all[..6 + 3 * rng.random_range(0..=3)];
+                query.measure(some).expect("counts")
             };
             let [a, b] = [0, 1].map(&mut unit);
-            most = most.max(distance(&a, &b) / a.sensitivity_upper());
+            most = most.max(share(&a, &b));
         }
         assert!(most <= 1.0 && most > 0.99, "{most}");
     }
@@ -367,12 +356,10 @@ mod tests {
         assert!(Contingency::new([2, 3], [(vec![0], 0.0)]).is_err());
         assert!(query().measure(&[0, 0]).is_err());
         assert!(query().measure(&[0, 3, 0]).is_err());
-        let noisy = |values: usize| Noisy {
-            values: vec![0.0; values],
-            deviation: 1.0,
-        };
-        assert!(query().read(&noisy(query().len())).is_ok());
-        assert!(query().read(&noisy(query().len() + 1)).is_err());
+        for (more, fits) in [(0, true), (1, false)] {
+            let (values, deviation) = (vec![0.0; query().len() + more], 1.0);
+            assert_eq!(query().read(&Noisy { values, deviation }).is_ok(), fits);
+        }
     }
 
     proptest! {

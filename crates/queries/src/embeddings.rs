@@ -275,22 +275,14 @@ impl Query for Embeddings {
 mod tests {
     use std::f32::consts::PI;
 
-    use rand::{RngExt, SeedableRng};
+    use rand::RngExt;
     use rand_chacha::ChaCha20Rng;
 
     use super::*;
-
-    fn rng(seed: u64) -> ChaCha20Rng {
-        ChaCha20Rng::seed_from_u64(seed)
-    }
+    use crate::tests::{apart, grouped, seeded};
 
     fn values(query: &Embeddings, groups: &[Vec<f32>]) -> Vec<f64> {
         query.measure(groups).unwrap().before_noise().to_vec()
-    }
-
-    fn apart(a: &[f64], b: &[f64]) -> f64 {
-        let pairs = a.iter().zip(b);
-        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
     }
 
     fn declared(query: &Embeddings) -> f64 {
@@ -310,15 +302,14 @@ mod tests {
     /// the bound within a class, all rows of other classes between classes. Fixed seed.
     #[test]
     fn a_replaced_record_moves_embeddings_by_two() {
-        let rng = &mut rng(1);
+        let rng = &mut seeded(1);
         let mut largest = [0.0_f64; 2];
         for _ in 0..3000 {
             let (d, m) = (rng.random_range(1..12), [1, 2, 20][rng.random_range(0..3)]);
             let query = Embeddings::new(3, d, m, 0.7, rng).unwrap();
-            let others: Vec<_> = (0..3)
-                .map(|_| (row(d, rng), rng.random_range(0..3)))
-                .collect();
-            let (one, class) = (row(d, rng), rng.random_range(0..3_usize));
+            let mut record = || (row(d, rng), rng.random_range(0..3_usize));
+            let others = [record(), record(), record()];
+            let (one, class) = record();
             let same = rng.random::<bool>();
             let two = match rng.random::<bool>() {
                 true => row(d, rng),
@@ -326,19 +317,17 @@ mod tests {
                 false => {
                     let w = &query.frequencies[..d];
                     let square: f32 = w.iter().map(|w| w * w).sum();
-                    one.iter()
-                        .zip(w)
-                        .map(|(x, w)| x + PI * w / square)
-                        .collect()
+                    let pairs = one.iter().zip(w);
+                    pairs.map(|(x, w)| x + PI * w / square).collect()
                 }
             };
             let other = if same { class } else { (class + 1) % 3 };
             let of = |last: (Vec<f32>, usize)| {
-                let mut groups = vec![Vec::new(); 3];
-                for (row, class) in others.iter().chain([&last]) {
-                    groups[*class].extend_from_slice(row);
-                }
-                values(&query, &groups)
+                let all = others
+                    .iter()
+                    .chain([&last])
+                    .map(|(row, class)| (&row[..], *class));
+                values(&query, &grouped(all, 3))
             };
             let moved = apart(&of((one, class)), &of((two, other)));
             assert!(moved <= declared(&query), "{moved}");
@@ -352,7 +341,7 @@ mod tests {
     #[test]
     fn units_move_embeddings_as_far_as_so_many_records() {
         const MOST: usize = 3;
-        let rng = &mut rng(2);
+        let rng = &mut seeded(2);
         let query = Embeddings::new(2, 4, 1, 1.0, rng).unwrap().of_units(MOST);
         let mut largest = 0.0_f64;
         for _ in 0..3000 {
@@ -369,17 +358,14 @@ mod tests {
         }
         let bound = declared(&query);
         assert!((bound - 6.0).abs() < 1e-6);
-        assert!(
-            largest <= bound && largest > 0.9 * bound,
-            "{largest} {bound}"
-        );
+        assert!(largest <= bound && largest > 0.9 * bound, "{largest}");
     }
 
     /// Features have norm 1 to the grid and never more, and the kernel is Gaussian. Fixed seed; of 20000 frequencies the
     /// deviation of a product is 1/200.
     #[test]
     fn products_of_features_are_a_gaussian_kernel() {
-        let query = Embeddings::new(2, 3, 20_000, 1.5, &mut rng(3)).unwrap();
+        let query = Embeddings::new(2, 3, 20_000, 1.5, &mut seeded(3)).unwrap();
         let (x, y) = ([0.3_f32, -0.4, 1.0], [1.0_f32, 0.5, 0.2]);
         let measured = query.measure(&[x.to_vec(), y.to_vec()]).unwrap();
         let embedded = query.read(&Noisy::without_privacy(measured)).unwrap();
@@ -390,17 +376,13 @@ mod tests {
         assert!(product(0, 0) <= 1.0 && product(0, 0) > 1.0 - 1e-5);
         let squared: f32 = x.iter().zip(&y).map(|(x, y)| (x - y).powi(2)).sum();
         let kernel = (-f64::from(squared) / (2.0 * 1.5 * 1.5)).exp();
-        assert!(
-            (product(0, 1) - kernel).abs() < 0.02,
-            "{} {kernel}",
-            product(0, 1)
-        );
+        assert!((product(0, 1) - kernel).abs() < 0.02, "{kernel}");
     }
 
     /// Records in any parts and in any order give the same to the last bit.
     #[test]
     fn parts_and_order_do_not_matter() {
-        let rng = &mut rng(4);
+        let rng = &mut seeded(4);
         let query = Embeddings::new(2, 5, 7, 0.5, rng).unwrap();
         let rows: Vec<Vec<f32>> = (0..90).map(|_| row(5, rng)).collect();
         let groups = |rows: &[Vec<f32>]| vec![rows.concat(), rows.concat()];
@@ -412,7 +394,7 @@ mod tests {
 
     #[test]
     fn others_are_refused_and_another_seed_is_another_query() {
-        let of = |seed| Embeddings::new(2, 3, 4, 1.0, &mut rng(seed)).unwrap();
+        let of = |seed| Embeddings::new(2, 3, 4, 1.0, &mut seeded(seed)).unwrap();
         assert_eq!(of(1).made_of(), of(1).made_of());
         assert_ne!(of(1).made_of(), of(2).made_of());
         for (counts, length) in [
@@ -422,17 +404,13 @@ mod tests {
             ([1; 3], 0.0),
         ] {
             let [groups, dim, frequencies] = counts;
-            assert!(Embeddings::new(groups, dim, frequencies, length, &mut rng(1)).is_err());
+            assert!(Embeddings::new(groups, dim, frequencies, length, &mut seeded(1)).is_err());
         }
         let query = of(1);
         assert!(query.measure(&[vec![0.0; 3]]).is_err());
         assert!(query.measure(&[vec![0.0; 3], vec![0.0; 2]]).is_err());
-        let read = |values| {
-            query.read(&Noisy {
-                values,
-                deviation: 1.0,
-            })
-        };
+        let deviation = 1.0;
+        let read = |values| query.read(&Noisy { values, deviation });
         assert!(read(vec![0.0; 18]).is_ok());
         assert!(read(vec![0.0; 17]).is_err() && read(vec![f64::NAN; 18]).is_err());
     }

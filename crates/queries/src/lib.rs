@@ -54,6 +54,8 @@ pub mod products;
 mod projections;
 mod query;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use contingency::{Contingency, Counting, NoisyCounts};
 pub use embeddings::{Embedded, Embeddings};

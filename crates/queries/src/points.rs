@@ -172,10 +172,8 @@ mod tests {
     fn the_gradient_is_that_of_the_weighted_distances() {
         let rng = &mut ChaCha20Rng::seed_from_u64(3);
         let (d, m, sizes) = (3, 7, [5, 40]);
-        let (slices, ball) = (
-            Slices::tight(d, 9, rng).unwrap(),
-            Region::ball(1.0).unwrap(),
-        );
+        let slices = Slices::tight(d, 9, rng).unwrap();
+        let ball = Region::ball(1.0).unwrap();
         let mut sample = |n| UniformBall::new(d).unwrap().sample(n, rng);
         let (points, groups) = (sample(m), sizes.map(&mut sample));
         let query = PointsGradient::new(points.clone(), slices.clone(), ball, &sizes, &[1.0, 3.0]);
@@ -183,9 +181,8 @@ mod tests {
         let measured = query.measure(&groups).unwrap();
         let found = query.read(&Noisy::without_privacy(measured)).unwrap();
         let towards = |rows| {
-            sliced_gradient_and_distance(&points, rows, &slices)
-                .unwrap()
-                .0
+            let found = sliced_gradient_and_distance(&points, rows, &slices);
+            found.unwrap().0
         };
         let [one, two] = [0, 1].map(|group: usize| towards(&groups[group]));
         for ((found, one), two) in found.iter().zip(one).zip(two) {
@@ -194,8 +191,8 @@ mod tests {
         }
         // The heavier group is the larger one here, and the lighter still moves it further.
         let lambda = slices.lambda_max_upper();
-        let bounds =
-            [(0.25, 5), (0.75, 40)].map(|(w, n)| w * points_bound(1.0, n, m, lambda).unwrap());
+        let bound = |(weight, n)| weight * points_bound(1.0, n, m, lambda).unwrap();
+        let bounds = [(0.25, 5), (0.75, 40)].map(bound);
         let declared = query.measure(&groups).unwrap().sensitivity_upper();
         assert!(bounds[0] > bounds[1] && (declared / bounds[0] - 1.0).abs() < 1e-9);
     }
@@ -203,10 +200,8 @@ mod tests {
     #[test]
     fn what_has_no_gradient_is_refused() {
         let rng = &mut ChaCha20Rng::seed_from_u64(4);
-        let (slices, ball) = (
-            Slices::tight(2, 4, rng).unwrap(),
-            Region::ball(1.0).unwrap(),
-        );
+        let slices = Slices::tight(2, 4, rng).unwrap();
+        let ball = Region::ball(1.0).unwrap();
         let of = |points: &[f32], sizes: &[usize], weights: &[f64]| {
             PointsGradient::new(points.to_vec(), slices.clone(), ball, sizes, weights)
         };
@@ -222,10 +217,7 @@ mod tests {
             (&[0.5, 0.5], &[1], &[-1.0]),
             (&[0.5, 0.5], &[], &[]),
         ] {
-            assert!(
-                of(points, sizes, weights).is_err(),
-                "{points:?} {sizes:?} {weights:?}"
-            );
+            assert!(of(points, sizes, weights).is_err(), "{points:?} {sizes:?}");
         }
     }
 }

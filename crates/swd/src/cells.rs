@@ -333,8 +333,6 @@ fn check_sorted(what: &'static str, values: &[f64], n: usize) -> Result<(), SwdE
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use rand::SeedableRng;
-    use rand_chacha::ChaCha20Rng;
 
     fn sorted(max: usize) -> impl Strategy<Value = Vec<f64>> {
         prop::collection::vec(prop_oneof![-2.0..2.0, Just(0.5), Just(-1.0)], 1..max).prop_map(
@@ -354,24 +352,8 @@ mod tests {
             let part = (i * m) as f64 / n as f64 - whole as f64;
             (sum + part * sorted.get(whole).unwrap_or(&0.0)) / m as f64
         };
-        (0..n)
-            .map(|r| n as f64 * (integral(r + 1) - integral(r)))
-            .collect()
-    }
-
-    /// `W_2^2` by proposition 3.1 of Rodriguez-Vitores et al. (2025, arXiv 2502.01701) as it stands there, for
-    /// sorted values.
-    fn w2_squared_reference(u: &[f64], v: &[f64]) -> f64 {
-        let (n, m) = (u.len() as f64, v.len() as f64);
-        let mut sum = 0.0;
-        for (i, u) in u.iter().enumerate() {
-            for (j, v) in v.iter().enumerate() {
-                let low = (i as f64 / n).max(j as f64 / m);
-                let high = ((i + 1) as f64 / n).min((j + 1) as f64 / m);
-                sum += (high - low).max(0.0) * (u - v).powi(2);
-            }
-        }
-        sum
+        let cell = |r| n as f64 * (integral(r + 1) - integral(r));
+        (0..n).map(cell).collect()
     }
 
     proptest! {
@@ -387,35 +369,6 @@ mod tests {
             }
         }
 
-        #[test]
-        fn residuals_and_within_make_the_whole_distance(u in sorted(30), v in sorted(30)) {
-            let cells = quantile_cells(&v, u.len()).unwrap();
-            let within = within_cell_variance(&v, &cells).unwrap();
-            let squares: f64 = u.iter().zip(&cells).map(|(u, q)| (u - q).powi(2)).sum();
-            let value = squares / u.len() as f64 + within;
-            prop_assert!((value - w2_squared_reference(&u, &v)).abs() < 1e-12);
-            if u.len() == v.len() {
-                prop_assert_eq!(within, 0.0);
-            }
-        }
-    }
-
-    #[test]
-    fn cells_of_a_sample_are_those_of_its_projections() {
-        let mut rng = ChaCha20Rng::seed_from_u64(6);
-        let slices = Slices::iid(2, 3, &mut rng).unwrap();
-        let points = [1.0, 2.0, -0.5, 0.25, 0.0, 1.0, 3.0, -1.0];
-        let cells = Cells::of_sample(&points, &slices, 3).unwrap();
-        assert_eq!((cells.n(), cells.rows()), (3, 3));
-        for l in 0..3 {
-            let t = slices.direction(l);
-            let mut projected: Vec<f64> = points
-                .chunks(2)
-                .map(|x| f64::from(x[0]) * t[0] + f64::from(x[1]) * t[1])
-                .collect();
-            projected.sort_by(f64::total_cmp);
-            assert_eq!(cells.row(l), quantile_cells(&projected, 3).unwrap());
-        }
     }
 
     #[test]

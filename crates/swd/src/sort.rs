@@ -284,27 +284,6 @@ mod tests {
         ]
     }
 
-    #[test]
-    fn values_sort_like_comparisons() {
-        use rand::{RngExt, SeedableRng};
-        let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(4);
-        for (count, spread) in [(10, 1.0), (5000, 1.0), (5000, 1e-9), (3000, 1e300)] {
-            let values: Vec<f64> = (0..count)
-                .map(|i| [0.0, -0.0, 1.0][i % 3] + spread * rng.random_range(-1.0..1.0))
-                .collect();
-            let mut expected = values.clone();
-            expected.sort_by(f64::total_cmp);
-            let mut sorter = Sorter::default();
-            let values = sorter.sorted_values(count, |row| row.copy_from_slice(&values));
-            assert!(
-                values
-                    .iter()
-                    .zip(&expected)
-                    .all(|(a, b)| a.to_bits() == b.to_bits())
-            );
-        }
-    }
-
     proptest! {
         #[test]
         fn agrees_with_a_stable_sort(
@@ -322,15 +301,6 @@ mod tests {
                     prop_assert_eq!(order[row * n + rank as usize] as usize, index);
                 }
             }
-        }
-
-        #[test]
-        fn long_rows_agree_too(
-            n in WIDE_FROM - 2..3 * WIDE_FROM,
-            keys in prop::collection::vec(key(), 3 * WIDE_FROM),
-        ) {
-            let keys = &keys[..n];
-            prop_assert_eq!(stable_order(keys).unwrap(), stable_order_reference(keys));
         }
 
         /// NaNs of either sign and any payload have their place in the total order.
@@ -365,10 +335,8 @@ mod tests {
     #[test]
     fn nan_is_an_error_that_names_its_place() {
         let keys = [0.0, 1.0, 2.0, 0.0, f32::NAN, -f32::NAN];
-        assert_eq!(
-            stable_orders(&keys, 3),
-            Err(SwdError::NotANumber { row: 1, index: 1 })
-        );
+        let refused = stable_orders(&keys, 3);
+        assert_eq!(refused, Err(SwdError::NotANumber { row: 1, index: 1 }));
     }
 
     #[test]

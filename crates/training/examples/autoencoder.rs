@@ -30,7 +30,7 @@ impl Network<2> for Autoencoder {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let data = Dataset::load(DatasetKind::Glyphs, &LoadOptions::default())?.train;
     let (device, n) = (Device::flex(), data.len());
-    let pixels = TensorData::new(data.pixels().to_vec(), [n, 784]).convert::<f32>();
+    let pixels = TensorData::new(data.pixels()?.to_vec(), [n, 784]).convert::<f32>();
     let images = Tensor::<2>::from_data(pixels, &device) / 255.0;
     let linear = |inputs, outputs| LinearConfig::new(inputs, outputs).init(&device);
     let model = Autoencoder {

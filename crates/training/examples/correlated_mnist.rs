@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use burn::nn::{Linear, LinearConfig, conv::Conv2d, conv::Conv2dConfig};
 use burn::{module::Module, prelude::*, tensor::activation::relu};
-use data::{Dataset, DatasetKind, LabelledImages, LoadOptions};
+use data::{Dataset, DatasetKind, LoadOptions, Records};
 use dp_core::{mechanism::NoiseSource, sampling::CyclicSampler};
 use private_training::prelude::*;
 
@@ -117,12 +117,12 @@ impl Task {
     }
 }
 
-fn tensors(data: &LabelledImages) -> (Tensor<4>, Tensor<1, Int>) {
+fn tensors(data: &Records) -> Result<(Tensor<4>, Tensor<1, Int>), Failed> {
     let (device, n) = (Device::flex(), data.len());
-    let pixels = TensorData::new(data.pixels().to_vec(), [n, 1, 28, 28]);
+    let pixels = TensorData::new(data.pixels()?.to_vec(), [n, 1, 28, 28]);
     let labels = TensorData::new(data.labels().to_vec(), [n]);
     let images = Tensor::<4>::from_data(pixels.convert::<f32>(), &device) / 255.0;
-    (images, Tensor::from_data(labels, &device))
+    Ok((images, Tensor::from_data(labels, &device)))
 }
 
 fn run(args: &[&str]) -> Result<(), Failed> {
@@ -133,8 +133,8 @@ fn run(args: &[&str]) -> Result<(), Failed> {
     };
     let data = Dataset::load(kind, &LoadOptions::default())?;
     let task = Task {
-        train: tensors(&data.train),
-        test: tensors(&data.test),
+        train: tensors(&data.train)?,
+        test: tensors(&data.test)?,
         batch: number(1, 600)?,
         passes: number(2, 10)?,
     };

@@ -27,7 +27,7 @@ impl Network<4> for Classifier {
 fn run(kind: DatasetKind, steps: u64) -> Result<f64, Box<dyn std::error::Error>> {
     let data = Dataset::load(kind, &LoadOptions::default())?.train;
     let (device, n) = (Device::flex(), data.len());
-    let pixels = TensorData::new(data.pixels().to_vec(), [n, 1, 28, 28]);
+    let pixels = TensorData::new(data.pixels()?.to_vec(), [n, 1, 28, 28]);
     let images = Tensor::<4>::from_data(pixels.convert::<f32>(), &device) / 255.0;
     let labels = TensorData::new(data.labels().to_vec(), [n]);
     let labels = Tensor::<1, Int>::from_data(labels, &device);

@@ -6,7 +6,7 @@ use std::path::Path;
 use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::{GroupNorm, GroupNormConfig, Linear, LinearConfig};
 use burn::{module::Module, prelude::*, tensor::activation::relu};
-use data::{Dataset, DatasetKind, LabelledImages, LoadOptions};
+use data::{Dataset, DatasetKind, LoadOptions, Records};
 use private_training::{Checkpoint, prelude::*};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -42,12 +42,12 @@ impl Network<4> for Classifier {
     }
 }
 
-fn tensors(data: &LabelledImages, device: &Device) -> (Tensor<4>, Tensor<1, Int>) {
+fn tensors(data: &Records, device: &Device) -> Outcome<(Tensor<4>, Tensor<1, Int>)> {
     let n = data.len();
-    let pixels = TensorData::new(data.pixels().to_vec(), [n, 1, 28, 28]).convert::<f32>();
+    let pixels = TensorData::new(data.pixels()?.to_vec(), [n, 1, 28, 28]).convert::<f32>();
     let labels = TensorData::new(data.labels().to_vec(), [n]);
     let images = Tensor::<4>::from_data(pixels, device) / 255.0;
-    (images, Tensor::from_data(labels, device))
+    Ok((images, Tensor::from_data(labels, device)))
 }
 
 /// A kill leaves the file that was there, or this one.
@@ -57,9 +57,9 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::rename(part, path)
 }
 
-fn train(data: &LabelledImages, steps: u64, folder: &Path) -> Outcome<(Classifier, f64)> {
+fn train(data: &Records, steps: u64, folder: &Path) -> Outcome<(Classifier, f64)> {
     let device = Device::flex();
-    let (images, labels) = tensors(data, &device);
+    let (images, labels) = tensors(data, &device)?;
     let sampler = PoissonSampler::new(data.len(), 0.02)?;
     let plan = TrainingPlan::within(1.0, 1e-5, steps, sampler).check()?;
     println!("noise multiplier {}", plan.noise_multiplier());
@@ -87,17 +87,17 @@ fn train(data: &LabelledImages, steps: u64, folder: &Path) -> Outcome<(Classifie
     Ok((training.network, spent))
 }
 
-fn accuracy(model: &Classifier, test: &LabelledImages) -> f32 {
-    let (images, labels) = tensors(test, &Device::flex());
+fn accuracy(model: &Classifier, test: &Records) -> Outcome<f32> {
+    let (images, labels) = tensors(test, &Device::flex())?;
     let found = model.forward(images).output.argmax(1);
     let right = found.equal(labels.unsqueeze_dim(1));
-    right.float().mean().into_scalar()
+    Ok(right.float().mean().into_scalar())
 }
 
 fn run(data: &Dataset, steps: u64, folder: &Path) -> Outcome<(f32, f64)> {
     std::fs::create_dir_all(folder)?;
     let (model, spent) = train(&data.train, steps, folder)?;
-    let accuracy = accuracy(&model, &data.test); // public images: they cost nothing
+    let accuracy = accuracy(&model, &data.test)?; // public images: they cost nothing
     model.save_file(folder.join("model.bpk"))?;
     Ok((accuracy, spent))
 }
@@ -129,5 +129,5 @@ fn it_keeps_its_budget_and_counts_what_it_repeats() {
     assert_eq!(ledger.releases(), 29);
     let fresh = Classifier::new(&Device::flex());
     let read = fresh.try_load_file(folder.path().join("model.bpk"));
-    assert_eq!(accuracy(&read.unwrap(), &data.test), judged);
+    assert_eq!(accuracy(&read.unwrap(), &data.test).unwrap(), judged);
 }

@@ -3,7 +3,7 @@
 
 use burn::nn::{Linear, LinearConfig, PaddingConfig2d, conv::*, pool::*};
 use burn::{module::Module, prelude::*, tensor::activation::relu};
-use data::{Dataset, DatasetKind, LabelledImages, LoadOptions};
+use data::{Dataset, DatasetKind, LoadOptions, Records};
 use dp_core::{
     ledger::Ledger, per_sample::nn::Chain, plan::TrainingPlan, sampling::PoissonSampler,
 };
@@ -43,12 +43,15 @@ impl Network<4> for Cnn {
     }
 }
 
-fn tensors(data: &LabelledImages, device: &Device) -> Option<(Tensor<4>, Tensor<1, Int>)> {
+fn tensors(
+    data: &Records,
+    device: &Device,
+) -> Result<(Tensor<4>, Tensor<1, Int>), data::DataError> {
     let n = data.len();
     let pixels = TensorData::new(data.gather(&(0..n).collect::<Vec<_>>())?, [n, 1, 28, 28]);
     let labels = TensorData::new(data.labels().to_vec(), [n]);
     let images = (Tensor::from_data(pixels, device) - 0.1307) / 0.3081; // public constants
-    Some((images, Tensor::from_data(labels, device)))
+    Ok((images, Tensor::from_data(labels, device)))
 }
 
 fn run(args: &[&str]) -> Result<(f32, f64), Box<dyn std::error::Error>> {
@@ -62,7 +65,7 @@ fn run(args: &[&str]) -> Result<(f32, f64), Box<dyn std::error::Error>> {
     let data = Dataset::load(kind, &LoadOptions::default())?;
     let device = Device::flex();
     device.seed(number(5, 0.0)? as u64);
-    let (images, labels) = tensors(&data.train, &device).ok_or("no image")?;
+    let (images, labels) = tensors(&data.train, &device)?;
     let conv =
         |channels, kernel: usize| Conv2dConfig::new(channels, [kernel; 2]).with_stride([2, 2]);
     let model = Cnn {
@@ -98,7 +101,7 @@ fn run(args: &[&str]) -> Result<(f32, f64), Box<dyn std::error::Error>> {
         seconds[seconds.len() / 2]
     );
     println!("{:?} {:?}", training.engine(), training.notes());
-    let (images, labels) = tensors(&data.test, &device).ok_or("no image")?;
+    let (images, labels) = tensors(&data.test, &device)?;
     let right = training
         .network
         .forward(images)

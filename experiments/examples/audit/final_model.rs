@@ -67,7 +67,7 @@ impl FinalModel {
         let mut data = Dataset::load(kind, &options).or_failed()?.train;
         data.truncate(records).or_failed()?;
         let all: Vec<usize> = (0..data.len()).collect();
-        let (features, pixels) = (data.image_size(), data.gather(&all).unwrap_or_default());
+        let (features, pixels) = (data.image_size(), data.gather(&all).or_failed()?);
         let blank = |pixel: &usize| {
             pixels
                 .iter()

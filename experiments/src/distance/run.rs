@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use clap::Id;
-use data::Rows;
-use data::split::{Records, Use};
+use data::split::Use;
+use data::{Asked, Classes, Records};
 use dp_core::delta::default_delta;
 use dp_core::mechanism::Releaser;
 use lab::prelude::*;
@@ -23,7 +23,8 @@ const EVERYWHERE: f64 = *RADII.end();
 
 pub struct Distance {
     pub(super) settings: Settings,
-    files: [Rows; 2],
+    files: [Records; 2],
+
     radius: f64,
     releaser: Option<Releaser>,
     /// Directions first, then the noise of a public side, then halves and labellings.
@@ -33,11 +34,20 @@ pub struct Distance {
     pub(super) deviation: f64,
 }
 
-fn read(flag: &str, path: &Path, side: usize) -> Result<Rows, Failure> {
+fn read(flag: &str, path: &Path, side: usize) -> Result<Records, Failure> {
     let advice = "give idx images, .csv, .npy or a folder of images";
-    let rows = Rows::read(path, side).map_err(|e| private::refused_of(flag, &e, advice))?;
-    if rows.count() < LEAST_ROWS {
-        let (path, count) = (path.display(), rows.count());
+    let images = !data::is_array(path);
+    let asked = Asked {
+        side: images.then_some(side),
+        channels: images.then_some(3),
+        classes: Classes::Unread,
+        ..Asked::default()
+    };
+    let found = data::read(path, &asked, &|_| {});
+    let rows = found.map_err(|e| private::refused_of(flag, &e, advice))?;
+    let rows = rows.records;
+    if rows.len() < LEAST_ROWS {
+        let (path, count) = (path.display(), rows.len());
         return Err(Failure::input(
             format!("--{flag} {path}: {count} rows, at least {LEAST_ROWS} are needed"),
             "give a file with more rows",
@@ -47,7 +57,7 @@ fn read(flag: &str, path: &Path, side: usize) -> Result<Rows, Failure> {
 }
 
 /// The public bound on the norm of a row: as it was given, or as the files' format has it.
-fn radius(settings: &Settings, files: &[Rows; 2]) -> Result<f64, Failure> {
+fn radius(settings: &Settings, files: &[Records; 2]) -> Result<f64, Failure> {
     let [a, b] = [files[0].norm_upper(), files[1].norm_upper()];
     let of_format = a.zip(b).map(|(a, b)| a.max(b));
     match (settings.radius.or(of_format), settings.epsilon) {
@@ -68,7 +78,7 @@ impl Distance {
     /// Rows of each private side.
     fn private_rows(&self) -> Vec<usize> {
         let files = self.private().iter().map(|&side| &self.files[side]);
-        files.map(Rows::count).collect()
+        files.map(Records::len).collect()
     }
 
     /// What is released of the private sides, and what the public one becomes by the same noise.
@@ -79,17 +89,16 @@ impl Distance {
             rows: self.private_rows(),
         };
         let (mut sides, deviation) = session.release(self, RELEASE, &query, |run, _| {
-            let files = run.private().iter().map(|&side| &run.files[side]);
-            let files: Vec<_> = files.map(|rows| rows.values().to_vec()).collect();
+            let files = run.private().iter().map(|&side| run.files[side].values());
+            let files = files.collect::<Result<Vec<_>, _>>().or_failed()?;
             query.measure(&files).or_failed()
         })?;
         if let Some(side) = [0, 1]
             .into_iter()
             .find(|side| !self.private().contains(side))
         {
-            let projected = query
-                .region
-                .project(self.files[side].values(), &query.slices);
+            let values = self.files[side].values().or_failed()?;
+            let projected = query.region.project(&values, &query.slices);
             let (projected, k) = (projected.or_failed()?, query.slices.count());
             let public = Side::public(&projected, k, deviation, &mut self.public);
             sides.insert(side, public);
@@ -111,7 +120,7 @@ impl Experiment for Distance {
     fn load(settings: &Settings, _: &Arguments<Flags>, _: &Chosen) -> Result<Self, Failure> {
         let (a, b, side) = (&settings.source, &settings.target, settings.side);
         let files = [read("source", a, side)?, read("target", b, side)?];
-        let [width, other] = [files[0].width(), files[1].width()];
+        let [width, other] = [files[0].image_size(), files[1].image_size()];
         if width != other {
             return Err(Failure::input(
                 format!(
@@ -123,7 +132,7 @@ impl Experiment for Distance {
             ));
         }
         let private = settings.protect.sides();
-        let rows: Vec<usize> = private.iter().map(|&side| files[side].count()).collect();
+        let rows: Vec<usize> = private.iter().map(|&side| files[side].len()).collect();
         let few = default_delta(rows.iter().sum::<usize>() as f64);
         let delta = settings.delta.unwrap_or(few);
         let plan = settings.epsilon;
@@ -147,14 +156,14 @@ impl Experiment for Distance {
         let sides = paths.into_iter().zip(&self.files);
         let names = sides
             .clone()
-            .map(|(path, rows)| format!("{} ({} rows)", path.display(), rows.count()));
+            .map(|(path, rows)| format!("{} ({} rows)", path.display(), rows.len()));
         let names = names.collect::<Vec<_>>().join(" and ");
         let used = sides.enumerate().filter_map(|(side, (path, rows))| {
             let used = match self.private().contains(&side) {
                 true => Use::AllPrivate,
                 false => Use::AllPublic,
             };
-            Some(of_path("rows", path, &rows.sha256().ok()?, used))
+            Some(of_path("rows", path, &rows.sha256_of_rows().ok()?, used))
         });
         DataSummary {
             name: format!("{names} of {} values", self.files[0].width()),

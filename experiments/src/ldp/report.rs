@@ -1,9 +1,6 @@
 //! What is shown of a run: generated images, their scores, and how far they are from clean records.
 
-use std::sync::Arc;
-
-use data::LabelledImages;
-use data::stream::{Chunk, InMemory, RecordStream};
+use data::Records;
 use dp_core::local::LocalMechanism;
 use lab::evaluate::transport::exact_w2_squared;
 use lab::prelude::*;
@@ -12,6 +9,7 @@ use serde_json::json;
 
 use super::train::Ldp;
 use crate::pictures::{grid, samples};
+use crate::privatise::Form;
 use crate::random::stream;
 use crate::scores::{READS_PRIVATE, metrics, score, warnings};
 
@@ -79,20 +77,20 @@ pub(super) fn report(run: &Ldp, session: &Session) -> Result<Report, Failure> {
 /// Between as many samples as the first `n` clean records, scaled into the ball as private ones were: what the loss is about.
 fn distance(
     run: &Ldp,
-    (clean, n): (&Arc<LabelledImages>, usize),
+    (clean, n): (&Records, usize),
     rows: &[f32],
     groups: &[usize],
 ) -> Result<f64, Failure> {
-    let mut clean = InMemory::images(clean.clone());
-    let form = clean.form();
+    let form = Form::of(clean, true);
     let width = form.width;
     // Samples come class after class.
     let stride = groups.len() / n;
     let made = (0..n).flat_map(|i| &rows[i * stride * width..][..width]);
     let made: Vec<f32> = made.copied().collect();
-    let Chunk { mut values, labels } = clean.next(n).or_failed()?;
+    let first: Vec<usize> = (0..n).collect();
+    let mut values = clean.gather(&first).or_failed()?;
     for (place, row) in values.chunks_exact_mut(width).enumerate() {
-        let label = labels.get(place).copied();
+        let label = clean.label(place);
         let record = run.preprocessing.record(&form, row, label)?;
         let share = share(run.preprocessing.mechanism(), &record)?;
         row.iter_mut().for_each(|x| *x *= share);

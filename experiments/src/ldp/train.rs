@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clap::Id;
-use data::LabelledImages;
+use data::Records;
 use data::privatised::{NoiseSeed, Privatised};
 use dp_core::ledger::Ledger;
 use lab::prelude::*;
@@ -30,9 +30,9 @@ pub struct Ldp {
     pub(super) settings: Settings,
     pub(super) file: Privatised,
     /// Public records, by which the result is judged.
-    pub(super) test: Arc<LabelledImages>,
+    pub(super) test: Arc<Records>,
     /// Private records, if a score was asked for that reads them.
-    pub(super) private: Option<Arc<LabelledImages>>,
+    pub(super) private: Option<Arc<Records>>,
     pub(super) preprocessing: Preprocessing,
     pub(super) noise_model: NoiseModel,
     pub(super) model: Generator,

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser};
 use data::DatasetKind;
 use data::privatised::{Calibration, NoiseKind, Wanted};
-use data::stream::Form;
 use data::transform::Dct;
 use dp_core::DpError;
 use dp_core::local::LocalMechanism;
 use lab::prelude::*;
 
-use super::{Preprocessing, calibrated};
+use super::{Form, Preprocessing, calibrated};
 
 /// Add noise to each record of a data set alone, once, and write the noisy records with their promise.
 #[derive(Debug, Parser)]
@@ -51,7 +50,7 @@ pub(super) struct Source {
     pub seed: u64,
     /// Privatise this number of records: the first ones, or a random sample of a folder's.
     #[arg(long)]
-    pub records: Option<u64>,
+    pub records: Option<usize>,
     /// What the columns of a CSV file are (docs/schemas.md). The sensitive column is left out.
     #[arg(long)]
     pub schema: Option<PathBuf>,

@@ -1,43 +1,26 @@
 //! What there is to privatise: files, folders, and data sets by name.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use data::idx::IdxStream;
-use data::npy::NpyStream;
 use data::privatised::Header;
-use data::stream::{
-    Chunk, First, Form, InMemory, Labelled, Photographs, RecordStream, SyntheticGlyphs,
-};
-use data::table::CsvStream;
-use data::{DataError, Dataset, DatasetKind, Glyphs, ImageFolder, LoadOptions, Schema};
+use data::{Asked, Classes, DataError, Dataset, DatasetKind, Glyphs, LoadOptions, Records, Schema};
 use lab::prelude::*;
+use rand::seq::SliceRandom;
 use rand_chacha::ChaCha20Rng;
 
+use super::Form;
 use super::arguments::Source;
 use crate::records::options;
 
 /// Records, with the shape that was asked for.
 pub(super) struct Input {
-    stream: Box<dyn RecordStream>,
+    pub records: Records,
     pub form: Form,
+    /// Records that the source's own rules left out. **Private.**
+    pub dropped: u64,
 }
 
-impl RecordStream for Input {
-    fn form(&self) -> Form {
-        self.form.clone()
-    }
-
-    fn next(&mut self, most: usize) -> Result<Chunk, DataError> {
-        self.stream.next(most)
-    }
-
-    fn dropped(&self) -> u64 {
-        self.stream.dropped()
-    }
-}
-
-pub(super) fn open(
+pub(super) fn read(
     path: &Path,
     source: &Source,
     labels: bool,
@@ -45,13 +28,8 @@ pub(super) fn open(
     rng: &mut ChaCha20Rng,
 ) -> Result<Input, Failure> {
     let name = path.display().to_string();
-    let refuse = |e: DataError| private::refused(&e, "nothing was written");
-    let stream = stream(path, source, labels, epsilon, rng)?;
-    let stream: Box<dyn RecordStream> = match source.records {
-        None => stream,
-        Some(count) => Box::new(First::new(stream, &name, count).map_err(refuse)?),
-    };
-    let mut form = stream.form();
+    let (records, labelled, dropped) = records(path, source, labels, epsilon, rng)?;
+    let mut form = Form::of(&records, labelled);
     if let Some(asked) = source.shape {
         let fits = match form.shape {
             Some(shape) => shape == asked,
@@ -70,16 +48,21 @@ pub(super) fn open(
         }
         form.shape = Some(asked);
     }
-    Ok(Input { stream, form })
+    Ok(Input {
+        records,
+        form,
+        dropped,
+    })
 }
 
-fn stream(
+/// Records, whether they have labels, and how many were left out.
+fn records(
     path: &Path,
     source: &Source,
     labels: bool,
     epsilon: f64,
     rng: &mut ChaCha20Rng,
-) -> Result<Box<dyn RecordStream>, Failure> {
+) -> Result<(Records, bool, u64), Failure> {
     let name = &path.display().to_string();
     let refuse = |e: DataError| {
         private::refused(
@@ -88,49 +71,64 @@ fn stream(
              data set: mnist, fashion-mnist, usps, glyphs",
         )
     };
+    let first = source.records;
     match name.parse() {
         Ok(DatasetKind::Glyphs) => {
-            let count = source.records.unwrap_or(Glyphs::DEFAULT_TRAIN as u64);
-            return Ok(Box::new(SyntheticGlyphs::train(source.seed, count)));
+            let count = first.unwrap_or(Glyphs::DEFAULT_TRAIN);
+            let drawn = Glyphs::generate(count, source.seed).map_err(refuse)?;
+            return Ok((drawn, true, 0));
         }
-        // They have at most 60000 images, and lie in memory as one byte a pixel.
         Ok(kind) => {
             let options = LoadOptions {
+                train: first,
                 test: Some(1),
                 ..options(source.data_dir.as_deref())
             };
             let images = Dataset::load(kind, &options).map_err(refuse)?.train;
-            return Ok(Box::new(InMemory::images(Arc::new(images))));
+            return Ok((images, true, 0));
         }
         Err(_) => {}
     }
+    let mut asked = Asked {
+        classes: Classes::Unread,
+        first,
+        not_finite: true,
+        ..Asked::default()
+    };
+    let read = |asked: &Asked| data::read(path, asked, &|_| {}).map_err(refuse);
     if path.is_dir() {
-        let mut folder = ImageFolder::scan(path, source.side).map_err(refuse)?;
+        (asked.side, asked.channels) = (Some(source.side), Some(3));
         if !source.keeps_order() {
             // `--records` samples some of a set.
-            folder.shuffle(rng);
+            let mut places: Vec<usize> = (0..data::count_files(path).map_err(refuse)?).collect();
+            places.shuffle(rng);
+            let count = first.unwrap_or(places.len());
+            let bound = format!("between 1 and {}, the images that there are", places.len());
+            bounded(
+                "records",
+                count,
+                (1..=places.len()).contains(&count),
+                &bound,
+            )?;
+            places.truncate(count);
+            (asked.first, asked.places) = (None, Some(places));
         }
-        return Ok(Box::new(Photographs::new(folder)));
+        return Ok((read(&asked)?.records, false, 0));
     }
     if let Some(header) = Header::read(path).map_err(refuse)? {
         return Err(privatised_already(name, &header, epsilon));
     }
     let ending = path.extension().unwrap_or_default().to_string_lossy();
+    asked.labels = source.label_file.clone().filter(|_| labels);
     match ending.to_lowercase().as_str() {
-        "npy" => {
-            let records = NpyStream::open(path).map_err(refuse)?;
-            let Some(label_file) = source.label_file.as_deref().filter(|_| labels) else {
-                return Ok(Box::new(records));
-            };
+        "npy" if asked.labels.is_some() => {
             let classes = source.classes.ok_or_else(|| {
                 Failure::input(
                     "--label-file of an NPY array: the number of classes is not known",
                     "say --classes, a public number: it is not taken from the labels",
                 )
             })?;
-            let found = NpyStream::open(label_file).map_err(refuse)?;
-            let labelled = Labelled::new(records, name, found, classes).map_err(refuse)?;
-            Ok(Box::new(labelled))
+            asked.classes = Classes::Counted(classes);
         }
         "csv" | "txt" | "tsv" | "data" => {
             let schema = source.schema.as_deref().ok_or_else(|| {
@@ -140,15 +138,17 @@ fn stream(
                 )
             })?;
             let schema = Schema::read(schema).map_err(refuse)?;
-            let records = CsvStream::open(schema, path).map_err(refuse)?;
-            Ok(Box::new(records))
+            let read = schema.read_features(path, labels, first);
+            let found = read.map_err(refuse)?;
+            let dropped = found.skipped.iter().map(|skipped| skipped.count as u64);
+            let (labelled, dropped) = (!found.classes.is_empty(), dropped.sum());
+            return Ok((found.records, labelled, dropped));
         }
-        _ => {
-            let label_file = source.label_file.as_deref().filter(|_| labels);
-            let images = IdxStream::open(path, label_file).map_err(refuse)?;
-            Ok(Box::new(images))
-        }
+        _ if asked.labels.is_some() => asked.classes = Classes::Counted(10),
+        _ => {}
     }
+    let labelled = asked.labels.is_some();
+    Ok((read(&asked)?.records, labelled, 0))
 }
 
 fn privatised_already(name: &str, header: &Header, epsilon: f64) -> Failure {

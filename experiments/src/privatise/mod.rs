@@ -1,6 +1,6 @@
 //! Local privacy: each record passes its mechanism alone, once, before anything else sees it.
 //!
-//! [`privatise`] takes a stream of records through a [`Preprocessing`]: the public transform, the one-hot label times a public
+//! [`privatise`] takes records through a [`Preprocessing`]: the public transform, the one-hot label times a public
 //! weight, the ball, the noise. [`run()`] is the program that does so with files.
 //!
 //! Source: Reshetova, Chen and Ozgur 2023, arXiv 2306.09547, sections 2 and 5.
@@ -13,12 +13,11 @@ mod promise;
 mod run;
 
 pub use arguments::Arguments;
-pub use preprocessing::Preprocessing;
+pub use preprocessing::{Form, Preprocessing};
 pub use promise::{calibrated, mechanism_of, promise};
 pub use run::run;
 
-use data::DataError;
-use data::stream::RecordStream;
+use data::{DataError, Records};
 use dp_core::mechanism::NoiseSource;
 use lab::prelude::*;
 
@@ -38,20 +37,23 @@ pub struct Counts {
     pub dropped: u64,
 }
 
-/// Takes each record of a stream through a preprocessing, and gives what may leave to `push`.
+/// Takes each record, in order, through a preprocessing, and gives what may leave to `push`.
+///
+/// - `form`: what is public of the records.
 ///
 /// A few records are held at a time. `progress` hears, after each chunk, how many are done, and may stop.
 ///
 /// ```
 /// use data::privatised::Calibration;
-/// use data::stream::InMemory;
+/// use data::Records;
 /// use dp_core::local::LocalMechanism;
 /// use dp_core::mechanism::NoiseSource;
-/// use experiments::privatise::{Preprocessing, privatise};
+/// use experiments::privatise::{Form, Preprocessing, privatise};
 ///
 /// let mechanism = LocalMechanism::laplace(4.0, 1.0)?;
 /// let preprocessing = Preprocessing::new(mechanism, Calibration::Exact, None, None);
-/// let mut records = InMemory::rows(2, vec![0.1, 0.2, -3.0, 4.0]);
+/// let records = Records::rows("records", 2, vec![0.1, 0.2, -3.0, 4.0])?;
+/// let form = Form::of(&records, false);
 /// // Reproducible, and so not private: a real one takes `NoiseSource::secret()`.
 /// let mut noise = NoiseSource::insecure(1);
 /// let mut noisy = Vec::new();
@@ -59,30 +61,27 @@ pub struct Counts {
 ///     noisy.extend_from_slice(record);
 ///     Ok(())
 /// };
-/// let counts = privatise(&mut records, &preprocessing, &mut noise, &mut push, &mut |_| Ok(()))?;
+/// let counts = privatise(&records, &form, &preprocessing, &mut noise, &mut push, &mut |_| Ok(()))?;
 /// assert_eq!((counts.records, counts.projected, noisy.len()), (2, 1, 4));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn privatise(
-    records: &mut dyn RecordStream,
+    records: &Records,
+    form: &Form,
     preprocessing: &Preprocessing,
     noise: &mut NoiseSource,
     push: &mut dyn FnMut(&[f32]) -> Result<(), DataError>,
     progress: &mut dyn FnMut(u64) -> Result<(), Failure>,
 ) -> Result<Counts, Failure> {
-    let form = records.form();
-    preprocessing.check(&form)?;
+    preprocessing.check(form)?;
     let most = (CHUNK_VALUES / form.width.max(1)).clamp(1, CHUNK_RECORDS);
     let mut counts = Counts::default();
-    loop {
-        let chunk = records.next(most).map_err(unreadable)?;
-        if chunk.values.is_empty() {
-            counts.dropped = records.dropped();
-            return Ok(counts);
-        }
-        for (place, values) in chunk.values.chunks_exact(form.width).enumerate() {
-            let label = chunk.labels.get(place).copied();
-            let record = preprocessing.record(&form, values, label)?;
+    for block in records.blocks(most) {
+        let block = block.map_err(unreadable)?;
+        let values = block.values().map_err(unreadable)?;
+        for (place, values) in values.chunks_exact(form.width).enumerate() {
+            let label = block.label(place).filter(|_| form.classes.is_some());
+            let record = preprocessing.record(form, values, label)?;
             let private = preprocessing
                 .mechanism()
                 .privatise(&record, noise)
@@ -95,6 +94,7 @@ pub fn privatise(
         }
         progress(counts.records)?;
     }
+    Ok(counts)
 }
 
 fn unreadable(error: DataError) -> Failure {

@@ -1,12 +1,35 @@
 //! What happens to a record, before and with its noise.
 
+use data::Records;
 use data::privatised::{Calibration, Header, LabelEncoding, NoiseKind, NoiseSeed, Transform};
-use data::stream::Form;
 use data::transform::Dct;
 use dp_core::local::{LocalMechanism, LocalNoise};
 use lab::diagnostic::{Failure, OrFailed};
 
 use super::mechanism_of;
+
+/// What is public of records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Form {
+    /// Values of a record.
+    pub width: usize,
+    /// Channels, height and width, where records are images.
+    pub shape: Option<[usize; 3]>,
+    /// The number of classes, where records have labels.
+    pub classes: Option<usize>,
+}
+
+impl Form {
+    /// That of records, whose labels are taken if they are `labelled`.
+    pub fn of(records: &Records, labelled: bool) -> Self {
+        Self {
+            width: records.image_size(),
+            // Only images have a bound by themselves.
+            shape: records.norm_upper().map(|_| records.shape()),
+            classes: labelled.then(|| records.classes()),
+        }
+    }
+}
 
 /// A mechanism with what comes before it. All of it is public, and none of it may be fitted to private records.
 #[derive(Debug, Clone)]

@@ -144,15 +144,13 @@ fn calibration(header: &Header) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privatise::Preprocessing;
-    use data::stream::Form;
+    use crate::privatise::{Form, Preprocessing};
 
     fn header(mechanism: LocalMechanism, calibration: Calibration) -> Header {
         let form = Form {
             width: 3,
             shape: None,
             classes: None,
-            count: None,
         };
         let preprocessing = Preprocessing::new(mechanism, calibration, None, None);
         preprocessing.header(&form, true).unwrap()

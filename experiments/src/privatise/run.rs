@@ -31,18 +31,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.check_files(out)?;
     let mut noise = noise_source(asked.insecure_noise_seed)?;
     let source = &arguments.source;
-    let input = input::open(from, source, labels, mechanism.epsilon(), noise.rng())?;
+    let input = input::read(from, source, labels, mechanism.epsilon(), noise.rng())?;
     let preprocessing = asked.preprocessing(mechanism, &input.form)?;
     let header = preprocessing.header(&input.form, noise.is_secret())?;
     let refuse = |e: DataError| Failure::input(e.to_string(), "nothing was written");
     let writer = Writer::create(out, &header, arguments.force).map_err(refuse)?;
-    let count = input
-        .form
-        .count
-        .map_or("records".into(), |n| format!("{n} records"));
-    println!("data      {}: {count}", from.display());
+    let count = input.records.len();
+    println!("data      {}: {count} records", from.display());
     let announced = Header {
-        records: input.form.count.unwrap_or(0),
+        records: count as u64,
         ..header.clone()
     };
     say(&announced)?;
@@ -100,21 +97,22 @@ impl Arguments {
     /// The records, then the log, and only then the name of the file.
     fn write(
         &self,
-        mut input: input::Input,
+        input: input::Input,
         preprocessing: &Preprocessing,
         noise: &mut NoiseSource,
         mut writer: Writer,
         header: Header,
     ) -> Result<Header, Failure> {
         let interrupt = Interrupt::listen()?;
-        let bar = Progress::new(input.form.count.unwrap_or(0));
+        let bar = Progress::new(input.records.len() as u64);
         let mut before = 0;
         // Files of a folder are read in a secret order.
         let folder = self.source.input.as_deref().is_some_and(Path::is_dir);
         let in_turn = folder || self.source.keeps_order();
         let mut noisy = Stored::<f32>::default();
-        let counts = privatise(
-            &mut input,
+        let mut counts = privatise(
+            &input.records,
+            &input.form,
             preprocessing,
             noise,
             &mut |record| match in_turn {
@@ -131,6 +129,7 @@ impl Arguments {
             },
         )?;
         bar.finish();
+        counts.dropped = input.dropped;
         if !in_turn {
             let width = header.width;
             let mut order: Vec<usize> = (0..counts.records as usize).collect();

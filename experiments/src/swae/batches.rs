@@ -1,7 +1,7 @@
 //! The batches of a run, and what draws them.
 
 use burn::tensor::Device;
-use data::{Dataset, LabelledImages};
+use data::{Dataset, Records};
 use dp_core::DpError;
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::prelude::*;
@@ -14,7 +14,7 @@ use super::Settings;
 pub(crate) struct Batches {
     pub data: Dataset,
     /// The private records of this rank, if they lie on several.
-    part: Option<LabelledImages>,
+    part: Option<Records>,
     used: Used,
     /// Public class sizes of the private records.
     pub class_sizes: Vec<usize>,
@@ -51,7 +51,7 @@ impl Batches {
     }
 
     /// The private records that lie in this process.
-    pub(crate) fn private(&self) -> &LabelledImages {
+    pub(crate) fn private(&self) -> &Records {
         self.part.as_ref().unwrap_or(&self.data.train)
     }
 }
@@ -69,7 +69,7 @@ impl RunRecords<Swae> for Batches {
     fn bytes(&self) -> Result<Vec<u8>, Failure> {
         let train = &self.data.train;
         let mut records = (train.len() as u64).to_le_bytes().to_vec();
-        records.extend(train.pixels());
+        records.extend(&*train.pixels().or_failed()?);
         records.extend(train.labels());
         Ok(records)
     }
@@ -87,10 +87,7 @@ impl RunRecords<Swae> for Batches {
         device: &Device,
     ) -> Result<Batch<2>, Failure> {
         let sizes: Vec<usize> = sampled.iter().map(Vec::len).collect();
-        let pixels = self
-            .private()
-            .gather(&sampled.concat())
-            .ok_or_else(|| Failure::failed("a sampled index lies outside the data"))?;
+        let pixels = self.private().gather(&sampled.concat()).or_failed()?;
         model.batch(pixels, &sizes, device).or_failed()
     }
 }

@@ -1,7 +1,7 @@
 //! Scores and pictures on the public test records.
 
 use burn::tensor::Device;
-use data::LabelledImages;
+use data::Records;
 use lab::diagnostic::{Failure, OrFailed};
 use lab::figures;
 use lab::session::Picture;
@@ -33,7 +33,7 @@ pub(crate) struct Scores {
 /// A model, and the test records that it is looked at by.
 pub(crate) struct Tested<'a> {
     pub model: &'a Swae,
-    pub test: &'a LabelledImages,
+    pub test: &'a Records,
     pub device: &'a Device,
 }
 
@@ -44,7 +44,7 @@ impl Tested<'_> {
         let all: Vec<usize> = (0..records).collect();
         let (mut total, mut latents) = (0.0, Vec::new());
         for part in all.chunks(PART) {
-            let [pixels, rows, rebuilt] = self.rebuilt(part);
+            let [pixels, rows, rebuilt] = self.rebuilt(part)?;
             for (&p, &x) in rebuilt.iter().zip(&pixels) {
                 let p = f64::from(p).clamp(1e-7, 1.0 - 1e-7);
                 let x = f64::from(x);
@@ -67,12 +67,12 @@ impl Tested<'_> {
     }
 
     /// Test images, their latents, and what the model makes of those.
-    fn rebuilt(&self, places: &[usize]) -> [Vec<f32>; 3] {
-        let pixels = self.test.gather(places).unwrap_or_default();
+    fn rebuilt(&self, places: &[usize]) -> Result<[Vec<f32>; 3], Failure> {
+        let pixels = self.test.gather(places).or_failed()?;
         let latents = encode(self.model, pixels.clone(), self.device);
         let inputs = self.inputs(&latents, places);
         let rebuilt = decode(self.model, inputs, self.device);
-        [pixels, latents, rebuilt]
+        Ok([pixels, latents, rebuilt])
     }
 
     /// Decoder inputs of the latents of test images.
@@ -96,11 +96,11 @@ impl Tested<'_> {
         let side = self.test.width();
         let firsts = self.test.first_of_each_class().into_iter().flatten();
         let firsts: Vec<usize> = firsts.collect();
-        let [originals, latents, rebuilt] = self.rebuilt(&firsts);
+        let [originals, latents, rebuilt] = self.rebuilt(&firsts)?;
         let both = [originals, rebuilt].concat();
         let samples = sampler.rows(rng)?.pixels;
         let scattered: Vec<usize> = (0..self.test.len().min(SCATTER)).collect();
-        let pixels = self.test.gather(&scattered).unwrap_or_default();
+        let pixels = self.test.gather(&scattered).or_failed()?;
         let points = encode(self.model, pixels, self.device);
         let (latent, classes) = (self.model.latent, self.labels(&scattered));
         let interpolations = self.interpolations(&latents, &firsts);
@@ -129,16 +129,17 @@ impl Tested<'_> {
     }
 
     /// The test images as an unconditional model rebuilds them.
-    pub(crate) fn rebuilt_test(&self) -> Result<LabelledImages, Failure> {
+    pub(crate) fn rebuilt_test(&self) -> Result<Records, Failure> {
         let test = self.test;
         let all: Vec<usize> = (0..test.len()).collect();
         let byte = |p: f32| (p.clamp(0.0, 1.0) * 255.0).round() as u8;
-        let parts = all.chunks(PART).flat_map(|part| {
-            let [.., rebuilt] = self.rebuilt(part);
-            rebuilt.into_iter().map(byte)
-        });
-        let (pixels, labels) = (parts.collect(), test.labels().to_vec());
-        LabelledImages::new(pixels, labels, test.height(), test.width(), test.classes()).or_failed()
+        let mut pixels = Vec::new();
+        for part in all.chunks(PART) {
+            let [.., rebuilt] = self.rebuilt(part)?;
+            pixels.extend(rebuilt.into_iter().map(byte));
+        }
+        let labels = test.labels().to_vec();
+        Records::new(pixels, labels, test.height(), test.width(), test.classes()).or_failed()
     }
 
     /// Ten images for each pair of classes, three pairs a line.

@@ -1,8 +1,8 @@
 //! Images to latents, and latents to images, on the host.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use data::LabelledImages;
-use lab::diagnostic::Failure;
+use data::Records;
+use lab::diagnostic::{Failure, OrFailed};
 use lab::session::Session;
 use model::swae::{Swae, SwaeConfig};
 
@@ -20,14 +20,14 @@ pub(crate) fn encode(model: &Swae, pixels: Vec<f32>, device: &Device) -> Vec<f32
 /// The same of many images, at some places.
 pub(crate) fn encode_at(
     model: &Swae,
-    images: &LabelledImages,
+    images: &Records,
     places: &[usize],
     session: &Session,
 ) -> Result<Vec<f32>, Failure> {
     let mut latents = Vec::with_capacity(places.len() * model.latent);
     for part in places.chunks(PART) {
         session.interrupt.check("records were encoded")?;
-        let pixels = images.gather(part).unwrap_or_default();
+        let pixels = images.gather(part).or_failed()?;
         latents.extend(encode(model, pixels, &session.chosen.device));
     }
     Ok(latents)

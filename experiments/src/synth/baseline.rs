@@ -1,7 +1,6 @@
 //! The baseline of the scores of a copy: what the public images teach by themselves.
 
-use data::LabelledImages;
-use data::split::Records as _;
+use data::Records;
 use lab::evaluate::ImageScores;
 use lab::evaluate::field::{Accuracies, Protocol};
 use lab::prelude::*;
@@ -30,7 +29,7 @@ pub(crate) struct Baseline {
 /// It reads public records alone, so that its name in the cache may be their checksum.
 pub(crate) fn baseline(
     run: &Synth,
-    test: &LabelledImages,
+    test: &Records,
     session: &Session,
 ) -> Result<Option<Baseline>, Failure> {
     let public = &run.public.records;
@@ -48,7 +47,7 @@ pub(crate) fn baseline(
     let variation = run.settings.variation(shape);
     let key = json!({
         "format": 1,
-        "public": public.first(count).fingerprint(),
+        "public": public.first(count).fingerprint()?,
         "test": test.sha256().or_failed()?,
         "variation": [variation.pose, variation.texture, variation.tone],
         "protocol": format!("{:?} {:?}", flags.protocol, Protocol::default()),
@@ -65,7 +64,7 @@ pub(crate) fn baseline(
         return Ok(Some(kept));
     }
     println!("baseline  {count} public records alone, varied as the samples are");
-    let mut pixels = public.gather(&chosen);
+    let mut pixels = public.gather(&chosen)?;
     variation.apply(&mut pixels, shape, &mut ChaCha20Rng::seed_from_u64(0));
     let labels = public.labels();
     // No private record: neither of the two scores that read some was asked for.

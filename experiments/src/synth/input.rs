@@ -3,11 +3,9 @@
 use std::path::Path;
 
 use data::export::Format;
-use data::pictures::{Form, Pictures};
-use data::split::{Records as _, Use};
-use data::stream::SyntheticGlyphs;
+use data::split::Use;
 use data::{
-    DataError, DatasetKind, Glyphs, LabelledImages, Shapes, Split, SplitPlan, StoredImages, Units,
+    Asked, DataError, DatasetKind, Form, Found, Glyphs, Records, Shapes, Split, SplitPlan, Units,
 };
 use lab::prelude::*;
 use model::latent::ImageShape;
@@ -32,16 +30,16 @@ const PROCESSES: [&str; 4] = ["strokes", "silhouettes", "leaves", "spectra"];
 /// What a run reads.
 pub(super) struct Input {
     /// Private images; of each unit no more than count.
-    pub images: StoredImages,
+    pub images: Records,
     /// How many neighbours there are: units, or images.
     pub units: usize,
     /// The names of the classes; none if images have none.
     pub classes: Vec<String>,
     form: Form,
     /// Public images that the copy is judged by.
-    pub test: Option<LabelledImages>,
+    pub test: Option<Records>,
     /// The half of a data set that `--public half` makes public.
-    pub half: Option<LabelledImages>,
+    pub half: Option<Records>,
     /// The data sets, noted with what of each is public.
     pub used: Vec<Used>,
     /// What is public, in words.
@@ -77,7 +75,7 @@ impl Input {
         let mut input = match (name, kind) {
             (SHAPES, _) => shapes()?,
             (CIFAR10, _) => cifar10(data_dir)?,
-            (_, Ok(kind)) if half => named(kind, None, data_dir)?.split(kind, settings, cache)?,
+            (_, Ok(kind)) if half => named(kind, None, data_dir)?.split(settings, cache)?,
             (_, Ok(kind)) => named(kind, settings.records, data_dir)?,
             (path, Err(_)) => own(settings, Path::new(path))?,
         };
@@ -115,12 +113,7 @@ impl Input {
     }
 
     /// The same with one half of it public.
-    fn split(
-        mut self,
-        kind: DatasetKind,
-        settings: &Settings,
-        cache: &Path,
-    ) -> Result<Self, Failure> {
+    fn split(mut self, settings: &Settings, cache: &Path) -> Result<Self, Failure> {
         // Before the split is written: a run that is refused leaves none.
         let records = settings.records.unwrap_or(self.images.len() / 2);
         possible(settings, records)?;
@@ -129,20 +122,11 @@ impl Input {
             splits_folder(cache),
             &mut self.used[0],
         );
-        let split = match kind {
-            DatasetKind::Glyphs => {
-                let glyphs = SyntheticGlyphs::train(0, self.images.len() as u64);
-                Split::load_or_create(&folder, &used.name, &glyphs, &plan)
-            }
-            _ => {
-                let whole = self.images.whole().or_failed()?;
-                Split::load_or_create(&folder, &used.name, &whole, &plan)
-            }
-        };
+        let split = Split::load_or_create(&folder, &used.name, &self.images, &plan);
         let split = split.map_err(|e| private::refused(&e, "see --cache-dir"))?;
         (used.sha256, used.used) = (split.sha256().to_string(), Use::Split);
         let half = |places| self.images.select(places).or_failed();
-        self.half = Some(half(split.public())?.whole().or_failed()?);
+        self.half = Some(half(split.public())?);
         self.images = half(split.private())?;
         self.public += ", and the other half of its training images";
         Ok(self)
@@ -165,18 +149,18 @@ impl Input {
     }
 
     /// The public images that `--test` names.
-    fn tested(&mut self, settings: &Settings, test: &Path) -> Result<LabelledImages, Failure> {
+    fn tested(&mut self, settings: &Settings, test: &Path) -> Result<Records, Failure> {
         let (shape, classes) = (self.images.shape(), self.images.classes());
         let pictures = read("test", test, &settings.public()?)?;
-        let fits = pictures.images.shape() == shape && pictures.images.classes() == classes;
+        let fits = pictures.records.shape() == shape && pictures.records.classes() == classes;
         let same = self.classes.is_empty() || pictures.classes == self.classes;
         let bound =
             format!("images of the same size and classes as --input, {shape:?} and {classes}");
         bounded("test", test.display(), fits && same, &bound)?;
-        let sha256 = pictures.images.sha256().or_failed()?;
+        let sha256 = pictures.records.sha256().or_failed()?;
         self.note("test", of_path("pictures", test, &sha256, Use::AllPublic))?;
         self.public += ", and the test images that --test names";
-        pictures.images.whole().or_failed()
+        Ok(pictures.records)
     }
 
     /// Notes public images, which must not be the private ones.
@@ -191,7 +175,7 @@ impl Input {
     pub(super) fn formats(&self) -> Vec<Format> {
         match self.form {
             Form::Folders | Form::Flat => vec![Format::Png],
-            Form::Npz => vec![Format::Npz],
+            Form::Npz | Form::Rows => vec![Format::Npz],
             // Idx files hold grey images.
             Form::Idx if self.images.shape()[0] > 1 => vec![Format::Npz],
             Form::Idx => vec![Format::Idx],
@@ -209,13 +193,7 @@ fn sampling_key(settings: &Settings) -> Result<[u8; 32], Failure> {
 }
 
 /// A data set by its name, which makes this public.
-fn known(
-    images: StoredImages,
-    classes: Vec<String>,
-    form: Form,
-    test: LabelledImages,
-    used: Used,
-) -> Input {
+fn known(images: Records, classes: Vec<String>, form: Form, test: Records, used: Used) -> Input {
     Input {
         units: 0,
         images,
@@ -240,22 +218,21 @@ pub(super) fn named(
         records.filter(|records| kind == DatasetKind::Glyphs && *records <= Glyphs::DEFAULT_TRAIN);
     let (data, used) = records::load_private(kind, 0, records, data_dir)?;
     let classes = (0..data.train.classes()).map(|class| class.to_string());
-    let (images, classes) = (data.train.into(), classes.collect());
+    let (images, classes) = (data.train, classes.collect());
     Ok(known(images, classes, Form::Idx, data.test, used))
 }
 
 pub(super) fn cifar10(data_dir: Option<&Path>) -> Result<Input, Failure> {
     let options = records::options(data_dir);
-    let [train, test] = watched(|done| Pictures::cifar10(&options, done))
+    let [train, test] = watched(|done| data::cifar10(&options, done))
         .map_err(|e| private::refused(&e, "check --data-dir"))?;
-    let sha256 = train.images.sha256().or_failed()?;
+    let sha256 = train.records.sha256().or_failed()?;
     let used = Used::new(CIFAR10, CIFAR10, &sha256, Use::AllPrivate);
-    let test = test.images.whole().or_failed()?;
     Ok(known(
-        train.images,
+        train.records,
         train.classes,
         Form::Folders,
-        test,
+        test.records,
         used,
     ))
 }
@@ -267,14 +244,13 @@ fn shapes() -> Result<Input, Failure> {
         let shapes = Shapes::colour(SIDE, seed);
         let labels = (0..count).map(|index| Shapes::process(index as u64) as u8);
         let pixels = shapes.draw(0..count as u64);
-        LabelledImages::planes(pixels, labels.collect(), [3, SIDE, SIDE], PROCESSES.len())
-            .or_failed()
+        Records::planes(pixels, labels.collect(), [3, SIDE, SIDE], PROCESSES.len()).or_failed()
     };
     let images = draw(1, SHAPE_COUNT)?;
     let sha256 = images.sha256().or_failed()?;
     let used = Used::new(SHAPES, SHAPES, &sha256, Use::AllPrivate);
     let (classes, test) = (PROCESSES.map(String::from).to_vec(), draw(2, SHAPE_TESTS)?);
-    Ok(known(images.into(), classes, Form::Folders, test, used))
+    Ok(known(images, classes, Form::Folders, test, used))
 }
 
 fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
@@ -282,12 +258,12 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
         apart::check("public", Path::new(&settings.public), path)?;
     }
     let mut pictures = read("input", path, &settings.public()?)?;
-    let sha256 = pictures.images.sha256().or_failed()?;
+    let sha256 = pictures.records.sha256().or_failed()?;
     let units = units(settings, &pictures)?;
     if let Some((units, most)) = units.as_ref().zip(settings.most_per_unit) {
-        pictures.images = units.bounded(&pictures.images, most).or_failed()?;
+        pictures.records = units.bounded(&pictures.records, most).or_failed()?;
     }
-    let [channels, side, _] = pictures.images.shape();
+    let [channels, side, _] = pictures.records.shape();
     let colour = if channels == 1 { "grey" } else { "colour" };
     let classes = match (pictures.form, pictures.classes.len()) {
         (Form::Flat, _) => "that they have no classes".to_string(),
@@ -298,7 +274,7 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
     };
     let what = if units.is_some() { "units" } else { "images" };
     Ok(Input {
-        images: pictures.images,
+        images: pictures.records,
         units: units.map_or(0, |units| units.count()),
         classes: pictures.classes,
         form: pictures.form,
@@ -312,14 +288,14 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
 }
 
 /// The unit of each image, if there are units.
-fn units(settings: &Settings, pictures: &Pictures) -> Result<Option<Units>, Failure> {
+fn units(settings: &Settings, found: &Found) -> Result<Option<Units>, Failure> {
     let refuse = |e: DataError| private::refused(&e, "give each image a unit");
     if let Some(text) = &settings.unit {
         let (file, column) = match text.rsplit_once(':') {
             Some((file, column)) if !Path::new(text).exists() => (file, Some(column)),
             _ => (&text[..], None),
         };
-        let units = Units::of_csv(pictures, Path::new(file), column);
+        let units = Units::of_csv(found, Path::new(file), column);
         return units.map(Some).map_err(refuse);
     }
     let Some(pattern) = &settings.unit_from_name else {
@@ -337,15 +313,11 @@ fn units(settings: &Settings, pictures: &Pictures) -> Result<Option<Units>, Fail
         let group = usize::from(pattern.captures_len() > 1);
         found.get(group).map(|part| part.as_str().into())
     };
-    Units::of_names(pictures, unit).map(Some).map_err(refuse)
+    Units::of_names(found, unit).map(Some).map_err(refuse)
 }
 
-pub(super) fn read(
-    flag: &str,
-    path: &Path,
-    public: &data::pictures::Public,
-) -> Result<Pictures, Failure> {
-    watched(|done| Pictures::read(path, public, done)).map_err(|e| {
+pub(super) fn read(flag: &str, path: &Path, asked: &Asked) -> Result<Found, Failure> {
+    watched(|done| data::read(path, asked, done)).map_err(|e| {
         private::refused_of(
             flag,
             &e,

@@ -3,7 +3,8 @@
 
 use std::f64::consts::SQRT_2;
 
-use data::{LabelledImages, StoredImages};
+use data::Records;
+use lab::evaluate::EvaluateError;
 use lab::prelude::*;
 use private_queries::{Query, Table};
 
@@ -62,15 +63,15 @@ pub(super) fn cells(
 
 /// The same of images, so many at once, by the class that `find` takes each for.
 pub(super) fn cells_of(
-    images: &StoredImages,
+    images: &Records,
     at_once: usize,
-    find: impl Fn(&LabelledImages) -> Vec<u8>,
+    find: impl Fn(&Records) -> Result<Vec<u8>, EvaluateError>,
 ) -> Result<Vec<usize>, Failure> {
     let mut all = Vec::with_capacity(images.len());
     for block in images.blocks(at_once) {
         let block = block.or_failed()?;
         let labels = block.labels().iter().map(|&label| label.into());
-        all.extend(cells(labels, find(&block).into_iter().map(usize::from)));
+        all.extend(cells(labels, find(&block)?.into_iter().map(usize::from)));
     }
     Ok(all)
 }
@@ -107,10 +108,10 @@ mod tests {
         let expected = [1, 0, 3, 3, 2];
         assert_eq!(cells([0, 0, 1, 1, 1], [0, 1, 1, 1, 0]), expected);
         // The pixel of an image is the class that it is taken for.
-        let images = LabelledImages::new(vec![0, 1, 1, 1, 0], vec![0, 0, 1, 1, 1], 1, 1, 2);
-        let images = StoredImages::from(images.unwrap());
+        let images = Records::new(vec![0, 1, 1, 1, 0], vec![0, 0, 1, 1, 1], 1, 1, 2);
+        let images = images.unwrap();
         for at_once in 1..7 {
-            let found = cells_of(&images, at_once, |block| block.pixels().to_vec());
+            let found = cells_of(&images, at_once, |block| Ok(block.pixels()?.to_vec()));
             assert_eq!(found.unwrap(), expected);
         }
         let metrics = metrics(&[1.0, 1.0, 1.0, 2.0], "a classifier", 0.5);

@@ -3,16 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use data::pictures::{Classes, MAX_CLASSES};
 use data::split::Use;
-use data::{DatasetKind, Glyphs, LabelledImages, Shapes};
+use data::{Asked, Classes, DatasetKind, Glyphs, MAX_CLASSES, Records, Shapes};
 use lab::prelude::*;
 use model::latent::ImageShape;
 use private_synth::images::{SpaceKind, public_images};
 
 use super::input::{self, CIFAR10};
 use super::settings::{Settings, names_data_set};
-use crate::records::{NO_IMAGES, Records, SHAPES, Source, of_path};
+use crate::records::{FirstRecords, NO_IMAGES, SHAPES, Source, of_path};
 
 /// One set of shapes for all seeds.
 const SHAPES_SEED: u64 = 0;
@@ -22,7 +21,7 @@ const MOST_PASSES: usize = 40;
 const MOST_SHAPES: usize = 10_000_000;
 
 pub(super) struct PublicImages {
-    pub records: Records,
+    pub records: FirstRecords,
     /// What they are, in words.
     pub name: String,
     /// Passes over them.
@@ -36,7 +35,7 @@ impl PublicImages {
     pub(super) fn load(
         settings: &Settings,
         shape: ImageShape,
-        half: Option<LabelledImages>,
+        half: Option<Records>,
         data_dir: Option<&Path>,
     ) -> Result<(Self, Option<Used>), Failure> {
         let name = &*settings.public;
@@ -57,7 +56,7 @@ impl PublicImages {
                 _ => Shapes::colour(shape.side, SHAPES_SEED),
             };
             let public = Self {
-                records: Records {
+                records: FirstRecords {
                     source: Source::Shapes(shapes),
                     count,
                 },
@@ -107,7 +106,7 @@ impl PublicImages {
         let passes = shown.div_ceil(count).clamp(1, MOST_PASSES);
         let public = Self {
             epochs: settings.public_epochs.unwrap_or(passes),
-            records: Records {
+            records: FirstRecords {
                 source: Source::Labelled(Arc::new(images)),
                 count,
             },
@@ -118,16 +117,17 @@ impl PublicImages {
 }
 
 /// The images of a folder or an archive, whatever its classes.
-fn in_folder(path: &Path, shape: ImageShape) -> Result<(LabelledImages, Used), Failure> {
-    let public = data::pictures::Public {
+fn in_folder(path: &Path, shape: ImageShape) -> Result<(Records, Used), Failure> {
+    let asked = Asked {
         side: Some(shape.side),
         channels: Some(shape.channels),
-        classes: match data::pictures::is_array(path) {
+        classes: match data::is_array(path) {
             true => Classes::Counted(MAX_CLASSES),
             false => Classes::Folders,
         },
+        ..Asked::default()
     };
-    let images = input::read("public", path, &public)?.images;
+    let images = input::read("public", path, &asked)?.records;
     let sha256 = images.sha256().or_failed()?;
     let used = of_path("pictures", path, &sha256, Use::AllPublic);
     Ok((images.whole().or_failed()?, used))

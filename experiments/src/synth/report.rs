@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use data::LabelledImages;
+use data::Records;
 use lab::evaluate::transport::sliced_w2_squared;
 use lab::prelude::*;
 use rand::SeedableRng;
@@ -17,7 +17,7 @@ use super::samples::Latents;
 use super::space::{decode_as, encode_records};
 use crate::export::{self, CopyOf, Sampler, Samples};
 use crate::pictures::{grid, samples};
-use crate::records::{Records, Source};
+use crate::records::{FirstRecords, Source};
 use crate::scores::{self, score, taught, warnings};
 
 /// Slices of the reported distance between latents.
@@ -82,10 +82,10 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
         pictures.push(run.picture(&pixels, of, "varied.png", caption)?);
     }
     let private = match run.score.reads_private() {
-        Some(_) => Some(run.input.images.whole().or_failed()?),
+        Some(_) => Some(&run.input.images),
         None => None,
     };
-    let (test, private) = (run.input.test.as_ref(), private.as_ref());
+    let test = run.input.test.as_ref();
     let scored = test.map(|test| score(test, &pixels, of, private, &run.score, session));
     let scored = scored.transpose()?.flatten();
     let mut metrics = Vec::new();
@@ -149,12 +149,12 @@ impl Synth {
     fn beside_test(
         &self,
         latents: &Latents,
-        test: &LabelledImages,
+        test: &Records,
         session: &Session,
     ) -> Result<(f64, Picture), Failure> {
         let (shape, d) = (self.shape(), latents.dim);
-        let records = Records {
-            source: Source::Labelled(Arc::new(test.clone())),
+        let records = FirstRecords {
+            source: Source::Labelled(Arc::new(test.whole().or_failed()?)),
             count: test.len(),
         };
         let encoded = encode_records(self.space()?, &records, session)?;
@@ -165,7 +165,7 @@ impl Synth {
             Some(_) => test.first_of_each_class().into_iter().flatten().collect(),
             None => (0..test.len().min(10)).collect(),
         };
-        let originals = test.gather(&firsts).unwrap_or_default();
+        let originals = test.gather(&firsts).or_failed()?;
         let rows = firsts.iter().flat_map(|&i| &encoded[i * d..][..d]);
         let rows: Vec<f32> = rows.copied().collect();
         let rebuilt = decode_as(self.space()?, &rows, shape, session)?;

@@ -186,11 +186,9 @@ impl Synth {
         bought.metrics(self, session, |run, session| {
             let labels: Vec<u8> = labels.iter().map(|&label| label as u8).collect();
             let images = &run.input.images;
-            let first = images.blocks(1).next().transpose().or_failed()?;
-            let first = first.ok_or_else(|| Failure::failed("there is no image"))?;
             let (settings, interrupt) = (downstream::Settings::default(), &session.interrupt);
             let learner = Learner::Convolutional;
-            let find = learner.learned(pixels, &labels, &first, &settings, interrupt)?;
+            let find = learner.learned(pixels, &labels, images, &settings, interrupt)?;
             private_score::cells_of(images, SCORED_AT_ONCE, find)
         })
     }

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use data::DatasetKind;
-use data::pictures::{Classes, MAX_CLASSES, Public};
+use data::{Asked, Classes, DatasetKind, MAX_CLASSES};
 use dp_core::plan::Noise;
 use lab::prelude::*;
 use model::latent::{DcganAutoencoder, ImageShape};
@@ -44,7 +43,7 @@ lab::settings! {
         kind: String,
     }
     flags {
-        /// The private images: a folder of classes or of files, a .tar or .npz archive, an idx file, or a data set by name.
+        /// The private images: a folder of classes or of files, a .tar, .zip or .npz archive, an idx file, or a data set by name.
         input: String,
         /// Public images, other ones than --input, or the name of a data set; `shapes`, `none`, or `half` of --input.
         public: String,
@@ -270,7 +269,7 @@ impl Settings {
     }
 
     /// What is public of the images before they are read.
-    pub(super) fn public(&self) -> Result<Public, Failure> {
+    pub(super) fn public(&self) -> Result<Asked, Failure> {
         let classes = match self.classes.as_deref() {
             None => Classes::Folders,
             Some(text) => match text.parse() {
@@ -288,10 +287,11 @@ impl Settings {
                 format!("say how many there are, at most {MAX_CLASSES}, or name each once"),
             )
         })?;
-        Ok(Public {
+        Ok(Asked {
             side: self.side,
             channels: self.channels,
             classes,
+            ..Asked::default()
         })
     }
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::public::PublicImages;
 use crate::random::stream;
-use crate::records::Records;
+use crate::records::FirstRecords;
 
 /// Records that are encoded at once.
 const PART: usize = 250;
@@ -34,7 +34,7 @@ pub(super) fn trained(
     }
     let mut key = json!({
         "format": 3,
-        "public": records.fingerprint(),
+        "public": records.fingerprint()?,
         "latent": form.latent,
         "training": {
             "epochs": public.epochs,
@@ -79,7 +79,7 @@ pub(super) fn trained(
         count,
         epochs,
         shape: records.shape(),
-        gather: |places: &[usize]| Ok(records.gather(places)),
+        gather: |places: &[usize]| records.gather(places).map_err(Stopped),
     };
     let rng = &mut stream(SEED, 3);
     let space = form.trained::<Stopped>(images, device, rng, from.as_ref(), |step, state| {
@@ -172,14 +172,14 @@ fn state(bytes: &[u8]) -> Option<TrainingState> {
 /// Latents of all records, `[n, latent]` in rows; no more than some hundred images are in memory at once.
 pub(super) fn encode_records(
     space: &Space,
-    records: &Records,
+    records: &FirstRecords,
     session: &Session,
 ) -> Result<Vec<f32>, Failure> {
     let places: Vec<usize> = (0..records.count).collect();
     let mut latents = Vec::with_capacity(records.count * space.latent());
     for part in places.chunks(PART) {
         session.interrupt.check("records were encoded")?;
-        let images = records.gather(part);
+        let images = records.gather(part)?;
         latents.extend(space.encode_in(&images, records.shape(), &session.chosen.device));
     }
     Ok(latents)

@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 use crate::program::{Home, ledger, lines, npy, number, says};
 
 /// Normal rows around `(shift, shift)`, as an NPY file.
-fn rows(rows: usize, shift: f32, seed: u64) -> Vec<u8> {
+pub(crate) fn rows(rows: usize, shift: f32, seed: u64) -> Vec<u8> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let values = (0..2 * rows).map(|_| {
         let x: f32 = StandardNormal.sample(&mut rng);
@@ -79,32 +79,4 @@ fn one_side_may_be_public_and_nothing_may_be_private() {
         (&false.into(), 0)
     );
     assert_eq!(run["test"]["smoothing_deviation"], 0.0);
-}
-
-#[test]
-fn bad_files_are_refused_by_name_and_nothing_is_written() {
-    let home = Home::new();
-    let whole = rows(40, 0.0, 1);
-    home.put("short.npy", &whole[..whole.len() - 3]);
-    home.put("a.npy", whole);
-    home.put("b.npy", rows(40, 0.0, 2));
-    home.put("wide.csv", "1,2,3\n1,2,3\n4,5,6\n1,1,1\n");
-    home.put("bad.csv", "1,2\n1,nan\n");
-    home.put("few.csv", "1,2\n1,4\n");
-    home.put("no-idx", [0, 0, 8, 1, 0, 0]);
-    let cases = "
-        short.npy --radius 4 => short.npy: expected 448 bytes
-        wide.csv --radius 4 => rows of 2 values
-        bad.csv --radius 4 => column 2: expected a finite number
-        few.csv --radius 4 => 2 rows, at least 4
-        no-idx --radius 4 => wrong idx magic number
-        absent.npy --radius 4 => absent.npy
-        b.npy => --radius: none was given
-        b.npy --radius 0 => --radius 0
-        b.npy --radius 4 --delta 0.5 => delta = 0.5
-        b.npy --radius 4 --slices 0 => --slices 0
-        b.npy --radius 4 --test --permutations 5 => --permutations 5
-    ";
-    let distance = "distance --backend flex --run none --source a.npy --target";
-    home.refuses_each(distance, cases);
 }

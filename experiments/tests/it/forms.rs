@@ -31,7 +31,7 @@ fn people() -> String {
 #[test]
 fn a_copy_is_loaded_with_the_types_of_its_table() {
     let home = Home::new();
-    home.put("people.csv", &people());
+    home.put("people.csv", people());
     // Without a schema one is drafted, and nothing is released.
     let refused = home.refuses(
         "synth people.csv --label ill --epsilon 5 --out none",
@@ -55,7 +55,7 @@ fn a_copy_is_loaded_with_the_types_of_its_table() {
     );
     home.put(
         "people.toml",
-        &draft.replace("public = false", "public = true"),
+        draft.replace("public = false", "public = true"),
     );
     home.done("synth people.csv --schema people.toml --epsilon 5 --score-share 0 --out run");
     let copy = home.text("run/copy/table.csv");

@@ -1,51 +1,28 @@
-//! The privacy contract of records that are privatised by themselves.
+//! The contract of records that are privatised by themselves: any two records are neighbours, of any size, with any label.
 //!
-//! Any two records, of any size, with any label, go through the whole path with the same noise: transform, label, ball,
-//! noise. What then differs is what reached the mechanism; it must be within the diameter that the noise is calibrated
-//! to, and nearly attain it. A path without the ball is caught. The noise must be of the size that the promise needs, and
-//! new for each record.
+//! They go through the whole path with the same noise: transform, label, ball, noise. What then differs is what reached the
+//! mechanism; it must be within the diameter that the noise is calibrated to.
 
-use data::DataError;
+use data::Records;
 use data::privatised::{Calibration, Header};
-use data::stream::{Chunk, Form, RecordStream};
 use data::transform::Dct;
 use dp_core::local::{LocalMechanism, LocalNoise};
 use dp_core::mechanism::NoiseSource;
-use experiments::privatise::{Counts, Preprocessing, mechanism_of, privatise};
+use experiments::privatise::{Counts, Form, Preprocessing, mechanism_of, privatise};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+use test_support::contract::Contract;
+use test_support::noise::Law;
 
 const RADIUS: f64 = 2.0;
 const SIDE: usize = 4;
 const CLASSES: usize = 3;
-
-/// Records of `width` values with labels; no chunk is larger than asked for.
-struct Records {
-    width: usize,
-    values: Vec<f32>,
-    labels: Vec<usize>,
-}
 
 fn form(width: usize, classes: Option<usize>) -> Form {
     Form {
         width,
         shape: (width == SIDE * SIDE).then_some([1, SIDE, SIDE]),
         classes,
-        count: None,
-    }
-}
-
-impl RecordStream for Records {
-    fn form(&self) -> Form {
-        form(self.width, Some(CLASSES))
-    }
-
-    fn next(&mut self, most: usize) -> Result<Chunk, DataError> {
-        let count = most.min(self.labels.len());
-        Ok(Chunk {
-            values: self.values.drain(..count * self.width).collect(),
-            labels: self.labels.drain(..count).collect(),
-        })
     }
 }
 
@@ -86,20 +63,18 @@ fn leaves(
     labels: Vec<usize>,
 ) -> (Vec<f32>, Counts) {
     let width = values.len() / labels.len();
-    let mut records = Records {
-        width,
-        values,
-        labels,
-    };
+    let labels = labels.iter().map(|&label| label as u8).collect();
+    let records = Records::rows("records", width, values);
+    let records = records.and_then(|rows| rows.labelled(labels, CLASSES));
+    let (records, form) = (records.unwrap(), form(width, Some(CLASSES)));
     let mut noisy = Vec::new();
     let mut push = |record: &[f32]| {
         noisy.extend_from_slice(record);
         Ok(())
     };
     let noise = &mut NoiseSource::insecure(11);
-    let counts = privatise(&mut records, preprocessing, noise, &mut push, &mut |_| {
-        Ok(())
-    });
+    let done = &mut |_| Ok(());
+    let counts = privatise(&records, &form, preprocessing, noise, &mut push, done);
     (noisy, counts.unwrap())
 }
 
@@ -131,61 +106,59 @@ fn pair(rng: &mut ChaCha20Rng, trial: usize) -> [(Vec<f32>, usize); 2] {
     [(first, labels[0]), (second, labels[1])]
 }
 
-/// The largest distance between what two records become, over adversarial pairs.
-fn largest(noise: LocalNoise, mut path: impl FnMut(Vec<f32>, usize) -> Vec<f32>) -> f64 {
+/// The contract of what `path` makes of adversarial pairs, and how far apart they are, as a share of the diameter.
+fn contract(
+    preprocessing: &Preprocessing,
+    path: impl Fn(Vec<f32>, usize) -> Vec<f32>,
+) -> (Contract, Vec<f64>) {
+    let noise = preprocessing.mechanism().noise();
     let mut rng = ChaCha20Rng::seed_from_u64(5);
-    let mut largest = 0.0_f64;
-    for trial in 0..300 {
+    let apart = (0..300).map(|trial| {
         let [one, other] = pair(&mut rng, trial).map(|(values, label)| path(values, label));
         let apart = one.iter().zip(&other);
         let apart = apart.map(|(&a, &b)| f64::from(a) - f64::from(b));
-        largest = largest.max(norm(noise, apart));
-    }
-    largest
+        norm(noise, apart) / (2.0 * RADIUS)
+    });
+    let apart = apart.collect();
+    // The same noise is on both, and falls away but for its rounding to 32 bits.
+    let contract = Contract::of(format!("{preprocessing:?}")).rounded(1e-5);
+    (contract, apart)
 }
 
-/// What reaches the mechanism of any two records is within the diameter of the ball, for both norms, with transform and
-/// label: the same noise is on both, and falls away but for its rounding to 32 bits.
+/// For both norms, with transform and label.
 #[test]
 fn any_two_records_are_within_the_diameter() {
     for preprocessing in preprocessings() {
-        let mechanism = *preprocessing.mechanism();
         let path = |values, label| leaves(&preprocessing, values, vec![label]).0;
-        let apart = largest(mechanism.noise(), path);
-        let bound = 2.0 * RADIUS;
-        assert!(apart <= bound * (1.0 + 1e-5), "{preprocessing:?}: {apart}");
-        assert!(
-            apart >= 0.95 * bound,
-            "{preprocessing:?}: only {apart} was tried"
-        );
+        let (contract, apart) = contract(&preprocessing, path);
+        contract.attained(0.95).holds(apart);
     }
 }
 
-/// The same test sees a path that leaves the ball out, and one that adds the label behind it.
+/// A path that leaves the ball out, and one that adds the label behind it.
 #[test]
 fn sabotage_of_the_projection_is_caught() {
     for preprocessing in preprocessings() {
-        let mechanism = *preprocessing.mechanism();
         let form = form(SIDE * SIDE, Some(CLASSES));
         let without = |values: Vec<f32>, label| {
             let finite = |x: f32| if x.is_finite() { x } else { 0.0 };
             let values: Vec<f32> = values.into_iter().map(finite).collect();
             preprocessing.record(&form, &values, Some(label)).unwrap()
         };
-        assert!(largest(mechanism.noise(), without) > 10.0 * RADIUS);
+        let (of_values, apart) = contract(&preprocessing, without);
+        of_values.is_broken_by("no ball", 100, apart);
         let label_behind = |values: Vec<f32>, label| {
-            let inside = mechanism.before_noise(&values).unwrap().values;
-            let mut record: Vec<f32> = inside.iter().map(|&x| x as f32).collect();
+            let inside = preprocessing.mechanism().before_noise(&values).unwrap();
+            let mut record: Vec<f32> = inside.values.iter().map(|&x| x as f32).collect();
             record.extend((0..CLASSES).map(|class| if class == label { 50.0 } else { 0.0 }));
             record
         };
-        assert!(largest(mechanism.noise(), label_behind) > 10.0 * RADIUS);
+        let (of_labels, apart) = contract(&preprocessing, label_behind);
+        of_labels.is_broken_by("a label behind the ball", 100, apart);
     }
 }
 
-/// A draw has the scale that its promise needs, by the header: the mean of `|noise|` of 40000 Laplace draws, and the root
-/// of the mean square of Gaussian ones, within 5 standard deviations of their own; the seed is fixed, and over seeds each
-/// of the six comparisons has a false-alarm rate below 1e-6. So has that of two records' noise, which is independent.
+/// A draw has the scale that its promise needs, by the header, and the noise of two records is independent.
 #[test]
 fn noise_is_of_the_size_that_the_promise_needs_and_new_for_each_record() {
     const RECORDS: usize = 2500;
@@ -199,32 +172,18 @@ fn noise_is_of_the_size_that_the_promise_needs_and_new_for_each_record() {
         // The scale by formulas, and not by what the mechanism says of itself.
         let declared = mechanism_of("f", &header).unwrap();
         let declared = declared.scale(SIDE * SIDE).unwrap();
-        let n = noisy.len() as f64;
-        let noise: Vec<f64> = noisy.iter().map(|&x| f64::from(x)).collect();
-        let (found, deviation) = match mechanism.noise() {
-            // E|x| = b, with variance b^2.
+        let law = match mechanism.noise() {
             LocalNoise::Laplace => {
                 assert!((declared * 4.0 / (2.0 * RADIUS) - 1.0).abs() < 1e-4);
-                (
-                    noise.iter().map(|x| x.abs()).sum::<f64>() / n,
-                    1.0 / n.sqrt(),
-                )
+                Law::Laplace
             }
-            // The mean square is sigma^2 with variance 2 sigma^4 / n: half of that, relatively, for its root.
-            LocalNoise::Gaussian => {
-                let square = noise.iter().map(|x| x * x).sum::<f64>() / n;
-                (square.sqrt(), (0.5 / n).sqrt())
-            }
+            LocalNoise::Gaussian => Law::Gaussian,
         };
-        assert!(
-            (found / declared - 1.0).abs() < 5.0 * deviation,
-            "{found} {declared}"
-        );
-        let (first, second) = noise.split_at(noise.len() / 2);
-        let variance = noise.iter().map(|x| x * x).sum::<f64>() / n;
-        let product = first.iter().zip(second).map(|(a, b)| a * b).sum::<f64>();
-        let correlation = product / (n / 2.0) / variance;
-        assert!(correlation.abs() < 5.0 / (n / 2.0).sqrt(), "{correlation}");
+        let standard = noisy.iter().map(|&x| f64::from(x) / declared);
+        let standard: Vec<f64> = standard.collect();
+        law.is_that_of(&standard);
+        let (first, second) = standard.split_at(standard.len() / 2);
+        law.is_new(first, second);
     }
 }
 
@@ -244,45 +203,5 @@ fn a_record_leaves_the_same_whatever_the_others_hold() {
         let (again, counts) = leaves(&preprocessing, others, vec![2, 2, 2, 2, 2]);
         assert_eq!(again[2 * width..3 * width], noisy[2 * width..3 * width]);
         assert_eq!(counts.not_finite, 2);
-    }
-}
-
-/// What is read at once is bounded, whatever there is.
-#[test]
-fn no_more_than_a_chunk_is_asked_for() {
-    struct Endless {
-        width: usize,
-        left: usize,
-        largest: usize,
-    }
-    impl RecordStream for Endless {
-        fn form(&self) -> Form {
-            form(self.width, None)
-        }
-
-        fn next(&mut self, most: usize) -> Result<Chunk, DataError> {
-            self.largest = self.largest.max(most * self.width);
-            let count = most.min(self.left);
-            self.left -= count;
-            Ok(Chunk {
-                values: vec![0.0; count * self.width],
-                labels: Vec::new(),
-            })
-        }
-    }
-    for (width, left) in [(1, 100_000), (784, 5_000), (3_000_000, 2)] {
-        let mut stream = Endless {
-            width,
-            left,
-            largest: 0,
-        };
-        let preprocessing = Preprocessing::new(mechanisms()[0], Calibration::Exact, None, None);
-        let noise = &mut NoiseSource::insecure(1);
-        let mut push = |_: &[f32]| Ok(());
-        let counts = privatise(&mut stream, &preprocessing, noise, &mut push, &mut |_| {
-            Ok(())
-        });
-        assert_eq!(counts.unwrap().records, left as u64);
-        assert!(stream.largest <= width.max(1 << 20), "{}", stream.largest);
     }
 }

@@ -23,6 +23,8 @@ mod privatise;
 mod program;
 #[cfg(unix)]
 mod ranks;
+#[cfg(unix)]
+mod refused;
 mod report;
 #[cfg(unix)]
 mod resume;

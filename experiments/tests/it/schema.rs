@@ -29,14 +29,4 @@ fn a_draft_is_written_once_for_a_person_to_confirm() {
     assert_eq!(home.text("people.toml"), confirmed);
     home.done("schema people.csv --out other.toml");
     assert_eq!(draft("other.toml").label(), None);
-
-    let unknown = "--label income --out none => label 'income'";
-    home.refuses_each("schema people.csv", unknown);
-    home.put("people.csv", "age,sex\n17,secret,3\n");
-    let words = ["another number of fields than 2"];
-    let message = home.refuses("schema people.csv --out none", &words);
-    assert!(
-        !message.contains("secret") && !home.has("none"),
-        "{message}"
-    );
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use dp_core::delta::loose_delta;
 use experiments::program::{command, parse};
 
-use crate::program::{Home, done, put, says, sliver, text, text_at};
+use crate::program::{Home, done, put, refusal, says, sliver, text, text_at};
 
 /// What a line prints that must succeed.
 #[track_caller]
@@ -39,6 +39,7 @@ fn each_subcommand_has_its_help_and_version() {
         count += 1;
     }
     assert_eq!(count, 11);
+    says(&refusal(sliver("")), &["Usage: sliver <COMMAND>"]);
 }
 
 /// The help of a subcommand, and of those that it has.
@@ -64,24 +65,6 @@ fn help_fits_a_screen_and_names_where_all_flags_are() {
     says(&short, &["`sliver help synth images` prints all flags"]);
     says(&printed("help synth images"), &["--vary-pose"]);
     assert!(!short.contains("--vary-pose"), "{short}");
-}
-
-#[test]
-fn mistakes_are_answered_with_what_there_is() {
-    let cases = "
-        distanc => similar subcommand exists: 'distance'
-         => Usage: sliver <COMMAND>
-        swae --record 3 => similar argument exists: '--records'
-        synth --resume x --steps 3 => Usage: sliver synth
-        report => Usage: sliver report
-        fair regression1d mnist => unexpected argument 'mnist'
-        synth --epsilon 1 table people.csv => 'table' must stand before all flags
-        swae mnist usps => unexpected argument 'usps'
-        swae mnist --dataset usps => cannot be used with
-        schema --open => --input <INPUT>
-        distance a.npy => --target <TARGET>
-    ";
-    Home::new().refuses_each("", cases);
 }
 
 /// Whatever else a subcommand needs.
@@ -191,31 +174,6 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
         assert_eq!(loose_delta(delta, records), None, "{line}: {delta}");
         assert!(delta * records > 0.049, "{line}: {delta}");
     }
-}
-
-/// A run of another subcommand, of one that is gone, or of an earlier version.
-#[test]
-fn a_folder_that_a_subcommand_cannot_go_on_with_is_refused() {
-    let home = Home::new();
-    home.put("table/config.toml", "kind = \"table\"\n");
-    for flag in ["--resume", "--run"] {
-        let words = [
-            "table is a run of `sliver synth table`, not of `images`",
-            "resume it with `sliver synth table --resume table`",
-        ];
-        let message = home.refuses(&format!("synth images {flag} table"), &words);
-        assert!(!message.contains("--kind"), "{message}");
-    }
-    home.put("gone/config.toml", "kind = \"gaussian\"\n");
-    home.put("mixture/config.toml", "mechanism = \"mixture\"\n");
-    home.put("marginals/config.toml", "release = \"marginals\"\n");
-    let cases = "
-        synth --resume gone => the run is of gaussian
-        synth gaussian --resume gone => the run is of gaussian
-        synth --resume mixture => the program that started it
-        synth --resume marginals => the program that started it
-    ";
-    home.refuses_each("", cases);
 }
 
 /// A run that is resumed says itself which of the subcommands of one name it is of.

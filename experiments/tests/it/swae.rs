@@ -4,9 +4,7 @@ use std::path::Path;
 
 use dp_core::accounting::{Accountant, Event, GaussianAccountant};
 
-use crate::program::{
-    Home, done, files, ledger, number, pld, refusal, remove, says, sliver, text, words,
-};
+use crate::program::{Home, done, files, ledger, number, pld, refusal, remove, says, sliver, text};
 
 /// A run of a few seconds.
 const SMALL: &str = concat!(
@@ -99,49 +97,6 @@ pub(crate) fn is_of_known_noise(printed: &str) {
     let mut promises = printed.lines().filter(|l| l.starts_with("privacy"));
     let known = "privacy   NOT PRIVATE, because the noise comes from a known seed";
     assert!(promises.all(|l| l.starts_with(known)), "{printed}");
-}
-
-#[test]
-fn bad_input_is_refused_by_name() {
-    let home = Home::new();
-    let cases = "
-        --batch 301 => 301 | 300
-        --batch 0 => batch 0 | at least 1
-        --epsilon 0 => epsilon 0 | positive
-        --epsilon -1 => epsilon
-        --epsilon nan => epsilon NaN | positive
-        --delta 0 => delta | 0
-        --delta 0.5 => delta | 0.5 | 1/n
-        --alpha 1.5 => alpha 1.5 | between 0 and 1
-        --slices 3 => slices 3 | 6
-        --clip-jacobian 0 => --clip-jacobian 0 | from 1e-9
-        --ema 1 => ema 1 | below 1
-        --vary-pose 3.5 => vary-pose 3.5 | at most 3
-        --steps 0 => steps 0 | at least 1
-        --backend abacus => abacus | flex
-        --dataset cifar => cifar | glyphs
-        --no-privacy --epsilon 1 => --epsilon | --no-privacy
-    ";
-    for case in cases.lines() {
-        let mut line = "swae --records 300 --out none".to_string();
-        for pair in ["--batch 40", "--steps 6", "--delta 1e-3"] {
-            if !case.contains(words(pair)[0]) {
-                line += &format!(" {pair}");
-            }
-        }
-        home.refuses_each(&line, case);
-    }
-}
-
-#[test]
-fn a_folder_of_an_earlier_version_is_refused_with_a_sentence() {
-    let home = Home::new();
-    home.put("old/config.toml", "start-from = \"glyphs\"\n");
-    let cases = "
-        --resume old => start-from | of an earlier version
-        --rescore old => start-from | of an earlier version
-    ";
-    home.refuses_each("swae", cases);
 }
 
 /// On a machine without any Vulkan driver a GPU that was demanded is refused, not replaced.

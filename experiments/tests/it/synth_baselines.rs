@@ -1,6 +1,6 @@
 //! What `synth --method` has beside the mixture, as a person runs it.
 
-use data::pictures::{Classes, Pictures, Public};
+use data::{Asked, Classes};
 use image::{GrayImage, Luma};
 
 use crate::program::{Home, lines, made_again, says};
@@ -51,16 +51,17 @@ fn generated_images_are_of_their_class() {
         }
     }
     home.done("synth halves --method merf --side 28 --channels 1 --no-privacy --quick-scores --backend flex --out run");
-    let public = Public {
+    let public = Asked {
         side: Some(28),
         channels: Some(1),
         classes: Classes::Named(names.map(String::from).to_vec()),
+        ..Asked::default()
     };
-    let copy = Pictures::read(&home.at("run/copy/png"), &public, &|_| {}).expect("a copy");
-    let images = copy.images.whole().expect("images");
+    let copy = data::read(&home.at("run/copy/png"), &public, &|_| {}).expect("a copy");
+    let images = copy.records;
     let mut excess = [0.0_f32; 2];
     for (place, &label) in images.labels().iter().enumerate() {
-        let pixels = images.image(place).expect("an image");
+        let pixels = images.gather(&[place]).expect("an image");
         let sides = pixels.iter().enumerate();
         let sum: f32 = sides.map(|(i, x)| if i % 28 < 14 { *x } else { -x }).sum();
         excess[usize::from(label)] += sum / 392.0 / 60.0;

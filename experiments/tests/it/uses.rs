@@ -55,29 +55,6 @@ fn swae_and_a_public_half_learn_of_each_other() {
     assert!(swae("fourth", 300).is_empty());
 }
 
-/// What is refused before any record is split leaves nothing that later runs would be warned of.
-#[test]
-fn a_refused_run_leaves_no_note() {
-    let home = Home::new();
-    home.put("taken/ledger.jsonl", "mine");
-    let cases = "
-        synth glyphs --public half --records 400 --out taken => exists already
-        swae --records 300 --out taken => exists already
-        fair --records 300 --out taken => exists already
-        synth glyphs --public half --records 400 --delta 0.01 --out none => delta = 0.01
-        synth glyphs --public half --delta 1 --out none => --delta 1
-        synth glyphs --public glyphs --out none => --public glyphs
-    ";
-    for case in cases.lines() {
-        home.refuses_each(
-            "",
-            &case.replace(" =>", " --backend flex --cache-dir own =>"),
-        );
-        assert!(!home.has("own/splits"), "{case}");
-    }
-    assert_eq!(home.text("taken/ledger.jsonl"), "mine");
-}
-
 /// A table of 200 records; others for another `start`.
 fn table(start: usize) -> String {
     let row = |i: usize| {
@@ -119,9 +96,6 @@ fn a_table_that_is_public_and_private_in_turn_is_told() {
     let notes = fair("4", "--input copy.csv --test-share 0.2");
     assert_eq!(notes.len(), 1);
     says(&notes[0], &["all public in another"]);
-    // In one run there is no such thing.
-    let twice = "fair --input mine.csv --test mine.csv --schema schema.toml --out none";
-    home.refuses(twice, &["the same records as --input"]);
 }
 
 /// `fair` makes no row public that nobody named; what does is in the first lines, in the promise and on the page, with the
@@ -132,13 +106,6 @@ fn no_row_of_ones_own_becomes_public_by_itself() {
     home.put("schema.toml", SCHEMA);
     home.put("mine.csv", table(0));
     let fair = "fair --steps 3 --input mine.csv --schema schema.toml --backend flex";
-    let cases = "
-         => mine.csv | no test records | --test FILE | --test-share 0.2
-        --test-share 0 => --test-share 0: it must be above 0
-        --test-share 1 => below 1
-        --test-share 0.3 --test mine.csv => cannot be used with
-    ";
-    home.refuses_each(&format!("{fair} --out none"), cases);
     let public = (0..200).filter(|&row| is_test_row(row, 0.3)).count();
     let rows = format!("{public} rows of mine.csv, which --test-share 0.3 makes public");
     let printed = home.done(&format!("{fair} --test-share 0.3 --out run"));

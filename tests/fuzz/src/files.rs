@@ -4,14 +4,13 @@ use std::io::{Cursor, Write};
 use std::path::Path;
 
 use data::export::{ImageWriter, Layout};
-use data::idx::{decode_images, decode_labels, read_images_plain_or_gzip};
+use data::idx::{decode_images, decode_labels};
 use data::npy;
-use data::pictures::{Classes, Pictures, Public};
 use data::privatised::{
     Calibration, Header, LabelEncoding, NoiseKind, NoiseSeed, Privatised, Transform, Writer,
     header_path,
 };
-use data::{ImageFolder, Missing, Rows, Schema, usps};
+use data::{Asked, Classes, Missing, Schema, usps};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -30,7 +29,7 @@ pub(super) const PARSERS: &[Parser] = &[
     Parser {
         name: "idx_plain",
         read: |bytes, folder| {
-            let _ = read_images_plain_or_gzip(&file(folder, "images", bytes));
+            let _ = data::read(&file(folder, "images", bytes), &unread(None), &|_| {});
         },
         seeds: || vec![IMAGES.to_vec(), gzip(IMAGES)],
     },
@@ -69,13 +68,14 @@ pub(super) const PARSERS: &[Parser] = &[
     Parser {
         name: "pictures",
         read: |bytes, folder| {
-            let public = Public {
+            let asked = Asked {
                 side: Some(8),
                 channels: Some(1),
                 classes: Classes::Counted(3),
+                ..Asked::default()
             };
             for name in ["a.npz", "a.tar", "a.tar.gz"] {
-                let _ = Pictures::read(&file(folder, name, bytes), &public, &|_| {});
+                let _ = data::read(&file(folder, name, bytes), &asked, &|_| {});
             }
         },
         seeds: || {
@@ -96,8 +96,8 @@ pub(super) const PARSERS: &[Parser] = &[
     },
     Parser {
         name: "rows_csv",
-        read: |bytes, _| {
-            let _ = Rows::decode_csv("file", bytes);
+        read: |bytes, folder| {
+            let _ = data::read(&file(folder, "a.csv", bytes), &unread(None), &|_| {});
         },
         seeds: || {
             vec![
@@ -140,7 +140,7 @@ pub(super) const PARSERS: &[Parser] = &[
             let photographs = folder.join("photographs");
             std::fs::create_dir_all(&photographs).expect("a folder to write to");
             file(&photographs, "image.png", bytes);
-            let _ = ImageFolder::scan(&photographs, 8).map(|folder| folder.gather(&[0]));
+            let _ = data::read(&photographs, &unread(Some(8)), &|_| {});
         },
         seeds: || {
             let image =
@@ -187,6 +187,16 @@ const LABELS: &[u8] = &[0, 0, 8, 1, 0, 0, 0, 3, 0, 9, 4];
 const SCHEMA: &str = include_str!("schema.toml");
 const TABLE: &[u8] =
     b"37 , red , b , yes , 0.5 , 2020-02-29\n 38.5 , blue , a , no , 9 , 2020-01-01\n\n";
+
+/// Records without labels.
+fn unread(side: Option<usize>) -> Asked {
+    Asked {
+        side,
+        channels: side.map(|_| 3),
+        classes: Classes::Unread,
+        ..Asked::default()
+    }
+}
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use data::{LabelledImages, PublicShare, Split, SplitPlan};
+use data::{PublicShare, Records, Split, SplitPlan};
 use dp_accountant::ledger::Entries;
 use reporting::report::{RunRecord, markdown};
 use tools::sweep::Sweep;
@@ -85,8 +85,8 @@ const LEDGER: &str = r#"{"event":{"type":"sampled","sampler":{"kind":"without_re
 "#;
 const RUN: &str = include_str!("run.json");
 
-fn records() -> LabelledImages {
-    LabelledImages::new((0..24).collect(), vec![0, 1, 0, 1, 1, 0], 2, 2, 2).expect("images")
+fn records() -> Records {
+    Records::new((0..24).collect(), vec![0, 1, 0, 1, 1, 0], 2, 2, 2).expect("images")
 }
 
 /// Reads a run of these files, and what a page is made of.

@@ -1,5 +1,10 @@
-//! What tests share: what they say where something that they need is not on this machine, what they
+//! What tests share: contracts of privacy, what they say where something that they need is not on this machine, what they
 //! expect of messages, and how far numbers are from others.
+
+pub mod contract;
+#[cfg(feature = "networks")]
+pub mod networks;
+pub mod noise;
 
 use std::fmt::Display;
 use std::fs::OpenOptions;
@@ -89,9 +94,15 @@ pub fn says(message: &(impl Display + ?Sized), words: &[&str]) {
 }
 
 /// The Euclidean distance of two vectors of one length.
-pub fn distance(a: &[f32], b: &[f32]) -> f64 {
+///
+/// # Panics
+///
+/// Where they are of different lengths.
+#[track_caller]
+pub fn distance<T: Copy + Into<f64>>(a: &[T], b: &[T]) -> f64 {
+    assert_eq!(a.len(), b.len());
     let pairs = a.iter().zip(b);
-    let squares = pairs.map(|(x, y)| (f64::from(*x) - f64::from(*y)).powi(2));
+    let squares = pairs.map(|(&x, &y)| (x.into() - y.into()).powi(2));
     squares.sum::<f64>().sqrt()
 }
 

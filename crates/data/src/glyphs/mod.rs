@@ -24,7 +24,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use crate::error::check_count;
-use crate::{DataError, LabelledImages};
+use crate::{DataError, Records};
 use hand::Hand;
 
 /// An endless sequence of handwritten-looking digits, given by a seed.
@@ -72,7 +72,7 @@ impl Glyphs {
     ///
     /// # Errors
     /// [`DataError::Request`] unless `count` is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).
-    pub fn generate(count: usize, seed: u64) -> Result<LabelledImages, DataError> {
+    pub fn generate(count: usize, seed: u64) -> Result<Records, DataError> {
         Self::train(seed).draw(count, &|_| ())
     }
 
@@ -80,11 +80,7 @@ impl Glyphs {
     ///
     /// # Errors
     /// [`DataError::Request`] unless `count` is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).
-    pub fn draw(
-        &self,
-        count: usize,
-        progress: &dyn Fn(usize),
-    ) -> Result<LabelledImages, DataError> {
+    pub fn draw(&self, count: usize, progress: &dyn Fn(usize)) -> Result<Records, DataError> {
         self.images(count, |number| number as u64, progress)
     }
 
@@ -92,7 +88,7 @@ impl Glyphs {
     ///
     /// # Errors
     /// [`DataError::Request`] unless there are 1..=[`MAX_COUNT`](Self::MAX_COUNT) of them.
-    pub fn at(&self, places: &[usize]) -> Result<LabelledImages, DataError> {
+    pub fn at(&self, places: &[usize]) -> Result<Records, DataError> {
         self.images(places.len(), |number| places[number] as u64, &|_| ())
     }
 
@@ -101,7 +97,7 @@ impl Glyphs {
         count: usize,
         place: impl Fn(usize) -> u64 + Sync,
         progress: &dyn Fn(usize),
-    ) -> Result<LabelledImages, DataError> {
+    ) -> Result<Records, DataError> {
         const SIZE: usize = Glyphs::SIDE * Glyphs::SIDE;
         Self::check_count("glyphs", count)?;
         let mut pixels = vec![0; count * SIZE];
@@ -115,7 +111,7 @@ impl Glyphs {
             progress(start + made);
         }
         let labels = (0..count).map(|number| self.label(place(number))).collect();
-        LabelledImages::new(pixels, labels, Self::SIDE, Self::SIDE, Self::CLASSES)
+        Records::new(pixels, labels, Self::SIDE, Self::SIDE, Self::CLASSES)
     }
 
     /// The digit that image `index` shows.

@@ -9,7 +9,7 @@
 mod stream;
 mod write;
 
-pub use stream::IdxStream;
+pub(crate) use stream::IdxStream;
 pub(crate) use write::header;
 pub use write::{write_images, write_labels};
 
@@ -20,7 +20,7 @@ use files::foreign::Decoder;
 use flate2::bufread::MultiGzDecoder;
 
 use crate::error::{check_pair, corrupt, io, not_gzip, open, oversized};
-use crate::{DataError, LabelledImages};
+use crate::{DataError, Records};
 
 /// The most bytes a file may hold after decompression: 1 GiB.
 pub const MAX_BYTES: u64 = 1 << 30;
@@ -53,7 +53,7 @@ debug_shows!(IdxImages {
     width
 });
 
-impl LabelledImages {
+impl Records {
     /// Reads a gzip idx3 file of images and the gzip idx1 file of their labels 0 to 9.
     pub fn read_idx(images: &Path, labels: &Path) -> Result<Self, DataError> {
         let [images_file, labels_file] = [images, labels].map(|path| path.display().to_string());
@@ -79,21 +79,9 @@ pub fn read_images(path: &Path) -> Result<IdxImages, DataError> {
     decode_images(&path.display().to_string(), open(path)?)
 }
 
-/// Reads an idx3 file of images that need not be compressed.
-pub fn read_images_plain_or_gzip(path: &Path) -> Result<IdxImages, DataError> {
-    let file = path.display().to_string();
-    images_of(Stream::open(&file, open(path)?, true)?)
-}
-
 /// Reads a gzip idx1 file of labels 0 to 9.
 pub fn read_labels(path: &Path) -> Result<Vec<u8>, DataError> {
     decode_labels(&path.display().to_string(), open(path)?)
-}
-
-/// Reads an idx1 file of labels 0 to `most` that need not be compressed.
-pub fn read_labels_plain_or_gzip(path: &Path, most: u8) -> Result<Vec<u8>, DataError> {
-    let file = path.display().to_string();
-    labels_of(&file, Stream::open(&file, open(path)?, true)?, most)
 }
 
 /// Decodes gzip idx3 images from a reader; `file` is the name to use in errors.
@@ -104,10 +92,7 @@ pub fn read_labels_plain_or_gzip(path: &Path, most: u8) -> Result<Vec<u8>, DataE
 /// [`DataError::File`] for what is not gzip or not images, no image, a side of 0 or over [`MAX_SIDE`], over [`MAX_BYTES`]
 /// in all, and for a file that ends too soon or goes on.
 pub fn decode_images(file: &str, reader: impl Read) -> Result<IdxImages, DataError> {
-    images_of(Stream::open(file, reader, false)?)
-}
-
-fn images_of(mut stream: Stream<'_>) -> Result<IdxImages, DataError> {
+    let mut stream = Stream::open(file, reader, false)?;
     let [count, height, width] = image_header(&mut stream, MAX_BYTES)?;
     Ok(IdxImages {
         count: count as usize,
@@ -139,13 +124,10 @@ fn image_header(stream: &mut Stream<'_>, most: u64) -> Result<[u32; 3], DataErro
 /// # Errors
 /// As [`decode_images`], and [`DataError::Record`] for a label over [`MAX_LABEL`].
 pub fn decode_labels(file: &str, reader: impl Read) -> Result<Vec<u8>, DataError> {
-    labels_of(file, Stream::open(file, reader, false)?, MAX_LABEL)
-}
-
-fn labels_of(file: &str, mut stream: Stream<'_>, most: u8) -> Result<Vec<u8>, DataError> {
+    let mut stream = Stream::open(file, reader, false)?;
     let count = label_header(&mut stream)?;
     let labels = stream.body(count)?;
-    check_labels(file, 0, &labels, most)?;
+    check_labels(file, 0, &labels, MAX_LABEL)?;
     Ok(labels)
 }
 

@@ -1,16 +1,16 @@
 use std::path::Path;
 
-use super::{MAX_LABEL, Stream, check_labels, image_header, label_header};
+use super::{Stream, check_labels, image_header, label_header};
 use crate::DataError;
 use crate::error::{check_pair, open};
-use crate::stream::{Chunk, Form, RecordStream};
 
 /// The images of an idx3 file, gzip or not, and the labels of an idx1 file, read when they are asked for.
-pub struct IdxStream {
+pub(crate) struct IdxStream {
     images: Part,
-    labels: Option<Part>,
-    shape: [usize; 3],
-    count: usize,
+    /// With the largest that there may be.
+    labels: Option<(Part, u8)>,
+    pub(crate) shape: [usize; 3],
+    pub(crate) count: usize,
     read: usize,
 }
 
@@ -21,12 +21,12 @@ struct Part {
 }
 
 impl IdxStream {
-    /// Reads the headers of a file of images and, where it is given, of the file of their labels 0 to 9.
+    /// Reads the headers of a file of images and, where it is given, of the file of their labels 0 to `most`.
     ///
     /// # Errors
     /// Those of [`super::read_images`] and [`super::read_labels`] that headers can have, but that files need not be
     /// compressed and may have any size; [`DataError::File`] where the files differ in their number of records.
-    pub fn open(images: &Path, labels: Option<&Path>) -> Result<Self, DataError> {
+    pub(crate) fn open(images: &Path, labels: Option<&Path>, most: u8) -> Result<Self, DataError> {
         let name = |path: &Path| path.display().to_string();
         let stream = |path: &Path| Stream::open(&name(path), open(path)?, true);
         let mut image_stream = stream(images)?;
@@ -38,7 +38,7 @@ impl IdxStream {
                 let mut stream = stream(path)?;
                 let found = label_header(&mut stream)?;
                 check_pair((&name(images), count.into()), (&name(path), found))?;
-                Some(Part::behind_header(stream, found))
+                Some((Part::behind_header(stream, found), most))
             }
         };
         Ok(Self {
@@ -48,6 +48,21 @@ impl IdxStream {
             count: count as usize,
             read: 0,
         })
+    }
+
+    /// The next `most` images, or all that are left, and their labels.
+    pub(crate) fn next(&mut self, most: usize) -> Result<(Vec<u8>, Vec<u8>), DataError> {
+        let count = most.min(self.count - self.read);
+        let pixels = self
+            .images
+            .next(count * self.shape.iter().product::<usize>())?;
+        let mut labels = Vec::new();
+        if let Some((part, most)) = &mut self.labels {
+            labels = part.next(count)?;
+            check_labels(&part.stream.file, self.read, &labels, *most)?;
+        }
+        self.read += count;
+        Ok((pixels, labels))
     }
 }
 
@@ -64,31 +79,5 @@ impl Part {
             self.stream.end()?;
         }
         Ok(bytes)
-    }
-}
-
-impl RecordStream for IdxStream {
-    fn form(&self) -> Form {
-        Form {
-            width: self.shape.iter().product(),
-            shape: Some(self.shape),
-            classes: self.labels.as_ref().map(|_| usize::from(MAX_LABEL) + 1),
-            count: Some(self.count as u64),
-        }
-    }
-
-    fn next(&mut self, most: usize) -> Result<Chunk, DataError> {
-        let count = most.min(self.count - self.read);
-        let pixels = self.images.next(count * self.form().width)?;
-        let mut labels = Vec::new();
-        if let Some(part) = &mut self.labels {
-            labels = part.next(count)?;
-            check_labels(&part.stream.file, self.read, &labels, MAX_LABEL)?;
-        }
-        self.read += count;
-        Ok(Chunk {
-            values: pixels.iter().map(|&byte| f32::from(byte) / 255.0).collect(),
-            labels: labels.into_iter().map(usize::from).collect(),
-        })
     }
 }

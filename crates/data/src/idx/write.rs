@@ -4,16 +4,17 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::{IMAGES, LABELS};
-use crate::LabelledImages;
+use crate::Records;
 
 /// Writes the images as a gzip idx3 file of bytes.
-pub fn write_images(writer: impl Write, images: &LabelledImages) -> io::Result<()> {
+pub fn write_images(writer: impl Write, images: &Records) -> io::Result<()> {
     let sides = [images.len(), images.height(), images.width()];
-    write(writer, &header(IMAGES, &sides)?, images.pixels())
+    let pixels = images.pixels().map_err(io::Error::other)?;
+    write(writer, &header(IMAGES, &sides)?, &pixels)
 }
 
 /// Writes the labels as a gzip idx1 file of bytes.
-pub fn write_labels(writer: impl Write, images: &LabelledImages) -> io::Result<()> {
+pub fn write_labels(writer: impl Write, images: &Records) -> io::Result<()> {
     write(writer, &header(LABELS, &[images.len()])?, images.labels())
 }
 

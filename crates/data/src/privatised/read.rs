@@ -10,7 +10,6 @@ use super::{Header, MAX_HEADER, TENSOR, header_path, is_npy, refuse};
 use crate::DataError;
 use crate::error::{self, decoded, io};
 use crate::npy::NpyStream;
-use crate::stream::RecordStream;
 
 /// Records that were privatised, with what was promised of them.
 #[derive(Clone, PartialEq)]
@@ -94,9 +93,8 @@ impl Header {
         if array.bytes() != size {
             return Err(wrong_size(&path.display().to_string(), array.bytes(), size));
         }
-        let form = array.form();
-        same(&name, "width", header.width as u64, form.width as u64)?;
-        same(&name, "records", header.records, form.count.unwrap_or(0))?;
+        same(&name, "width", header.width as u64, array.columns() as u64)?;
+        same(&name, "records", header.records, array.rows() as u64)?;
         Ok(Some(header))
     }
 }

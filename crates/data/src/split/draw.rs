@@ -1,9 +1,9 @@
 use rand::SeedableRng;
 use rand::seq::index;
 use rand_chacha::ChaCha20Rng;
-use sha2::{Digest, Sha256};
 
 use crate::apportion::apportion;
+use crate::sums::sum;
 
 /// Draws the public half: `public` of `records` indices, ascending.
 ///
@@ -46,10 +46,7 @@ fn by_stratum(strata: &[usize]) -> Vec<Vec<usize>> {
 /// number from 0, with nothing else in it. So a row keeps its side whatever other rows hold, how many
 /// there are, and what the seed of a run is; and what is public of a share is so of every larger one.
 pub fn is_test_row(row: usize, share: f64) -> bool {
-    let mut hash = Sha256::new();
-    hash.update("sliver rows");
-    hash.update((row as u64).to_le_bytes());
-    let sum: [u8; 32] = hash.finalize().into();
+    let sum = sum([&b"sliver rows"[..], &(row as u64).to_le_bytes()]);
     let sum = u64::from_le_bytes(sum.as_chunks::<8>().0[0]);
     // The remainder comes first: one row in five is those of remainder 0.
     let fifths = (sum % 5) as f64 + (sum / 5) as f64 / (u64::MAX / 5) as f64;
@@ -58,10 +55,7 @@ pub fn is_test_row(row: usize, share: f64) -> bool {
 
 /// A generator that shares no randomness with others of the same seed.
 fn generator(seed: u64) -> ChaCha20Rng {
-    let mut key = Sha256::new();
-    key.update("sliver split");
-    key.update(seed.to_le_bytes());
-    ChaCha20Rng::from_seed(key.finalize().into())
+    ChaCha20Rng::from_seed(sum([&b"sliver split"[..], &seed.to_le_bytes()]))
 }
 
 #[cfg(test)]

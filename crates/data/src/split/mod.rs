@@ -17,12 +17,11 @@
 
 mod draw;
 mod file;
-mod records;
+mod splittable;
 mod uses;
 
 pub use draw::is_test_row;
-pub use records::Records;
-pub(crate) use records::{digest, image_digest};
+pub use splittable::Splittable;
 pub use uses::{Use, note};
 
 use std::path::{Path, PathBuf};
@@ -99,7 +98,7 @@ impl Split {
     pub fn load_or_create(
         folder: &Path,
         name: &str,
-        records: &impl Records,
+        records: &impl Splittable,
         plan: &SplitPlan,
     ) -> Result<Self, DataError> {
         check_name(name)?;

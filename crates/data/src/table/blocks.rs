@@ -55,6 +55,7 @@ impl Block {
             for (place, text) in texts.iter().enumerate() {
                 let refused = |(expected, advice): Refusal| {
                     let (at, name) = (self.places[place], &reader.column.name);
+                    let text = if text == NULL { "null" } else { text };
                     (place, field(file, at, name, expected, text, advice))
                 };
                 values.push(value(reader, text, typed).map_err(refused)?);

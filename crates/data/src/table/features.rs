@@ -1,19 +1,17 @@
 //! The records of a table as features, labels and groups.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::blocks::{Block, Opened, Records};
+use super::blocks::{Block, Opened, Records as Source};
 use super::column::{Column, Kind};
 use super::raw::Missing;
 use super::value::{Reader, Refusal, Value, one_of, outside};
 use super::{GroupedTable, Labels, Schema};
-use crate::DataError;
-use crate::error::{empty, open, read};
+use crate::error::{check_count, empty, open, read};
 use crate::split::is_test_row;
-use crate::stream::{Chunk, Form, RecordStream};
 use crate::sums::sha256;
+use crate::{DataError, Form, Found, Records, Skipped, Stored};
 
 /// A table that was read from a file.
 #[derive(Clone, PartialEq)]
@@ -103,68 +101,84 @@ impl Schema {
     }
 }
 
-/// The records of a CSV file by a schema, read when they are asked for: features, and classes where the label has them.
-///
-/// The sensitive column is no feature, as in [`Schema::decode`]. The last line has to end with a line break: a file that
-/// was cut off within a field would look whole otherwise.
-pub struct CsvStream {
-    schema: Schema,
-    opened: Opened<File>,
-    form: Form,
-    records: u64,
-    dropped: u64,
-}
-
-impl CsvStream {
-    /// Opens a file, and reads the names of its columns.
-    pub fn open(schema: Schema, path: &Path) -> Result<Self, DataError> {
-        schema.check_features()?;
-        let mut opened = Opened::of_text(&schema, &path.display().to_string(), open(path)?)?;
-        if let Records::Text(lines) = &mut opened.records {
+impl Schema {
+    /// The records of a CSV file, in the order of its lines: features, and classes where the label has them.
+    ///
+    /// The sensitive column is no feature, as in [`Schema::decode`]. The last line has to end with a line break: a file that
+    /// was cut off within a field would look whole otherwise.
+    ///
+    /// # Errors
+    /// As [`Schema::decode`]; [`DataError::Request`] for fewer records than the `first` that are asked for, and for a label
+    /// of more than 256 classes if labels are read.
+    pub fn read_features(
+        &self,
+        path: &Path,
+        labels: bool,
+        first: Option<usize>,
+    ) -> Result<Found, DataError> {
+        self.check_features()?;
+        let (file, mut count, most) = (&path.display().to_string(), 0, first.unwrap_or(usize::MAX));
+        check_count(file, most, usize::MAX)?;
+        let mut opened = Opened::of_text(self, file, open(path)?)?;
+        if let Source::Text(lines) = &mut opened.records {
             lines.must_end = true;
         }
-        let label = schema.columns.iter().find(|column| column.is_label);
-        let classes = label.and_then(|column| column.levels());
-        let form = Form {
-            width: schema.feature_names().len(),
-            shape: None,
-            classes: classes.map(|classes| classes.spellings.len()),
-            count: None,
-        };
-        Ok(Self {
-            schema,
-            opened,
-            form,
-            records: 0,
-            dropped: 0,
-        })
-    }
-}
-
-impl RecordStream for CsvStream {
-    fn form(&self) -> Form {
-        self.form.clone()
-    }
-
-    fn next(&mut self, most: usize) -> Result<Chunk, DataError> {
-        let mut rows = Rows::default();
-        let mut encoder = Encoder::new(&self.schema, &mut self.opened)?;
-        while rows.kept.len() < most && encoder.read(most - rows.kept.len(), &mut rows)? {}
-        self.records += rows.kept.len() as u64;
-        self.dropped += (rows.read - rows.kept.len()) as u64;
-        if self.records == 0 && most > 0 {
-            return Err(empty(&self.opened.file, "record"));
+        let classes = self.columns.iter().find(|column| column.is_label);
+        let classes = classes.filter(|_| labels).and_then(Column::levels);
+        let (mut values, mut of, mut dropped) = (Stored::default(), Vec::new(), 0);
+        let mut encoder = Encoder::new(self, &mut opened)?;
+        while count < most {
+            let mut rows = Rows::default();
+            if !encoder.read(BLOCK.min(most - count), &mut rows)? {
+                break;
+            }
+            values.add(&rows.features)?;
+            if classes.is_some() {
+                of.extend(rows.classes.iter().map(|&class| class as u8));
+            }
+            count += rows.kept.len();
+            dropped += rows.read - rows.kept.len();
         }
-        Ok(Chunk {
-            values: rows.features,
-            labels: rows.classes,
+        if count == 0 {
+            return Err(empty(file, "record"));
+        }
+        if first.is_some_and(|first| first != count) {
+            // How many there are, no header said: some lines may be no records.
+            let problem = format!("{file}: {most} records asked for, expected");
+            return Err(DataError::request(format!(
+                "{problem} no more than there are; change the number"
+            ))
+            .telling(format!("{problem} 1 to {count}; change the number")));
+        }
+        let mut records = Records::rows(file, self.feature_names().len(), values)?;
+        let mut names = Vec::new();
+        if let Some(classes) = classes {
+            records = records.labelled(of, classes.spellings.len())?;
+            names.extend(
+                classes
+                    .spellings
+                    .iter()
+                    .flat_map(|all| all.first())
+                    .cloned(),
+            );
+        }
+        let skipped = Skipped {
+            reason: "it misses a value, and its column says missing = \"drop\"",
+            name: file.clone(),
+            count: dropped,
+        };
+        Ok(Found {
+            records,
+            classes: names,
+            paths: Vec::new(),
+            form: Form::Rows,
+            skipped: Some(skipped).filter(|_| dropped > 0).into_iter().collect(),
         })
     }
-
-    fn dropped(&self) -> u64 {
-        self.dropped
-    }
 }
+
+/// Records that are read at once.
+const BLOCK: usize = 1024;
 
 /// Records so far.
 #[derive(Default)]

@@ -27,7 +27,7 @@ mod write;
 mod written;
 
 pub use codes::{CodeColumn, Part};
-pub use features::{CsvStream, CsvTable};
+pub use features::CsvTable;
 pub use grouped::{GroupedTable, Labels};
 pub use open::OpenSchema;
 pub use parts::{is_parquet, is_parts, parts};

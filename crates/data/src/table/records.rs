@@ -1,12 +1,13 @@
 use super::{GroupedTable, Labels};
 use crate::DataError;
-use crate::split::{Records, digest};
+use crate::split::Splittable;
+use crate::sums::Sum;
 
 /// The sum is over `sliver table 1`, the numbers of records and features and, of labels, R and 0 for
 /// classes or 0 and the width for values (8 bytes each, the lowest first); features, labels (4 bytes a
 /// number as `f32`, 8 bytes a class) and groups; names do not matter to it. The strata are the groups,
 /// and the classes within them.
-impl Records for GroupedTable {
+impl Splittable for GroupedTable {
     fn count(&self) -> usize {
         self.len()
     }
@@ -18,7 +19,7 @@ impl Records for GroupedTable {
                 .flat_map(|value| value.to_le_bytes())
                 .collect()
         };
-        let (classes, width, labels) = match self.labels() {
+        let (classes, width, labels): (_, _, Vec<u8>) = match self.labels() {
             Labels::Classes { count, values } => (
                 *count,
                 0,
@@ -29,11 +30,12 @@ impl Records for GroupedTable {
             ),
             Labels::Values { width, values } => (0, *width, bytes(values)),
         };
-        Ok(digest(
-            "sliver table 1",
-            &[self.len(), self.width(), classes, width],
-            &[&bytes(self.features()), &labels, self.groups()],
-        ))
+        let header = [self.len(), self.width(), classes, width];
+        let mut sum = Sum::of("sliver table 1", &header);
+        sum.add(bytes(self.features()));
+        sum.add(labels);
+        sum.add(self.groups());
+        Ok(sum.hex())
     }
 
     fn strata(&self) -> Option<Vec<usize>> {

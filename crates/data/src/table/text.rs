@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
+use files::foreign::Decoder;
 use flate2::read::MultiGzDecoder;
 
 use crate::DataError;
@@ -29,7 +30,7 @@ impl Text {
         let (start, file) = started(path, open(path)?)?;
         Ok(match &start.get_ref()[..] {
             [0x1f, 0x8b, ..] => {
-                let text = MultiGzDecoder::new(start.chain(file));
+                let text = Decoder(MultiGzDecoder::new(start.chain(file)));
                 let (start, text) = started(path, text)?;
                 refuse(path, start.get_ref())?;
                 Self::Decoded(Box::new(start.chain(text)))

@@ -58,43 +58,8 @@ fn the_quirks_of_the_files_are_read() {
     assert_eq!((by_race.groups(), by_race.width()), (&[0, 1][..], 102));
     assert!(by_race.names().contains(&"sex=Female".to_string()));
 
-    let dropped = schema
-        .with_missing(Missing::Drop)
-        .decode("adult.test", LINES.as_bytes());
-    let message = dropped.unwrap_err().to_string();
-    assert!(
-        message.contains("column sex: group 0 is empty"),
-        "{message}"
-    );
-    let message = adult::schema("age").unwrap_err().to_string();
-    assert!(
-        message.contains("'age'") && message.contains("race, sex"),
-        "{message}"
-    );
-}
-
-#[test]
-fn faults_are_named() {
-    let schema = adult::schema("sex").unwrap();
-    for (from, to, words) in [
-        (
-            "Own-child",
-            "Child",
-            "line 2, column relationship: expected one of",
-        ),
-        ("<=50K.", "50K", "line 2, column income: expected one of"),
-        ("Female", "?", "line 3, column sex: expected a value"),
-        (
-            ", 50, ",
-            ", fifty, ",
-            "line 3, column hours-per-week: expected a number from 1 to 99",
-        ),
-        ("HS-grad, ", "", "line 3: 14 fields, expected 15"),
-    ] {
-        let text = LINES.replacen(from, to, 1);
-        let error = schema.decode("adult.test", text.as_bytes()).unwrap_err();
-        says(&error, &[words]);
-    }
+    let error = adult::schema("age").unwrap_err();
+    says(&error, &["'age'", "race, sex"]);
 }
 
 #[test]

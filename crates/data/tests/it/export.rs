@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use data::export::{Format, ImageWriter, Layout, MAX_NPZ_BYTES};
-use data::idx::{read_images, read_images_plain_or_gzip, read_labels};
-use data::{DataError, LabelledImages, npy};
+use data::idx::{read_images, read_labels};
+use data::{Asked, Classes, DataError, Records, npy};
 
 const ALL: [Format; 3] = [Format::Idx, Format::Npz, Format::Png];
 
@@ -46,15 +46,23 @@ fn grey_images_are_read_back_from_every_form() {
     let pixels = pixels(&layout);
 
     let images = "MNIST/raw/train-images-idx3-ubyte";
-    let plain = read_images_plain_or_gzip(&place(images)).unwrap();
+    let asked = Asked {
+        classes: Classes::Unread,
+        ..Asked::default()
+    };
+    let plain = data::read(&place(images), &asked, &|_| {}).unwrap().records;
     let gzip = read_images(&place(&format!("{images}.gz"))).unwrap();
-    assert_eq!((plain.count, plain.height, plain.width), (5, 4, 3));
-    assert_eq!((&plain, &plain.pixels), (&gzip, &pixels));
+    assert_eq!((gzip.count, gzip.height, gzip.width), (5, 4, 3));
+    assert_eq!((plain.len(), plain.shape()), (5, [1, 4, 3]));
+    assert_eq!(
+        (&*plain.pixels().unwrap(), &gzip.pixels),
+        (&pixels[..], &pixels)
+    );
     let names = "MNIST/raw/train-labels-idx1-ubyte";
     assert_eq!(read_labels(&place(&format!("{names}.gz"))).unwrap(), labels);
     assert_eq!(std::fs::read(place(names)).unwrap()[8..], labels);
     let pair = [images, names].map(|name| place(&format!("{name}.gz")));
-    let set = LabelledImages::read_idx(&pair[0], &pair[1]).unwrap();
+    let set = Records::read_idx(&pair[0], &pair[1]).unwrap();
     assert_eq!(set.class_sizes()[3], 2);
 
     for (i, label) in labels.iter().enumerate() {

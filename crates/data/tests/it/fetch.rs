@@ -96,17 +96,6 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Fetches from one answer and expects an error that says these words, and no file.
-fn refused(answer: Vec<u8>, words: &[&str]) {
-    let folder = tempfile::tempdir().unwrap();
-    let mirror = Mirror::answering(&[answer]);
-    let error = fetch(&pinned(), &at(&folder), from_ref(&mirror.address), &|_| ()).unwrap_err();
-    assert_eq!(mirror.requests().len(), 1);
-    assert!(matches!(error, DataError::Fetch(_)), "{error}");
-    says(&error, words);
-    assert_eq!(files(folder.path()), Vec::<PathBuf>::new());
-}
-
 #[test]
 fn a_file_is_downloaded_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,77 +136,64 @@ fn a_file_is_downloaded_once() {
     assert_eq!(seen.borrow().last(), Some(&Progress::Found { path }));
 }
 
+/// Of a server that does not tell the length, and with the permissions of any other file.
 #[test]
-fn a_body_without_a_length_is_fine_if_its_sum_is() {
+fn a_downloaded_file_can_be_read_as_any_other() {
     let folder = tempfile::tempdir().unwrap();
     let mirror = Mirror::answering(&[answer("200 OK", None, BODY)]);
     let bytes = fetch(&pinned(), &at(&folder), from_ref(&mirror.address), &|_| ()).unwrap();
     assert_eq!(bytes, BODY);
     mirror.requests();
-}
-
-#[cfg(unix)]
-#[test]
-fn a_downloaded_file_can_be_read_as_any_other() {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().unwrap();
-    let mirror = Mirror::answering(&[ok(BODY)]);
-    fetch(&pinned(), &at(&folder), from_ref(&mirror.address), &|_| ()).unwrap();
-    mirror.requests();
-    let plain = folder.path().join("plain");
-    fs::write(&plain, "").unwrap();
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
-    let fetched = folder.path().join("data/tiny/numbers.gz");
-    assert_eq!(mode(&fetched), mode(&plain));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let plain = folder.path().join("plain");
+        fs::write(&plain, "").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        let fetched = folder.path().join("data/tiny/numbers.gz");
+        assert_eq!(mode(&fetched), mode(&plain));
+    }
 }
 
 #[test]
-fn a_wrong_checksum_is_refused() {
+fn answers_that_are_not_the_file_are_refused() {
     let found = "ca24fa4b76190e57aa6434aee979ed612171b49b109fa4e30029d6895bd0adb1";
-    refused(
-        ok(b"other published one"),
-        &["numbers.gz", "wrong SHA-256", SUM, found],
-    );
-}
-
-#[test]
-fn a_truncated_body_is_refused() {
     let half = &BODY[..9];
-    refused(
-        answer("200 OK", Some(BODY.len()), half),
-        &["numbers.gz", "after 9 bytes, expected 19"],
-    );
-    refused(
-        answer("200 OK", None, half),
-        &["wrong SHA-256", "9 of 19 bytes"],
-    );
-    refused(ok(b""), &["wrong SHA-256", "0 of 19 bytes"]);
-}
-
-#[test]
-fn a_long_body_is_refused() {
-    let long = vec![b'x'; 1 << 20];
-    refused(ok(&long), &["expected 19 bytes, found more"]);
-}
-
-#[test]
-fn a_missing_file_says_what_to_get_and_where_to_put_it() {
-    refused(
-        answer("404 Not Found", Some(0), b""),
-        &[
-            "404",
-            "tiny/numbers.gz",
-            "19 bytes",
-            SUM,
-            "data/tiny/numbers.gz",
-            "SLIVER_DATA",
-        ],
-    );
-}
-
-#[test]
-fn what_is_not_http_is_refused() {
-    refused(b"220 ready\r\n\r\n".to_vec(), &["numbers.gz", SUM]);
+    let missing = answer("404 Not Found", Some(0), b"");
+    let where_to = [
+        "404",
+        "tiny/numbers.gz",
+        "19 bytes",
+        SUM,
+        "data/tiny/numbers.gz",
+        "SLIVER_DATA",
+    ];
+    for (answer, words) in [
+        (
+            ok(b"other published one"),
+            &["numbers.gz", "wrong SHA-256", SUM, found][..],
+        ),
+        (
+            answer("200 OK", Some(BODY.len()), half),
+            &["numbers.gz", "after 9 bytes, expected 19"],
+        ),
+        (
+            answer("200 OK", None, half),
+            &["wrong SHA-256", "9 of 19 bytes"],
+        ),
+        (ok(b""), &["wrong SHA-256", "0 of 19 bytes"]),
+        (ok(&vec![b'x'; 1 << 20]), &["expected 19 bytes, found more"]),
+        (missing, &where_to),
+        (b"220 ready\r\n\r\n".to_vec(), &["numbers.gz", SUM]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mirror = Mirror::answering(&[answer]);
+        let error = fetch(&pinned(), &at(&folder), from_ref(&mirror.address), &|_| ()).unwrap_err();
+        assert_eq!(mirror.requests().len(), 1);
+        assert!(matches!(error, DataError::Fetch(_)), "{error}");
+        says(&error, words);
+        assert_eq!(files(folder.path()), Vec::<PathBuf>::new());
+    }
 }
 
 #[test]
@@ -317,19 +293,16 @@ fn a_corrupt_file_is_refused_and_not_replaced() {
 }
 
 #[test]
-fn a_data_directory_that_is_a_file_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("data"), "").unwrap();
-    let error = fetch(&pinned(), &at(&folder), &[nobody()], &|_| ()).unwrap_err();
-    assert!(matches!(error, DataError::Io { .. }), "{error}");
-    says(&error, &["data"]);
-}
-
-#[test]
-fn a_folder_in_place_of_the_file_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir_all(folder.path().join("data/tiny/numbers.gz")).unwrap();
-    let error = fetch(&pinned(), &at(&folder), &[], &|_| ()).unwrap_err();
-    assert!(matches!(error, DataError::Io { .. }), "{error}");
-    says(&error, &["numbers.gz"]);
+fn a_folder_in_place_of_the_file_and_a_file_in_place_of_the_folder_are_refused() {
+    for (at_file, words) in [(false, "data"), (true, "numbers.gz")] {
+        let folder = tempfile::tempdir().unwrap();
+        if at_file {
+            fs::create_dir_all(folder.path().join("data/tiny/numbers.gz")).unwrap();
+        } else {
+            fs::write(folder.path().join("data"), "").unwrap();
+        }
+        let error = fetch(&pinned(), &at(&folder), &[nobody()], &|_| ()).unwrap_err();
+        assert!(matches!(error, DataError::Io { .. }), "{error}");
+        says(&error, &[words]);
+    }
 }

@@ -1,6 +1,6 @@
 //! Gzip idx files: what is read, and each way in which a file is refused.
 
-use data::{DataError, LabelledImages, idx};
+use data::{DataError, Records, idx};
 use proptest::prelude::*;
 
 use crate::published::gzip;
@@ -154,7 +154,7 @@ fn images_and_labels_must_be_as_many() {
     let (pictures, names) = (folder.path().join("x.gz"), folder.path().join("y.gz"));
     std::fs::write(&pictures, images(&[0x803, 2, 1, 1], 2)).unwrap();
     std::fs::write(&names, labels(3, &[1, 2, 3])).unwrap();
-    let error = LabelledImages::read_idx(&pictures, &names).unwrap_err();
+    let error = Records::read_idx(&pictures, &names).unwrap_err();
     assert!(matches!(error, DataError::File(_)));
     says(&error, &["x.gz", "y.gz", "3 labels", "expected 2"]);
 }
@@ -177,12 +177,12 @@ proptest! {
         fill in any::<u8>(),
     ) {
         let pixels = (0..labels.len() * height * width).map(|i| fill.wrapping_add(i as u8)).collect();
-        let set = LabelledImages::new(pixels, labels, height, width, 10).unwrap();
+        let set = Records::new(pixels, labels, height, width, 10).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let (x, y) = (folder.path().join("x.gz"), folder.path().join("y.gz"));
         idx::write_images(std::fs::File::create(&x).unwrap(), &set).unwrap();
         idx::write_labels(std::fs::File::create(&y).unwrap(), &set).unwrap();
-        prop_assert_eq!(LabelledImages::read_idx(&x, &y).unwrap(), set);
+        prop_assert_eq!(Records::read_idx(&x, &y).unwrap(), set);
     }
 
     /// No input makes the reader panic.

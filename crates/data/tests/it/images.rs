@@ -1,11 +1,11 @@
 //! Labelled images: shapes, accessors and what is refused.
 
-use data::{DataError, LabelledImages};
+use data::{DataError, Records};
 
 use crate::told;
 
-fn three() -> LabelledImages {
-    LabelledImages::new(vec![0, 51, 102, 153, 204, 255], vec![2, 0, 2], 1, 2, 4).unwrap()
+fn three() -> Records {
+    Records::new(vec![0, 51, 102, 153, 204, 255], vec![2, 0, 2], 1, 2, 4).unwrap()
 }
 
 #[test]
@@ -14,9 +14,10 @@ fn accessors_agree() {
     assert_eq!((set.len(), set.height(), set.width()), (3, 1, 2));
     assert_eq!((set.image_size(), set.classes()), (2, 4));
     assert_eq!(set.label(1), Some(0));
-    assert_eq!(set.image_bytes(2), Some(&[204, 255][..]));
-    assert_eq!(set.image(0), Some(vec![0.0, 0.2]));
-    assert_eq!(set.gather(&[2, 0]), Some(vec![0.8, 1.0, 0.0, 0.2]));
+    assert_eq!(*set.image_bytes(2).unwrap(), [204, 255]);
+    assert_eq!(set.gather(&[2, 0]).unwrap(), [0.8, 1.0, 0.0, 0.2]);
+    let classes = [vec![0.4, 0.6], vec![], vec![0.0, 0.2, 0.8, 1.0], vec![]];
+    assert_eq!(set.by_class().unwrap(), classes);
     assert_eq!(set.class_sizes(), [1, 0, 2, 0]);
     assert_eq!(
         set.indices_by_class(),
@@ -30,10 +31,10 @@ fn past_the_end_there_is_nothing() {
     let set = three();
     for index in [3, usize::MAX / 2, usize::MAX] {
         assert_eq!(set.label(index), None);
-        assert_eq!(set.image(index), None);
-        assert_eq!(set.gather(&[0, index]), None);
+        assert!(set.image_bytes(index).is_err());
+        assert!(set.gather(&[0, index]).is_err());
     }
-    assert_eq!(set.gather(&[]), Some(vec![]));
+    assert!(set.gather(&[]).unwrap().is_empty());
 }
 
 #[test]
@@ -41,7 +42,7 @@ fn truncation_keeps_the_first() {
     let mut set = three();
     set.truncate(2).unwrap();
     assert_eq!(
-        (set.pixels(), set.labels()),
+        (&*set.pixels().unwrap(), set.labels()),
         (&[0, 51, 102, 153][..], &[2, 0][..])
     );
     for count in [0, 3] {
@@ -54,7 +55,7 @@ fn truncation_keeps_the_first() {
 fn records_can_be_selected() {
     let set = three();
     let chosen = set.select(&[2, 0, 2]).unwrap();
-    assert_eq!(chosen.pixels(), [204, 255, 0, 51, 204, 255]);
+    assert_eq!(*chosen.pixels().unwrap(), [204, 255, 0, 51, 204, 255]);
     assert_eq!(chosen.labels(), [2, 2, 2]);
     assert_eq!(chosen.classes(), 4);
     assert_eq!(set.select(&[0, 1, 2]).unwrap(), set);
@@ -72,7 +73,7 @@ fn records_can_be_selected() {
 #[test]
 fn parts_that_do_not_fit_are_refused() {
     let refused = |pixels: usize, labels: &[u8], height, width, classes| {
-        LabelledImages::new(vec![0; pixels], labels.to_vec(), height, width, classes).unwrap_err()
+        Records::new(vec![0; pixels], labels.to_vec(), height, width, classes).unwrap_err()
     };
     for error in [
         refused(0, &[], 1, 1, 2),

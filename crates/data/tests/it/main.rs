@@ -1,6 +1,26 @@
 //! What the readers of data give, and what they refuse.
 
+use std::fs;
+use std::path::Path;
+
 use data::DataError;
+use serde::de::DeserializeOwned;
+
+/// The files of a folder of `cases`, each by its name.
+pub(crate) fn cases<T: DeserializeOwned>(folder: &str) -> Vec<(String, T)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/cases")
+        .join(folder);
+    let files = fs::read_dir(folder).unwrap().map(|entry| {
+        let path = entry.unwrap().path();
+        let read = toml::from_str(&fs::read_to_string(&path).unwrap());
+        (
+            path.display().to_string(),
+            read.unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+        )
+    });
+    files.collect()
+}
 
 /// What an error says to everybody, and beside that to the owner of the records.
 pub(crate) fn told(error: &DataError) -> String {
@@ -40,6 +60,7 @@ mod coded;
 mod dataset;
 mod draft;
 mod export;
+mod features;
 mod fetch;
 mod field;
 mod folder;
@@ -53,12 +74,13 @@ mod parts;
 mod pictures;
 mod privatised;
 mod published;
+mod read;
+mod refused;
 mod reshape;
 mod rows;
 mod rules;
 mod schema;
 mod shapes;
 mod split;
-mod stream;
 mod table;
 mod usps;

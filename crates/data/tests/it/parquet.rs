@@ -79,79 +79,30 @@ fn files_of_pyarrow_are_read_as_csv() {
             );
         }
     }
-    let old = Schema::parse(
-        "t",
-        "missing = [\"?\"]\n[[column]]\nname = \"whole\"\nkind = \"integer\"\nmin = -9\nmax = 9\nmissing = \"level\"\n[[column]]\nname = \"micro\"\nkind = \"ignore\"",
-    );
+    let old = Schema::parse("t", WHOLE);
     let old = old.unwrap().coded(&golden("int96.parquet")).unwrap();
     assert_eq!((old.codes, old.sha256.len()), (vec![10, 7, 19], 64));
 }
 
-#[test]
-fn what_cannot_be_read_is_refused() {
-    let column = |name: &str, what: &str| format!("[[column]]\nname = \"{name}\"\n{what}\n");
-    let coded = |text: String, file: &Path| {
-        // A column alone is not to be empty.
-        Schema::parse("t.toml", &format!("missing = [\"?\"]\n{text}"))?.coded(file)
-    };
-    let whole = column("whole", "kind = \"integer\"\nmin = -9\nmax = 9\n");
-    let level = whole.clone() + "missing = \"level\"\n";
-    let ignored = column("micro", "kind = \"ignore\"");
-    let int96 = golden("int96.parquet");
-    for (text, file, words) in [
-        (level.clone(), golden("lz4.parquet"), "compressed by LZ4"),
-        (level.clone(), golden("empty.parquet"), "is empty"),
-        (
-            level.clone(),
-            int96.clone(),
-            "field 2 names no column of the schema",
-        ),
-        (
-            format!(
-                "{level}{ignored}{}",
-                column("more", "kind = \"integer\"\nmin = 0\nmax = 1")
-            ),
-            int96.clone(),
-            "column 'more' of the schema is missing",
-        ),
-        (
-            format!("{whole}{ignored}"),
-            int96.clone(),
-            "record 3, column whole: expected a value",
-        ),
-        (
-            format!("{level}{ignored}").replace("-9", "0"),
-            int96.clone(),
-            "record 2, column whole: expected a number from 0 to 9",
-        ),
-    ] {
-        let error = coded(text, &file).unwrap_err();
-        says(&error, &["parquet", words]);
-        assert!(!matches!(error, DataError::Io { .. }), "{error}");
-    }
-    let lists = fs::read_to_string(golden("reference.py")).unwrap();
-    let names = lists
-        .lines()
-        .filter_map(|line| line.trim().split_once("\": pa.array"));
-    let all: String = names
-        .map(|(name, _)| column(&name[1..], "kind = \"ignore\""))
-        .collect();
-    for name in ["list", "bytes"] {
-        let one = column(name, "kind = \"ignore\"");
-        assert!(all.contains(&one));
-        let text = all.replace(
-            &one,
-            &column(name, "kind = \"categorical\"\nlevels = [\"a\"]"),
-        );
-        let error = coded(text, &golden("types.parquet")).unwrap_err();
-        says(&error, &[&format!("column '{name}' holds neither numbers")]);
-    }
+const WHOLE: &str = r#"
+missing = ["?"]
+[[column]]
+name = "whole"
+kind = "integer"
+min = -9
+max = 9
+missing = "level"
+[[column]]
+name = "micro"
+kind = "ignore"
+"#;
 
-    // Cut off anywhere, another file, none.
+#[test]
+fn what_is_no_parquet_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cut.parquet");
-    let bytes = fs::read(&int96).unwrap();
-    let text = format!("{level}{ignored}");
+    let bytes = fs::read(golden("int96.parquet")).unwrap();
+    let schema = Schema::parse("t", WHOLE).unwrap();
     for part in [
         &bytes[..0],
         &bytes[..4],
@@ -160,17 +111,14 @@ fn what_cannot_be_read_is_refused() {
         b"whole,micro\n1,\n",
     ] {
         fs::write(&path, part).unwrap();
-        says(
-            &coded(text.clone(), &path).unwrap_err(),
-            &["expected a Parquet file"],
-        );
-        says(
-            &Schema::draft_of(&path, None, None).unwrap_err(),
-            &["expected a Parquet file"],
-        );
+        let draft = Schema::draft_of(&path, None, None).unwrap_err();
+        for error in [schema.coded(&path).unwrap_err(), draft] {
+            says(&error, &["expected a Parquet file"]);
+        }
     }
     fs::remove_file(&path).unwrap();
-    assert!(matches!(coded(text, &path), Err(DataError::Io { .. })));
+    let none = schema.coded(&path).unwrap_err();
+    assert!(matches!(none, DataError::Io { .. }));
 }
 
 /// Offsets in a footer that are negative make the crate panic.

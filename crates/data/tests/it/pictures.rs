@@ -4,39 +4,35 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use data::Units;
-use data::pictures::{Classes, Form, Pictures, Public};
-use data::split::Records as _;
-use data::{LabelledImages, idx};
+use data::{Asked, Classes, Form, Found, Records, Units, idx, read_beyond};
 use image::{ImageBuffer, Luma, Rgb, RgbImage};
 
 use crate::{says, told};
 
-fn public(side: usize, channels: usize) -> Public {
-    Public {
+fn public(side: usize, channels: usize) -> Asked {
+    Asked {
         side: Some(side),
         channels: Some(channels),
-        classes: Classes::Folders,
+        ..Asked::default()
     }
 }
 
-fn counted(classes: usize) -> Public {
-    Public {
+fn counted(classes: usize) -> Asked {
+    Asked {
         classes: Classes::Counted(classes),
-        ..Public::default()
+        ..Asked::default()
     }
 }
 
 /// In memory, and in a file: the same images, or the same fault.
-fn read(path: &Path, public: &Public) -> Result<Pictures, String> {
-    let read =
-        |in_memory| Pictures::read_beyond(path, public, &|_| {}, in_memory).map_err(|e| told(&e));
+fn read(path: &Path, public: &Asked) -> Result<Found, String> {
+    let read = |in_memory| read_beyond(path, public, &|_| {}, in_memory).map_err(|e| told(&e));
     match (read(usize::MAX), read(1000)) {
         (Ok(memory), Ok(file)) => {
             assert_eq!(whole(&memory), whole(&file));
             let sum = whole(&file).sha256().unwrap();
             assert_eq!(
-                [&memory, &file].map(|p| p.images.sha256().unwrap()),
+                [&memory, &file].map(|p| p.records.sha256().unwrap()),
                 [&*sum; 2]
             );
             Ok(file)
@@ -46,8 +42,8 @@ fn read(path: &Path, public: &Public) -> Result<Pictures, String> {
     }
 }
 
-fn whole(pictures: &Pictures) -> LabelledImages {
-    pictures.images.whole().unwrap()
+fn whole(pictures: &Found) -> Records {
+    pictures.records.whole().unwrap()
 }
 
 fn save(folder: &Path, name: &str, red: u8) {
@@ -59,9 +55,10 @@ fn save(folder: &Path, name: &str, red: u8) {
 }
 
 /// The first value of each image, and its label.
-fn firsts(pictures: &Pictures) -> Vec<(u8, u8)> {
+fn firsts(pictures: &Found) -> Vec<(u8, u8)> {
     let images = whole(pictures);
-    let first = images.pixels().iter().step_by(images.image_size());
+    let pixels = images.pixels().unwrap();
+    let first = pixels.iter().step_by(images.image_size());
     let labels = images.labels().iter().copied();
     first.copied().zip(labels).collect()
 }
@@ -79,7 +76,8 @@ fn a_folder_a_class_at_any_depth_and_a_folder_of_files() {
     );
     assert_eq!(found.paths, ["cat/2.png", "cat/deep/1.png", "dog/1.PNG"]);
     assert_eq!(firsts(&found), [(2, 0), (1, 0), (3, 1)]);
-    let named = |names: &[&str]| Public {
+    assert!(found.skipped.is_empty());
+    let named = |names: &[&str]| Asked {
         classes: Classes::Named(names.iter().map(|name| name.to_string()).collect()),
         ..public(32, 3)
     };
@@ -99,7 +97,7 @@ fn a_folder_a_class_at_any_depth_and_a_folder_of_files() {
     );
     let flat = read(&folder.path().join("cat/deep"), &public(32, 1)).unwrap();
     assert_eq!(
-        (flat.form, flat.classes.len(), flat.images.shape()),
+        (flat.form, flat.classes.len(), flat.records.shape()),
         (Form::Flat, 0, [1, 32, 32])
     );
     says(
@@ -115,7 +113,7 @@ fn depth_colour_and_orientation_are_those_of_the_picture() {
     let deep: ImageBuffer<Luma<u16>, Vec<u16>> = ImageBuffer::from_pixel(8, 8, Luma([257 * 100]));
     deep.save(folder.path().join("deep.png")).unwrap();
     let found = read(folder.path(), &public(8, 3)).unwrap();
-    assert_eq!(whole(&found).pixels(), [100; 192]);
+    assert_eq!(*found.records.pixels().unwrap(), [100; 192]);
     // White above and black below; EXIF tag 0x0112 says that it hangs upside down.
     let mut picture = RgbImage::from_pixel(16, 16, Rgb([255; 3]));
     (0..16).for_each(|x| (8..16).for_each(|y| picture.put_pixel(x, y, Rgb([0; 3]))));
@@ -135,7 +133,7 @@ fn depth_colour_and_orientation_are_those_of_the_picture() {
     fs::write(own.path().join("turned.jpg"), turned).unwrap();
     let found = read(own.path(), &public(16, 1)).unwrap();
     let found = whole(&found);
-    let pixels = found.pixels();
+    let pixels = found.pixels().unwrap();
     assert!(
         pixels[0] < 30 && pixels[255] > 225,
         "{} {}",
@@ -181,9 +179,9 @@ fn an_archive_is_the_folder_that_was_packed() {
     assert!(read(&path, &public(32, 3)).is_err());
 }
 
-fn images() -> LabelledImages {
+fn images() -> Records {
     let pixels = (0..3 * 32 * 32).map(|i| (i % 251) as u8).collect();
-    LabelledImages::new(pixels, vec![0, 2, 1], 32, 32, 3).unwrap()
+    Records::new(pixels, vec![0, 2, 1], 32, 32, 3).unwrap()
 }
 
 fn npz(path: &Path, parts: &[(&str, &str, &str, Vec<u8>)]) {
@@ -213,7 +211,12 @@ fn arrays_say_their_size_and_are_told_their_classes() {
         .iter()
         .flat_map(|&l| i64::from(l).to_le_bytes())
         .collect();
-    let grey = ("images.npy", "|u1", "(3, 32, 32)", images.pixels().to_vec());
+    let grey = (
+        "images.npy",
+        "|u1",
+        "(3, 32, 32)",
+        images.pixels().unwrap().to_vec(),
+    );
     npz(
         &path,
         &[grey.clone(), ("labels.npy", "<i8", "(3,)", labels.clone())],
@@ -223,24 +226,26 @@ fn arrays_say_their_size_and_are_told_their_classes() {
     assert_eq!(found.classes, ["0", "1", "2"]);
     assert_eq!([0, 1, 2].map(|place| found.name(place)), ["0", "1", "2"]);
     // Channels last become channels first.
-    let last = images.pixels().iter().flat_map(|&p| [p, 0, 255]).collect();
+    let last = images
+        .pixels()
+        .unwrap()
+        .iter()
+        .flat_map(|&p| [p, 0, 255])
+        .collect();
     let colour = ("images.npy", "|u1", "(3, 32, 32, 3)", last);
     npz(&path, &[colour, ("labels.npy", "<i8", "(3,)", labels)]);
     let found = whole(&read(&path, &counted(3)).unwrap());
     assert_eq!(found.shape(), [3, 32, 32]);
     assert_eq!(
         found.image_bytes(1).unwrap()[..1024],
-        images.pixels()[1024..2048]
+        images.pixels().unwrap()[1024..2048]
     );
     assert_eq!(found.image_bytes(1).unwrap()[2048..], [255; 1024]);
     says(
         &read(&path, &public(32, 3)).unwrap_err(),
         &["how many classes"],
     );
-    says(
-        &read(&path, &counted(2)).unwrap_err(),
-        &["index 1", "0 to 1"],
-    );
+    says(&read(&path, &counted(2)).unwrap_err(), &["row 1", "0 to 1"]);
     says(
         &read(&path, &counted(300)).unwrap_err(),
         &["1 to 256", "257 or more"],
@@ -277,7 +282,7 @@ fn arrays_say_their_size_and_are_told_their_classes() {
         &read(&at("own-images-idx3-ubyte.gz"), &counted(2)).unwrap_err(),
         &["index 1", "0 to 1"],
     );
-    let smaller = Public {
+    let smaller = Asked {
         side: Some(28),
         channels: Some(3),
         ..counted(3)
@@ -285,7 +290,7 @@ fn arrays_say_their_size_and_are_told_their_classes() {
     assert_eq!(
         read(&at("own-images-idx3-ubyte.gz"), &smaller)
             .unwrap()
-            .images
+            .records
             .shape(),
         [3, 28, 28]
     );
@@ -302,7 +307,7 @@ fn nothing_public_is_looked_up_and_damage_is_named() {
     says(
         &read(
             folder.path(),
-            &Public {
+            &Asked {
                 side: None,
                 ..public(1, 1)
             },
@@ -313,7 +318,7 @@ fn nothing_public_is_looked_up_and_damage_is_named() {
     says(
         &read(
             folder.path(),
-            &Public {
+            &Asked {
                 channels: None,
                 ..public(32, 1)
             },
@@ -334,7 +339,7 @@ fn nothing_public_is_looked_up_and_damage_is_named() {
     let empty = tempfile::tempdir().unwrap();
     says(
         &read(empty.path(), &public(32, 3)).unwrap_err(),
-        &["at least 1 jpg or png"],
+        &["at least 1 image"],
     );
 }
 
@@ -354,10 +359,11 @@ fn units_are_named_for_each_image_and_bounded_each_by_itself() {
     let units = Units::of_names(&all, by_name).unwrap();
     assert_eq!(units.count(), 2);
     let kept = |most| -> Vec<u8> {
-        let images = units.bounded(&all.images, most).unwrap();
+        let images = units.bounded(&all.records, most).unwrap();
         let images = images.whole().unwrap();
         images
             .pixels()
+            .unwrap()
             .iter()
             .step_by(images.image_size())
             .copied()
@@ -369,11 +375,12 @@ fn units_are_named_for_each_image_and_bounded_each_by_itself() {
     );
     assert!(kept(1).contains(&3));
     // Which images of one unit are kept depends on no other unit.
-    let fewer = all.images.select(&[0, 1, 3]).unwrap();
+    let fewer = all.records.select(&[0, 1, 3]).unwrap();
     let ann = Units::of_texts(["ann"; 3]);
     let two = ann.bounded(&fewer, 2).unwrap().whole().unwrap();
     let two: Vec<u8> = two
         .pixels()
+        .unwrap()
         .iter()
         .step_by(two.image_size())
         .copied()
@@ -416,16 +423,16 @@ fn what_is_taken_of_images_in_a_file_is_what_is_taken_of_those_in_memory() {
             9 * place,
         );
     }
-    let mut images = read(folder.path(), &public(32, 3)).unwrap().images;
+    let mut images = read(folder.path(), &public(32, 3)).unwrap().records;
     let memory = images.whole().unwrap();
     for length in [1, 3, 7, 8] {
         let blocks: Vec<_> = images.blocks(length).map(Result::unwrap).collect();
         assert_eq!(blocks.len(), 7_usize.div_ceil(length));
-        let part = |block: &LabelledImages| (block.pixels().to_vec(), block.labels().to_vec());
+        let part = |block: &Records| (block.pixels().unwrap().to_vec(), block.labels().to_vec());
         let (pixels, labels): (Vec<_>, Vec<_>) = blocks.iter().map(part).unzip();
         assert_eq!(
             (&*pixels.concat(), &*labels.concat()),
-            (memory.pixels(), memory.labels())
+            (&*memory.pixels().unwrap(), memory.labels())
         );
     }
     let some = images.select(&[5, 0, 5]).unwrap().whole().unwrap();
@@ -451,7 +458,154 @@ fn a_temporary_file_that_cannot_be_written_is_an_error_that_says_where() {
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pictures-no-temporary-folder");
     save(&folder, "1.png", 1);
-    let read = |in_memory| Pictures::read_beyond(&folder, &public(8, 1), &|_| {}, in_memory);
+    let read = |in_memory| read_beyond(&folder, &public(8, 1), &|_| {}, in_memory);
     assert!(read(64).is_ok());
     says(&read(63).unwrap_err(), &[NONE, "TMPDIR"]);
+}
+
+/// Images of every form that people have: none is left out because of it.
+#[test]
+fn images_of_other_forms_are_read_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (class, ending) in (0..).zip(["png", "jpg", "bmp", "gif", "tiff", "TIF", "webp"]) {
+        save(folder.path(), &format!("a/{class}.{ending}"), 200);
+        save(folder.path(), &format!("b/{class}.{ending}"), 0);
+    }
+    let found = read(folder.path(), &public(8, 3)).unwrap();
+    assert_eq!(
+        found.records.labels(),
+        [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1]
+    );
+    let (reds, blacks) = firsts(&found)
+        .into_iter()
+        .partition::<Vec<_>, _>(|(_, label)| *label == 0);
+    assert!(
+        reds.iter().all(|(red, _)| red.abs_diff(200) < 6) && blacks.iter().all(|(red, _)| *red < 6)
+    );
+    assert!(found.skipped.is_empty());
+    fs::write(folder.path().join("b/notes.txt"), "none").unwrap();
+    let skipped = read(folder.path(), &public(8, 3)).unwrap().skipped;
+    assert_eq!(
+        (skipped.len(), skipped[0].count, &*skipped[0].name),
+        (1, 1, "b/notes.txt")
+    );
+    fs::write(folder.path().join("a/IMG_1.HEIC"), "none").unwrap();
+    let refused = read(folder.path(), &public(8, 3)).unwrap_err();
+    says(
+        &refused,
+        &[
+            "in it is a .heic image",
+            "magick mogrify -format png *.heic",
+            "a/IMG_1.HEIC",
+        ],
+    );
+}
+
+#[test]
+fn a_zip_archive_is_read_as_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let (inner, path) = (
+        folder.path().join("inner"),
+        folder.path().join("images.zip"),
+    );
+    for (name, red) in [("a/1.png", 10), ("a/2.png", 20), ("b/1.png", 30)] {
+        save(&inner, name, red);
+    }
+    let names = [
+        "around/b/1.png",
+        "around/a/2.png",
+        "around/a/1.png",
+        "__MACOSX/a/._1.png",
+        "around/readme.md",
+    ];
+    let pack = |names: &[&str], damage: bool| {
+        let mut archive = zip::ZipWriter::new(File::create(&path).unwrap());
+        for name in names {
+            archive
+                .start_file(*name, zip::write::SimpleFileOptions::default())
+                .unwrap();
+            let file = inner.join(name.trim_start_matches("around/"));
+            archive
+                .write_all(&fs::read(file).unwrap_or_default())
+                .unwrap();
+        }
+        archive.finish().unwrap();
+        if damage {
+            let whole = fs::read(&path).unwrap();
+            fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        }
+    };
+    pack(&names, false);
+    let found = read(&path, &public(8, 3)).unwrap();
+    assert_eq!(found.paths, ["a/1.png", "a/2.png", "b/1.png"]);
+    assert_eq!(whole(&found), whole(&read(&inner, &public(8, 3)).unwrap()));
+    pack(&names, true);
+    says(
+        &read(&path, &public(8, 3)).unwrap_err(),
+        &["damaged or cut off; pack it again"],
+    );
+    // A path that leads out of the archive is no image of it.
+    pack(&["../a/1.png", "around/a/1.png", "around/b/1.png"], false);
+    assert_eq!(
+        read(&path, &public(8, 3)).unwrap().paths,
+        ["a/1.png", "b/1.png"]
+    );
+}
+
+/// Above the classes may lie the parts of a data set.
+#[test]
+fn parts_of_a_data_set_are_no_classes() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [
+        "train/a/1.png",
+        "train/b/1.png",
+        "Val/a/1.png",
+        "Val/b/1.png",
+    ] {
+        save(folder.path(), name, 3);
+    }
+    let refused = read(folder.path(), &public(8, 3)).unwrap_err();
+    says(
+        &refused,
+        &[
+            "its folders Val, train are parts of a data set, expected classes; give one of them, such as",
+            "/Val",
+        ],
+    );
+    assert_eq!(
+        read(&folder.path().join("train"), &public(8, 3))
+            .unwrap()
+            .classes,
+        ["a", "b"]
+    );
+    // Of images without a folder more, they are classes.
+    let flat = tempfile::tempdir().unwrap();
+    for name in ["train/1.png", "test/1.png"] {
+        save(flat.path(), name, 3);
+    }
+    assert_eq!(
+        read(flat.path(), &public(8, 3)).unwrap().classes,
+        ["test", "train"]
+    );
+}
+
+/// A column of labels is an array of them.
+#[test]
+fn labels_of_one_column_are_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npz");
+    let grey = ("images.npy", "|u1", "(3, 2, 2)", vec![7; 12]);
+    npz(
+        &path,
+        &[grey.clone(), ("labels.npy", "|u1", "(3, 1)", vec![0, 1, 1])],
+    );
+    assert_eq!(
+        read(&path, &counted(2)).unwrap().records.labels(),
+        [0, 1, 1]
+    );
+    npz(&path, &[grey, ("labels.npy", "|u1", "(3, 2)", vec![0; 6])]);
+    says(
+        &read(&path, &counted(2)).unwrap_err(),
+        &["2 columns: expected one"],
+    );
 }

@@ -58,6 +58,13 @@ fn write(path: &Path, header: &Header, values: &[f32], replace: bool) -> Header 
     writer.finish().unwrap()
 }
 
+/// A whole file.
+pub(crate) fn good() -> (tempfile::TempDir, PathBuf) {
+    let (keep, path) = folder();
+    write(&path, &header(), &[0.5; 16], false);
+    (keep, path)
+}
+
 fn folder() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("noisy.safetensors");
@@ -190,27 +197,8 @@ fn files_are_replaced_only_where_that_is_asked_for() {
     assert_eq!(names(keep.path()), ["noisy.npy.json", "noisy.safetensors"]);
 }
 
-#[test]
-fn records_and_names_that_do_not_fit_are_refused() {
-    let (keep, path) = folder();
-    let mut writer = Writer::create(&path, &plain(2), false).unwrap();
-    says(
-        &writer.push(&[1.0]).unwrap_err(),
-        &["record 0", "expected 2", "found 1"],
-    );
-    writer.push(&[1.0, 2.0]).unwrap();
-    for odd in [f32::NAN, f32::INFINITY] {
-        says(
-            &writer.push(&[1.0, odd]).unwrap_err(),
-            &["record 1", "finite"],
-        );
-    }
-    let nowhere = Writer::create(&keep.path().join("none/a"), &plain(2), false);
-    says(&nowhere.err().unwrap(), &["cannot write in the folder"]);
-}
-
 /// A file with entries of the header replaced.
-fn altered(path: &Path, from: &str, to: &str) -> PathBuf {
+pub(crate) fn altered(path: &Path, from: &str, to: &str) -> PathBuf {
     let bytes = fs::read(path).unwrap();
     let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
     let text = std::str::from_utf8(&bytes[8..8 + length]).unwrap();
@@ -223,79 +211,31 @@ fn altered(path: &Path, from: &str, to: &str) -> PathBuf {
     altered
 }
 
+/// A gzip file without a time, whose first bytes are a small number, and somebody's safetensors: no errors.
 #[test]
-fn entries_that_no_file_can_have_are_refused_by_name() {
-    let (_keep, path) = folder();
-    write(&path, &header(), &[0.5; 16], false);
-    let text = |key: &str, value: &str| format!("\"{key}\":\"{value}\"");
-    for (key, from, to, words) in [
-        ("version", "1", "2", "the only version that is known"),
-        ("mechanism", "gaussian", "uniform", "laplace or gaussian"),
-        ("mechanism", "gaussian", "laplace", "l1"),
-        ("calibration", "paper", "guess", "exact or paper"),
-        ("epsilon", "0.30000000000000004", "NaN", "positive, finite"),
-        ("epsilon", "0.30000000000000004", "-1", "positive, finite"),
-        ("epsilon", "0.30000000000000004", "much", "a number"),
-        ("delta", "1e-5", "0", "between 0 and 1"),
-        ("radius", "2.5", "inf", "positive, finite"),
-        ("noise_scale", "17.125", "0", "positive, finite"),
-        ("norm", "l2", "l1", "the norm of the mechanism"),
-        ("transform", "dct", "fft", "none or dct"),
-        ("dct_kept", "0,0 0,1 1,0", "0,0 0,1 0,1", "(0, 1) once"),
-        ("dct_kept", "0,0 0,1 1,0", "0,0 0,1 2,0", "below 2"),
-        (
-            "dct_kept",
-            "0,0 0,1 1,0",
-            "0,0 0,1",
-            "coefficients that are kept",
-        ),
-        ("dct_side", "2", "9999999", "1 to 512"),
-        ("dct_channels", "2", "3", "coefficients that are kept"),
-        ("labels", "one-hot", "plain", "dropped or one-hot"),
-        ("label_weight", "0.5", "0", "positive, finite"),
-        ("label_classes", "2", "8", "below the width"),
-        ("source_shape", "2,2,2", "2,2", "channels,height,width"),
-        ("source_shape", "2,2,2", "2,4,1", "2,2,2"),
-        ("noise_seed", "secret", "dice", "secret or insecure"),
-        ("records", "2", "3", "as the array has"),
-        ("width", "8", "4", "coefficients that are kept"),
-    ] {
-        let altered = altered(&path, &text(key, from), &text(key, to));
-        says(&refused(&altered), &["header", words]);
-        assert!(Header::read(&altered).is_err(), "{key}");
-    }
-    for (from, to, words) in [
-        ("\"epsilon\":\"0.30000000000000004\",", "", "found nothing"),
-        (
-            "\"epsilon\":",
-            "\"more\":\"1\",\"epsilon\":",
-            "no such entry",
-        ),
-        ("\"dtype\":\"F32\"", "\"dtype\":\"F64\"", "F64"),
-        ("\"shape\":[2,8]", "\"shape\":[16]", "two dimensions"),
-        ("\"shape\":[2,8]", "\"shape\":[8,2]", "as the array has"),
-        (
-            "\"data_offsets\":[0,64]",
-            "\"data_offsets\":[4,64]",
-            "from 0 on",
-        ),
-        ("\"records\":{", "\"other\":{", "nothing"),
-        (
-            "\"format\":\"sliver-privatised\",",
-            "",
-            "no privatised records",
-        ),
-        ("{\"__metadata__\":", "{\"__metadata__\"", "no JSON"),
-    ] {
-        says(&refused(&altered(&path, from, to)), &[words]);
-    }
-    // A gzip file without a time, whose first bytes are a small number.
+fn files_of_others_have_no_header() {
+    let (_keep, path) = good();
     let zipped = path.with_extension("gz");
     fs::write(&zipped, [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1, 2]).unwrap();
-    assert_eq!(Header::read(&zipped).unwrap(), None);
-    // Somebody's safetensors, and no error.
-    let other = altered(&path, "sliver-privatised", "pt");
-    assert_eq!(Header::read(&other).unwrap(), None);
+    for other in [zipped, altered(&path, "sliver-privatised", "pt")] {
+        assert_eq!(Header::read(&other).unwrap(), None);
+        says(&refused(&other), &["no privatised records"]);
+    }
+}
+
+#[test]
+fn records_and_names_that_do_not_fit_are_refused() {
+    let (keep, path) = folder();
+    let mut writer = Writer::create(&path, &plain(2), false).unwrap();
+    for (record, words) in [
+        (&[1.0][..], "expected 2 finite values, found 1"),
+        (&[1.0, f32::NAN], "finite"),
+        (&[1.0, f32::INFINITY], "finite"),
+    ] {
+        says(&writer.push(record).unwrap_err(), &["record 0", words]);
+    }
+    let nowhere = Writer::create(&keep.path().join("none/a"), &plain(2), false);
+    says(&nowhere.err().unwrap(), &["cannot write in the folder"]);
 }
 
 /// A header of a few bytes that claims a terabyte is known by the size of its file, before memory is asked for.
@@ -374,38 +314,31 @@ fn a_request_that_differs_is_refused_with_both_values() {
         ..Wanted::default()
     };
     assert!(header.check_request("f", &same).is_ok());
-    let other = |wanted: Wanted, words: &[&str]| {
-        says(&header.check_request("noisy", &wanted).unwrap_err(), words);
-    };
-    let any = Wanted::default;
-    let epsilon = Some(3.0);
-    other(
-        Wanted { epsilon, ..any() },
-        &["noisy: epsilon: 0.3", "3.0 is asked for"],
-    );
-    let mechanism = Some(NoiseKind::Laplace);
-    other(
-        Wanted { mechanism, ..any() },
-        &["\"gaussian\"", "\"laplace\" is asked for"],
-    );
-    let keep = Some(2);
-    other(Wanted { keep, ..any() }, &["coefficients kept: 3, but 2"]);
-    let label_weight = Some(2.0);
-    other(
-        Wanted {
-            label_weight,
-            ..any()
-        },
-        &["label weight: 0.5, but 2.0"],
-    );
-    let source_shape = Some([1, 28, 28]);
-    other(
-        Wanted {
-            source_shape,
-            ..any()
-        },
-        &["source_shape: [2,2,2]", "[1,28,28]"],
-    );
+    type Change = fn(&mut Wanted);
+    let cases: [(Change, [&str; 2]); 5] = [
+        (
+            |w| w.epsilon = Some(3.0),
+            ["noisy: epsilon: 0.3", "3.0 is asked for"],
+        ),
+        (
+            |w| w.mechanism = Some(NoiseKind::Laplace),
+            ["\"gaussian\"", "\"laplace\" is asked for"],
+        ),
+        (|w| w.keep = Some(2), ["coefficients kept: 3", "but 2"]),
+        (
+            |w| w.label_weight = Some(2.0),
+            ["label weight: 0.5", "but 2.0"],
+        ),
+        (
+            |w| w.source_shape = Some([1, 28, 28]),
+            ["source_shape: [2,2,2]", "[1,28,28]"],
+        ),
+    ];
+    for (change, words) in cases {
+        let mut wanted = Wanted::default();
+        change(&mut wanted);
+        says(&header.check_request("noisy", &wanted).unwrap_err(), &words);
+    }
 }
 
 proptest! {
@@ -436,17 +369,5 @@ proptest! {
         let written = write(&path, &given, &vec![0.25; 6 + classes], false);
         prop_assert_eq!(Header { records: 1, ..given }, written.clone());
         prop_assert_eq!(Privatised::load(&path).unwrap().header, written);
-    }
-
-    /// No bytes behind a plausible start end in anything but an answer.
-    #[test]
-    fn arbitrary_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), small in any::<bool>()) {
-        let (_keep, path) = folder();
-        let mut bytes = bytes;
-        if small && bytes.len() >= 8 {
-            bytes[1..8].fill(0);
-        }
-        fs::write(&path, bytes).unwrap();
-        prop_assert!(Privatised::load(&path).is_err());
     }
 }

@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use data::split::{Records, Use, note};
-use data::{DataError, LabelledImages, PublicShare, Split, SplitPlan};
+use data::split::{Splittable, Use, note};
+use data::{DataError, PublicShare, Records, Split, SplitPlan};
 use proptest::prelude::*;
 use test_support::says;
 
 /// `count` one-pixel images of five classes of different sizes.
-fn images(count: usize) -> LabelledImages {
+fn images(count: usize) -> Records {
     let pixels = (0..count).map(|i| (i * 7 % 251) as u8).collect();
     let labels = (0..count).map(|i| (i * i % 5) as u8).collect();
-    LabelledImages::new(pixels, labels, 1, 1, 5).unwrap()
+    Records::new(pixels, labels, 1, 1, 5).unwrap()
 }
 
 fn plan(share: PublicShare, seed: u64, stratified: bool) -> SplitPlan {
@@ -24,7 +24,7 @@ fn plan(share: PublicShare, seed: u64, stratified: bool) -> SplitPlan {
 }
 
 /// No message holds a checksum, of records or of a file that holds one.
-fn refused(folder: &Path, name: &str, records: &impl Records, plan: &SplitPlan) -> DataError {
+fn refused(folder: &Path, name: &str, records: &impl Splittable, plan: &SplitPlan) -> DataError {
     match Split::load_or_create(folder, name, records, plan).unwrap_err() {
         DataError::Split(error) => {
             let mut words = error.split(|letter: char| !letter.is_ascii_hexdigit());
@@ -36,9 +36,9 @@ fn refused(folder: &Path, name: &str, records: &impl Records, plan: &SplitPlan) 
 }
 
 /// Like images, but without classes.
-struct Plain(LabelledImages);
+struct Plain(Records);
 
-impl Records for Plain {
+impl Splittable for Plain {
     fn count(&self) -> usize {
         self.0.len()
     }
@@ -142,9 +142,9 @@ fn other_data_is_refused() {
     let error = refused(folder.path(), "toy", &images(99), &SplitPlan::default());
     says(&error, &["number of records is 100", "this data's is 99"]);
 
-    let mut pixels = set.pixels().to_vec();
+    let mut pixels = set.pixels().unwrap().to_vec();
     pixels[17] ^= 1;
-    let changed = LabelledImages::new(pixels, set.labels().to_vec(), 1, 1, 5).unwrap();
+    let changed = Records::new(pixels, set.labels().to_vec(), 1, 1, 5).unwrap();
     let error = refused(folder.path(), "toy", &changed, &SplitPlan::default());
     says(&error, &["toy.split.json", "something else"]);
 
@@ -159,15 +159,15 @@ fn other_data_is_refused() {
 /// The draw looks at no record: others of the same number are split alike.
 #[test]
 fn a_split_depends_on_the_number_of_records_alone() {
-    let halves = |set: &LabelledImages| {
+    let halves = |set: &Records| {
         let folder = tempfile::tempdir().unwrap();
         let split = Split::load_or_create(folder.path(), "toy", set, &SplitPlan::default());
         let split = split.unwrap();
         (split.public().to_vec(), split.private().to_vec())
     };
     let set = images(60);
-    let pixels = set.pixels().iter().map(|&pixel| !pixel).collect();
-    let others = LabelledImages::new(pixels, vec![0; 60], 1, 1, 5).unwrap();
+    let pixels = set.pixels().unwrap().iter().map(|&pixel| !pixel).collect();
+    let others = Records::new(pixels, vec![0; 60], 1, 1, 5).unwrap();
     assert_eq!(halves(&others), halves(&set));
     assert_ne!(halves(&images(61)), halves(&set));
 }
@@ -410,7 +410,7 @@ proptest! {
             .enumerate()
             .flat_map(|(class, &size)| std::iter::repeat_n(class as u8, size))
             .collect();
-        let set = LabelledImages::new(vec![0; count], labels, 1, 1, 6).unwrap();
+        let set = Records::new(vec![0; count], labels, 1, 1, 6).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let plan = plan(PublicShare::Fraction(0.5), 1, true);
         let split = Split::load_or_create(folder.path(), "toy", &set, &plan).unwrap();

@@ -1,8 +1,10 @@
 //! Tables with a sensitive attribute: accessors, groups, and what is refused.
 
-use data::split::Records;
+use data::split::Splittable;
 use data::{DataError, GroupedTable, Labels, PublicShare, Split, SplitPlan};
 use proptest::prelude::*;
+
+use crate::says;
 
 fn names(width: usize) -> Vec<String> {
     (0..width).map(|i| format!("x{i}")).collect()
@@ -75,84 +77,65 @@ fn records_can_be_selected() {
         points().select(&[1, 0]).unwrap().labels(),
         &values(2, &[1.0, 1.5, 0.0, 0.5])
     );
-    let error = table.select(&[0, 5]).unwrap_err();
-    assert!(error.to_string().contains("index 5 of 5 records"));
-    let error = table.select(&[0, 2]).unwrap_err();
-    assert!(
-        error.to_string().contains("group 0 of the table is empty"),
-        "{error}"
-    );
-    assert!(table.select(&[]).is_err());
+    for (places, words) in [
+        (&[0, 5][..], "index 5 of 5 records"),
+        (&[0, 2], "group 0 of the table is empty"),
+        (&[], "is empty"),
+    ] {
+        says(&table.select(places).unwrap_err(), &[words]);
+    }
 }
 
 #[test]
 fn parts_that_do_not_fit_are_refused() {
-    let refused = |width, features: &[f32], labels, groups: &[u8]| match GroupedTable::new(
-        names(width),
-        features.to_vec(),
-        labels,
-        groups.to_vec(),
-    ) {
-        Err(error @ DataError::Request(_)) => error.to_string(),
-        other => panic!("{other:?}"),
-    };
-    let values = |width, values: &[f32]| Labels::Values {
-        width,
-        values: values.to_vec(),
-    };
-    let no_class = Labels::Classes {
-        count: 0,
-        values: vec![0, 0],
-    };
-    for (message, words) in [
+    type Parts = (usize, Vec<f32>, Labels, Vec<u8>);
+    let good = || (1, vec![0.0; 2], classes(&[0, 1]), vec![0, 1]);
+    type Change = fn(&mut Parts);
+    let cases: [(Change, &str); 13] = [
         (
-            refused(0, &[], classes(&[0, 1]), &[0, 1]),
+            |p| p.0 = 0,
             "number of features: expected at least 1, found 0",
         ),
+        (|p| p.0 = 2, "number of feature values: expected 4, found 2"),
+        (|p| p.1[1] = f32::NAN, "finite number, found another value"),
         (
-            refused(2, &[0.0; 3], classes(&[0, 1]), &[0, 1]),
-            "expected 4, found 3",
-        ),
-        (
-            refused(1, &[0.0, f32::NAN], classes(&[0, 1]), &[0, 1]),
-            "finite number, found another value",
-        ),
-        (
-            refused(1, &[0.0; 2], classes(&[0]), &[0, 1]),
+            |p| p.2 = classes(&[0]),
             "number of labels: expected 2, found 1",
         ),
         (
-            refused(1, &[0.0; 2], classes(&[0, 2]), &[0, 1]),
+            |p| p.2 = classes(&[0, 2]),
             "class: expected 0 to 1, found another value",
         ),
         (
-            refused(1, &[0.0; 2], no_class, &[0, 1]),
+            |p| {
+                p.2 = Labels::Classes {
+                    count: 0,
+                    values: vec![0, 0],
+                };
+            },
             "number of classes: expected 1 to 65536",
         ),
+        (|p| p.2 = values(0, &[]), "numbers of a label"),
+        (|p| p.2 = values(2, &[0.0; 3]), "expected 4, found 3"),
         (
-            refused(1, &[0.0; 2], values(0, &[]), &[0, 1]),
-            "numbers of a label",
-        ),
-        (
-            refused(1, &[0.0; 2], values(2, &[0.0; 3]), &[0, 1]),
-            "expected 4, found 3",
-        ),
-        (
-            refused(1, &[0.0; 2], values(1, &[0.0, f32::INFINITY]), &[0, 1]),
+            |p| p.2 = values(1, &[0.0, f32::INFINITY]),
             "finite number, found another value",
         ),
         (
-            refused(1, &[0.0; 2], classes(&[0, 1]), &[0, 2]),
+            |p| p.3 = vec![0, 2],
             "group: expected 0 to 1, found another value",
         ),
-    ] {
-        assert!(message.contains(words), "no '{words}' in: {message}");
+        (|p| p.3 = vec![0; 2], "group 1 of the table is empty"),
+        (|p| p.3 = vec![1; 2], "group 0 of the table is empty"),
+        (|p| *p = (1, vec![], classes(&[]), vec![]), "is empty"),
+    ];
+    for (change, words) in cases {
+        let mut parts = good();
+        change(&mut parts);
+        let error = GroupedTable::new(names(parts.0), parts.1, parts.2, parts.3).unwrap_err();
+        assert!(matches!(error, DataError::Request(_)));
+        says(&error, &[words]);
     }
-    for group in [0, 1] {
-        let table = GroupedTable::new(names(1), vec![0.0; 2], classes(&[0, 1]), vec![group; 2]);
-        assert!(matches!(table.unwrap_err(), DataError::Request(_)));
-    }
-    assert!(GroupedTable::new(names(1), vec![], classes(&[]), vec![]).is_err());
 }
 
 #[test]

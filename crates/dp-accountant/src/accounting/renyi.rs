@@ -264,30 +264,26 @@ mod tests {
     /// Mironov, Talwar and Zhang 2019: `sum C(a, k) (1 - p)^(a - k) p^k e^(k (k - 1) / (2 z^2))`.
     fn binomial(mu: f64, rate: f64, order: u32) -> f64 {
         let mut ln_choose = 0.0;
-        let mut terms = vec![];
-        for k in 0..=order {
+        let term = |k| {
             if k > 0 {
                 ln_choose += (f64::from(order - k + 1) / f64::from(k)).ln();
             }
             let count = f64::from(k);
-            terms.push(
-                ln_choose
-                    + f64::from(order - k) * (1.0 - rate).ln()
-                    + count * rate.ln()
-                    + 0.5 * count * (count - 1.0) * mu * mu,
-            );
-        }
-        ln_sums(&terms)
+            let missed = f64::from(order - k) * (1.0 - rate).ln();
+            ln_choose + missed + count * rate.ln() + 0.5 * count * (count - 1.0) * mu * mu
+        };
+        ln_sums(&(0..=order).map(term).collect::<Vec<_>>())
     }
 
     #[test]
     fn poisson_moments_are_the_binomial_sums() {
-        for (mu, rate, order) in [
+        let cases = [
             (1.0, 0.01, 2),
             (0.5, 0.2, 16),
             (2.0, 0.1, 40),
             (0.1, 0.5, 100),
-        ] {
+        ];
+        for (mu, rate, order) in cases {
             let value = ln_moment(Base::Gaussian { mu }, rate, f64::from(order), Half::Whole);
             close(value, binomial(mu, rate, order));
         }
@@ -320,11 +316,8 @@ mod tests {
     fn the_published_bound_is_never_below_the_dominating_pair() {
         for mu in [0.05, 0.3, 1.0, 3.0] {
             for rate in [1e-4, 0.01, 0.1, 0.7] {
-                let base = Base::Gaussian { mu };
-                let renyi = Renyi::new(Step {
-                    base,
-                    sampling: Sampling::Fixed { rate },
-                });
+                let (base, sampling) = (Base::Gaussian { mu }, Sampling::Fixed { rate });
+                let renyi = Renyi::new(Step { base, sampling });
                 for order in [2.0, 2.5, 3.0, 5.0, 17.0, 64.0] {
                     let pair = dominating(base, rate, order);
                     let bound = renyi.without_replacement(mu, rate, order);

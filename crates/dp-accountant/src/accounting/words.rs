@@ -117,38 +117,41 @@ mod tests {
     use super::super::event::GroupSize;
     use super::*;
 
+    const HALF: f64 = 0.5;
+
     fn gaussian() -> Event {
         Event::Gaussian {
-            noise_multiplier: 0.5,
+            noise_multiplier: HALF,
         }
     }
 
     fn events() -> Vec<Event> {
+        let (partition, runs) = ("classes".into(), Runs::Poisson { mean: 5.0 });
+        let correlated = Event::CorrelatedGaussian {
+            noise_multiplier: 9.0,
+            bandwidth: 16,
+            steps: 200,
+            separation: 100,
+            participations: 2,
+        };
+        let failing = vec![gaussian(), Event::Failure { delta: 1e-7 }];
         let all = [
             gaussian(),
             Event::DiscreteGaussian {
-                noise_multiplier: 0.5,
+                noise_multiplier: HALF,
             },
-            Event::CorrelatedGaussian {
-                noise_multiplier: 9.0,
-                bandwidth: 16,
-                steps: 200,
-                separation: 100,
-                participations: 2,
-            },
+            correlated,
             Event::Laplace {
-                noise_multiplier: 0.5,
+                noise_multiplier: HALF,
             },
-            Event::dp_sgd(60_000, 600, 10, 0.5),
-            Event::Composed {
-                events: vec![gaussian(), Event::Failure { delta: 1e-7 }],
-            },
+            Event::dp_sgd(60_000, 600, 10, HALF),
+            Event::Composed { events: failing },
             Event::Parallel {
-                partition: "classes".into(),
+                partition,
                 events: vec![gaussian(); 10],
             },
             Event::Selected {
-                runs: Runs::Poisson { mean: 5.0 },
+                runs,
                 events: vec![gaussian()],
             },
             Event::ExponentialMechanism { epsilon: 0.25 },
@@ -157,31 +160,27 @@ mod tests {
             gaussian().of_groups(8),
             Event::NonPrivate,
         ];
-        all.into_iter()
-            .chain(samplers().map(|sampler| gaussian().sampled(sampler)))
-            .collect()
+        let sampled = samplers().map(|sampler| gaussian().sampled(sampler));
+        all.into_iter().chain(sampled).collect()
     }
 
     fn samplers() -> [Sampler; 8] {
-        let group = |records, batch| GroupSize { records, batch };
+        let group = |(records, batch)| GroupSize { records, batch };
+        let groups = [(10, 2), (20, 3)].map(group).into();
+        let (records, batch, rate, largest) = (100, 10, 0.1, 20);
         [
-            Sampler::WithoutReplacement {
-                records: 100,
-                batch: 10,
-            },
-            Sampler::WithoutReplacementRate { rate: 0.1 },
-            Sampler::Poisson { rate: 0.1 },
-            Sampler::PoissonZeroOut { rate: 0.1 },
+            Sampler::WithoutReplacement { records, batch },
+            Sampler::WithoutReplacementRate { rate },
+            Sampler::Poisson { rate },
+            Sampler::PoissonZeroOut { rate },
             Sampler::PoissonTruncated {
-                records: 100,
-                rate: 0.1,
-                largest: 20,
+                records,
+                rate,
+                largest,
             },
             Sampler::RandomAllocation { steps: 50 },
             Sampler::ShuffledUpper { zero_out: true },
-            Sampler::KEndGroups {
-                groups: vec![group(10, 2), group(20, 3)],
-            },
+            Sampler::KEndGroups { groups },
         ]
     }
 

@@ -70,14 +70,16 @@ fn moments(scores: &[f64]) -> (f64, f64) {
 mod tests {
     use super::*;
 
+    fn bound(with: &[f64], without: &[f64]) -> f64 {
+        let scores = Scores::new(with, without).unwrap();
+        gaussian_law(&scores, 1e-5, 0.95).unwrap().epsilon
+    }
+
     #[test]
     fn scores_without_noise_hide_nothing_and_equal_scores_all() {
-        let bound = |with: &[f64], without: &[f64]| {
-            gaussian_law(&Scores::new(with, without).unwrap(), 1e-5, 0.95).unwrap()
-        };
-        assert_eq!(bound(&[1.0, 1.0], &[0.0, 0.0]).epsilon, f64::INFINITY);
-        assert_eq!(bound(&[0.0, 0.0], &[0.0, 0.0]).epsilon, 0.0);
-        assert_eq!(bound(&[0.0, 1.0], &[2.0, 3.0]).epsilon, 0.0);
+        assert_eq!(bound(&[1.0, 1.0], &[0.0, 0.0]), f64::INFINITY);
+        assert_eq!(bound(&[0.0, 0.0], &[0.0, 0.0]), 0.0);
+        assert_eq!(bound(&[0.0, 1.0], &[2.0, 3.0]), 0.0);
     }
 
     #[test]
@@ -85,18 +87,8 @@ mod tests {
         let with: Vec<f64> = (0..50_u8).map(|k| f64::from(k % 7) + 3.0).collect();
         let without: Vec<f64> = (0..40_u8).map(|k| f64::from(k % 7)).collect();
         let moved = |scores: &[f64]| -> Vec<f64> { scores.iter().map(|s| 1e3 * s - 5e5).collect() };
-        let bound = |with: &[f64], without: &[f64]| {
-            gaussian_law(&Scores::new(with, without).unwrap(), 1e-5, 0.95)
-                .unwrap()
-                .epsilon
-        };
-        let (first, second) = (
-            bound(&with, &without),
-            bound(&moved(&with), &moved(&without)),
-        );
-        assert!(
-            first > 1.0 && (first - second).abs() < 1e-6,
-            "{first} {second}"
-        );
+        let first = bound(&with, &without);
+        let off = first - bound(&moved(&with), &moved(&without));
+        assert!(first > 1.0 && off.abs() < 1e-6, "{first} {off}");
     }
 }

@@ -223,20 +223,13 @@ mod tests {
 
     #[test]
     fn nothing_found_is_zero() {
-        for counts in [
-            Counts::new((0, 10), (0, 10)),
-            Counts::new((10, 10), (10, 10)),
-            Counts::new((0, 10), (10, 10)),
-            Counts::new((5, 10), (5, 10)),
-        ] {
-            let counts = counts.unwrap();
-            let reversed = counts.recognised == 0 && counts.alarms == 10;
-            for bound in [
-                counts.lower_bound(1e-5, 0.95).unwrap(),
-                counts.gaussian_lower_bound(1e-5, 0.95).unwrap(),
-            ] {
-                assert!(bound.epsilon == 0.0, "{reversed} {bound}");
-            }
+        for (recognised, alarms) in [(0, 0), (10, 10), (0, 10), (5, 5)] {
+            let counts = Counts::new((recognised, 10), (alarms, 10)).unwrap();
+            assert_eq!(counts.lower_bound(1e-5, 0.95).unwrap().epsilon, 0.0);
+            assert_eq!(
+                counts.gaussian_lower_bound(1e-5, 0.95).unwrap().epsilon,
+                0.0
+            );
         }
     }
 
@@ -249,15 +242,9 @@ mod tests {
         assert!((bound.epsilon - ((1.0 - missed) / missed).ln()).abs() < 1e-9);
         let bound = counts.gaussian_lower_bound(0.1, 0.95).unwrap();
         assert!((bound.mu.unwrap() - 2.0 * upper_quantile(missed)).abs() < 1e-9);
-        assert!(
-            counts
-                .refute(&Claim::approximate(0.5, 0.0).unwrap(), 0.95)
-                .unwrap()
-        );
-        assert!(
-            !counts
-                .refute(&Claim::approximate(1.0, 0.0).unwrap(), 0.95)
-                .unwrap()
-        );
+        for (epsilon, refuted) in [(0.5, true), (1.0, false)] {
+            let claim = Claim::approximate(epsilon, 0.0).unwrap();
+            assert_eq!(counts.refute(&claim, 0.95).unwrap(), refuted);
+        }
     }
 }

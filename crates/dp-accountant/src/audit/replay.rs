@@ -366,10 +366,7 @@ mod tests {
                 }
                 _ => sample(&mut rng, RECORDS, BATCH).into_vec(),
             };
-            let event = Event::Gaussian {
-                noise_multiplier: 2.0,
-            }
-            .sampled(sampler.clone());
+            let event = gaussian().sampled(sampler.clone());
             let declared = LedgerEntry {
                 event,
                 count: 1,
@@ -389,6 +386,12 @@ mod tests {
             recording.ledger.push(declared);
         }
         recording
+    }
+
+    fn gaussian() -> Event {
+        Event::Gaussian {
+            noise_multiplier: 2.0,
+        }
     }
 
     /// Box and Muller.
@@ -439,19 +442,16 @@ mod tests {
             change(&mut other);
             here.against(&other)
         };
-        only(
-            changed(&|other| other.releases[4].input[0] += 3.0),
-            |fault| matches!(fault, Fault::Moved { release: 4, .. }),
-        );
-        only(
-            changed(&|other| other.releases[4].input[0] = f64::NAN),
-            |fault| matches!(fault, Fault::Moved { release: 4, .. }),
-        );
-        only(
-            changed(&|other| other.releases[4].declared.sensitivity = Some(1.9)),
-            |fault| matches!(fault, Fault::Declared { release: 4 }),
-        );
-        only(changed(&|other| drop(other.releases.pop())), |fault| {
+        let moved = |fault: &Fault| matches!(fault, Fault::Moved { release: 4, .. });
+        for by in [3.0, f64::NAN] {
+            only(changed(&|other| other.releases[4].input[0] += by), moved);
+        }
+        let fewer = changed(&|other| other.releases[4].declared.sensitivity = Some(1.9));
+        only(fewer, |fault| {
+            matches!(fault, Fault::Declared { release: 4 })
+        });
+        let short = changed(&|other| drop(other.releases.pop()));
+        only(short, |fault| {
             matches!(
                 fault,
                 Fault::Number {
@@ -471,34 +471,28 @@ mod tests {
             change(&mut other);
             other.faults(FALSE_ALARM)
         };
-        only(alone(&|run| drop(run.ledger.pop())), |fault| {
+        let held = alone(&|run| drop(run.ledger.pop()));
+        only(held, |fault| {
             matches!(fault, Fault::Ledger { made: 30, held: 29 })
         });
-        let halve = |noise: &mut f64| *noise /= 2.0;
-        only(
-            alone(&|run| {
-                run.releases
-                    .iter_mut()
-                    .for_each(|r| r.noise.iter_mut().for_each(halve))
-            }),
-            |fault| matches!(fault, Fault::Noise { .. }),
-        );
-        only(
-            alone(&|run| run.releases[9].noise = run.releases[2].noise.clone()),
-            |fault| {
-                matches!(
-                    fault,
-                    Fault::NoiseTwice {
-                        first: 2,
-                        second: 9
-                    }
-                )
-            },
-        );
+        let halve = |release: &mut Recorded| release.noise.iter_mut().for_each(|x| *x /= 2.0);
+        let less = alone(&|run| run.releases.iter_mut().for_each(halve));
+        only(less, |fault| matches!(fault, Fault::Noise { .. }));
+        let again = alone(&|run| run.releases[9].noise = run.releases[2].noise.clone());
+        only(again, |fault| {
+            matches!(
+                fault,
+                Fault::NoiseTwice {
+                    first: 2,
+                    second: 9
+                }
+            )
+        });
         let one = here.releases[0].batch.clone();
+        let batches = |fault: &Fault| matches!(fault, Fault::Batches { .. });
         only(
             alone(&|run| run.releases.iter_mut().for_each(|r| r.batch = one.clone())),
-            |fault| matches!(fault, Fault::Batches { .. }),
+            batches,
         );
         let correlated = Event::CorrelatedGaussian {
             noise_multiplier: 2.0,
@@ -507,19 +501,15 @@ mod tests {
             separation: 4,
             participations: 8,
         };
+        let other = alone(&|run| run.releases[6].declared.event = correlated.clone());
+        only(other, |fault| {
+            matches!(fault, Fault::Unchecked { release: 6 })
+        });
+        let poisson = gaussian().sampled(Sampler::Poisson { rate: 0.25 });
+        let declared = |release: &mut Recorded| release.declared.event = poisson.clone();
         only(
-            alone(&|run| run.releases[6].declared.event = correlated.clone()),
-            |fault| matches!(fault, Fault::Unchecked { release: 6 }),
-        );
-        let poisson = |release: &mut Recorded| {
-            let gaussian = Event::Gaussian {
-                noise_multiplier: 2.0,
-            };
-            release.declared.event = gaussian.sampled(Sampler::Poisson { rate: 0.25 });
-        };
-        only(
-            alone(&|run| run.releases.iter_mut().for_each(poisson)),
-            |fault| matches!(fault, Fault::Batches { .. }),
+            alone(&|run| run.releases.iter_mut().for_each(declared)),
+            batches,
         );
     }
 

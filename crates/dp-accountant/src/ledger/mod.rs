@@ -312,11 +312,7 @@ mod tests {
             |line| line.secret_noise = false,
             |line| line.mechanism = Some("another".into()),
             |line| line.mechanism = None,
-            |line| {
-                line.event = Event::Gaussian {
-                    noise_multiplier: 2.0,
-                }
-            },
+            |line| line.event = Event::Failure { delta: 0.5 },
         ];
         for ledger in [ledger, Ledger::open(&path).unwrap()] {
             assert!(ledger.holds(&line).unwrap());

@@ -7,11 +7,10 @@ use dp_accountant::accounting::{
 };
 use dp_accountant::ledger::{Entries, LedgerEntry};
 
-use crate::accounting_properties::gaussian;
-
-fn without_replacement(rate: f64) -> Sampler {
-    Sampler::WithoutReplacementRate { rate }
-}
+use crate::common::{
+    composed, delta, epsilon, gaussian, laplace, parallel, pld, poisson, within,
+    without_replacement,
+};
 
 fn all() -> Vec<Box<dyn Accountant>> {
     vec![
@@ -29,14 +28,9 @@ fn every_corner_of_the_range_answers() {
         for steps in [0, 1, 1_000_000] {
             for z in [0.2, 1.0, 1000.0] {
                 for delta in [0.0, 1e-15, 1e-5, 0.5, 1.0] {
-                    for poisson in [false, true] {
-                        let sampler = if poisson {
-                            Sampler::Poisson { rate }
-                        } else {
-                            without_replacement(rate)
-                        };
+                    for sampler in [poisson(rate), without_replacement(rate)] {
+                        let what = format!("{sampler:?} {steps} {z} {delta}");
                         let event = gaussian(z).sampled(sampler).repeated(steps);
-                        let what = format!("{rate} {steps} {z} {delta} {poisson}");
                         for accountant in all() {
                             let is_pld = accountant.name() == PldAccountant::default().name();
                             match accountant.epsilon(&event, delta) {
@@ -62,198 +56,93 @@ fn every_corner_of_the_range_answers() {
 #[test]
 fn tiny_deltas_are_on_the_safe_side() {
     // One step has a closed form at any delta.
-    for delta in [1e-15, 1e-50, 1e-150] {
-        let event = gaussian(0.8).sampled(without_replacement(0.02)).repeated(1);
-        let inner = GaussianAccountant
-            .epsilon(&gaussian(0.8), delta / 0.02)
-            .unwrap();
-        let closed = (0.02 * inner.exp_m1()).ln_1p();
-        let epsilon = PldAccountant::default().epsilon(&event, delta).unwrap();
-        assert!(
-            epsilon >= closed * (1.0 - 1e-9),
-            "{delta}: {epsilon} {closed}"
-        );
-        assert!(epsilon <= closed * 1.001, "{delta}: {epsilon} {closed}");
-    }
     let event = gaussian(0.8).sampled(without_replacement(0.02));
-    let error = PldAccountant::default()
-        .epsilon(&event, 1e-250)
-        .unwrap_err();
-    assert!(error.to_string().contains("delta is 0.000"), "{error}");
+    for delta in [1e-15, 1e-50, 1e-150] {
+        let inner = epsilon(&gaussian(0.8), delta / 0.02);
+        let closed = (0.02 * inner.exp_m1()).ln_1p();
+        let found = epsilon(&event.clone().repeated(1), delta);
+        within(found, closed * (1.0 - 1e-9), closed * 1.001);
+    }
+    let error = pld().epsilon(&event, 1e-250).unwrap_err().to_string();
+    assert!(error.contains("delta is 0.000"), "{error}");
 }
 
 #[test]
 fn no_release_costs_nothing_and_no_noise_costs_everything() {
+    let nothing = composed([]);
+    let open = composed([gaussian(1.0), Event::NonPrivate]);
     for accountant in all() {
-        let nothing = Event::Composed { events: vec![] };
-        assert_eq!(accountant.epsilon(&nothing, 1e-5).unwrap(), 0.0);
-        assert_eq!(accountant.epsilon(&nothing, 0.0).unwrap(), 0.0);
-        assert_eq!(accountant.delta(&nothing, 0.0).unwrap(), 0.0);
-        let open = Event::Composed {
-            events: vec![gaussian(1.0), Event::NonPrivate],
-        };
-        assert_eq!(accountant.epsilon(&open, 1e-5).unwrap(), f64::INFINITY);
-        assert_eq!(accountant.delta(&open, 3.0).unwrap(), 1.0);
-        assert_eq!(
-            accountant.delta(&gaussian(1.0), f64::INFINITY).unwrap(),
-            0.0
-        );
-        let never = Event::NonPrivate.repeated(0);
-        assert_eq!(accountant.epsilon(&never, 1e-5).unwrap(), 0.0);
-    }
-}
-
-#[test]
-fn parameters_out_of_range_are_refused_by_name() {
-    let pld = PldAccountant::default();
-    let refused = |event: &Event, delta: f64, name: &str| {
-        for accountant in all() {
-            let error = accountant.epsilon(event, delta).unwrap_err().to_string();
-            assert!(error.contains(name), "{}: {error}", accountant.name());
+        for (event, delta, epsilon) in [
+            (&nothing, 1e-5, 0.0),
+            (&nothing, 0.0, 0.0),
+            (&open, 1e-5, f64::INFINITY),
+            (&Event::NonPrivate.repeated(0), 1e-5, 0.0),
+        ] {
+            assert_eq!(accountant.epsilon(event, delta), Ok(epsilon));
         }
-    };
-    for delta in [-1e-9, 1.5, f64::NAN] {
-        refused(&gaussian(1.0), delta, "delta");
+        for (event, epsilon, delta) in [
+            (&nothing, 0.0, 0.0),
+            (&open, 3.0, 1.0),
+            (&gaussian(1.0), f64::INFINITY, 0.0),
+        ] {
+            assert_eq!(accountant.delta(event, epsilon), Ok(delta));
+        }
     }
-    for z in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        refused(&gaussian(z), 1e-5, "noise multiplier");
-    }
-    for rate in [0.0, -0.1, 1.1, f64::NAN] {
-        refused(
-            &gaussian(1.0).sampled(without_replacement(rate)),
-            1e-5,
-            "rate",
-        );
-        refused(
-            &gaussian(1.0).sampled(Sampler::Poisson { rate }),
-            1e-5,
-            "rate",
-        );
-    }
-    refused(&Event::dp_sgd(10, 11, 5, 1.0), 1e-5, "10 records");
-    refused(&Event::dp_sgd(10, 0, 5, 1.0), 1e-5, "batch is 0");
-    assert!(pld.delta(&gaussian(1.0), -1.0).is_err());
-    assert!(pld.delta(&gaussian(1.0), f64::NAN).is_err());
-    assert!(pld.trade_off(&gaussian(1.0), 1.1).is_err());
-    let huge = gaussian(1.0).repeated(u64::MAX).repeated(3);
-    assert!(matches!(
-        pld.epsilon(&huge, 1e-5),
-        Err(AccountingError::TooManySteps { .. })
-    ));
-}
-
-#[test]
-fn what_is_not_covered_is_refused_by_name() {
-    let pld = PldAccountant::default();
-    let fixed = gaussian(1.0).sampled(without_replacement(0.1));
-    let poisson = gaussian(1.0).sampled(Sampler::Poisson { rate: 0.1 });
-    let mixed = Event::Composed {
-        events: vec![fixed.clone(), poisson],
-    };
-    assert!(matches!(
-        pld.epsilon(&mixed, 1e-5),
-        Err(AccountingError::MixedNeighbours { .. })
-    ));
-    let twice = fixed.clone().sampled(without_replacement(0.1));
-    let error = pld.epsilon(&twice, 1e-5).unwrap_err().to_string();
-    assert!(error.contains("sample of a sample"), "{error}");
-    let error = GaussianAccountant
-        .epsilon(&fixed, 1e-5)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("gaussian") && error.contains("use pld"),
-        "{error}"
-    );
-    let laplace = Event::Laplace {
-        noise_multiplier: 1.0,
-    };
-    assert!(GdpCltAccountant::uniform().epsilon(&laplace, 1e-5).is_err());
 }
 
 #[test]
 fn several_gaussian_releases_on_one_sample_are_one() {
-    let pld = PldAccountant::default();
     let sampled = |event: Event| event.sampled(without_replacement(0.05)).repeated(300);
-    let pair = Event::Composed {
-        events: vec![gaussian(2.0), gaussian(3.0)],
-    };
     let z = (0.25_f64 + 1.0 / 9.0).sqrt().recip();
-    let two = pld.epsilon(&sampled(pair), 1e-6).unwrap();
-    let one = pld.epsilon(&sampled(gaussian(z)), 1e-6).unwrap();
-    assert!((two / one - 1.0).abs() < 1e-6, "{two} {one}");
+    let two = epsilon(&sampled(composed([gaussian(2.0), gaussian(3.0)])), 1e-6);
+    let one = epsilon(&sampled(gaussian(z)), 1e-6);
+    within(two / one, 1.0 - 1e-6, 1.0 + 1e-6);
 }
 
 #[test]
 fn groups_count_by_their_largest_rate() {
-    let pld = PldAccountant::default();
-    let groups = vec![
-        GroupSize {
-            records: 1000,
-            batch: 10,
-        },
-        GroupSize {
-            records: 500,
-            batch: 20,
-        },
-    ];
-    let event = gaussian(1.0)
-        .sampled(Sampler::KEndGroups { groups })
-        .repeated(50);
+    let groups = [(1000, 10), (500, 20)].map(|(records, batch)| GroupSize { records, batch });
+    let groups = Sampler::KEndGroups {
+        groups: groups.into(),
+    };
+    let event = gaussian(1.0).sampled(groups).repeated(50);
     assert_eq!(event.neighbours().unwrap(), Some(Neighbours::KEnd));
-    let epsilon = pld.epsilon(&event, 1e-5).unwrap();
-    assert_eq!(
-        epsilon,
-        pld.epsilon(&Event::dp_sgd(500, 20, 50, 1.0), 1e-5).unwrap()
-    );
+    let alone = epsilon(&Event::dp_sgd(500, 20, 50, 1.0), 1e-5);
+    assert_eq!(epsilon(&event, 1e-5), alone);
 }
 
 #[test]
 fn disjoint_groups_cost_the_worst_of_them() {
-    let pld = PldAccountant::default();
-    let parallel = |name: &str, first: f64, second: f64| Event::Parallel {
-        partition: name.into(),
-        events: vec![gaussian(first), gaussian(second)],
-    };
-    let worst = pld.epsilon(&parallel("class", 1.0, 2.0), 1e-5).unwrap();
-    assert_eq!(worst, pld.epsilon(&gaussian(1.0), 1e-5).unwrap());
+    let groups = |name, first, second| parallel(name, [gaussian(first), gaussian(second)]);
+    let once = epsilon(&gaussian(1.0), 1e-5);
+    assert_eq!(epsilon(&groups("class", 1.0, 2.0), 1e-5), once);
     // The same partition twice: a record is in the first group both times, or in the second.
-    let same = Event::Composed {
-        events: vec![parallel("class", 1.0, 50.0), parallel("class", 50.0, 1.0)],
-    };
-    let other = Event::Composed {
-        events: vec![parallel("class", 1.0, 50.0), parallel("site", 50.0, 1.0)],
-    };
-    let same = pld.epsilon(&same, 1e-5).unwrap();
-    let other = pld.epsilon(&other, 1e-5).unwrap();
-    let once = pld.epsilon(&gaussian(1.0), 1e-5).unwrap();
-    let twice = pld.epsilon(&gaussian(1.0).repeated(2), 1e-5).unwrap();
+    let same = composed([groups("class", 1.0, 50.0), groups("class", 50.0, 1.0)]);
+    let other = composed([groups("class", 1.0, 50.0), groups("site", 50.0, 1.0)]);
+    let same = epsilon(&same, 1e-5);
     assert!(same > once && same < once * 1.01, "{same} {once}");
-    assert!((other - twice).abs() < 1e-9, "{other} {twice}");
+    let twice = epsilon(&gaussian(1.0).repeated(2), 1e-5);
+    within(epsilon(&other, 1e-5) - twice, -1e-9, 1e-9);
     // A record that may change its group is seen by two of them.
-    let replace = Event::Composed {
-        events: vec![parallel("class", 1.0, 2.0)],
-    };
+    let replace = composed([groups("class", 1.0, 2.0)]);
     assert_eq!(replace.neighbours().unwrap(), Some(Neighbours::KEnd));
 }
 
 #[test]
 fn calibration_meets_its_target_or_names_the_nearest() {
-    let pld = PldAccountant::default();
+    let pld = pld();
     for target in [0.1, 1.0, 8.0] {
         let event = |z| Event::dp_sgd(1000, 50, 100, z);
         let z = noise_multiplier_for(&pld, target, 1e-6, event).unwrap();
-        assert!(pld.epsilon(&event(z), 1e-6).unwrap() <= target);
-        assert!(pld.epsilon(&event(z * 0.999), 1e-6).unwrap() > target * 0.999);
+        assert!(epsilon(&event(z), 1e-6) <= target);
+        assert!(epsilon(&event(z * 0.999), 1e-6) > target * 0.999);
     }
     let event = |steps| Event::dp_sgd(1000, 50, steps, 2.0);
     let steps = steps_for(&pld, 1.0, 1e-6, 1 << 20, event).unwrap();
-    assert!(pld.epsilon(&event(steps), 1e-6).unwrap() <= 1.0);
-    assert!(pld.epsilon(&event(steps + 1), 1e-6).unwrap() > 1.0);
+    assert!(epsilon(&event(steps), 1e-6) <= 1.0 && epsilon(&event(steps + 1), 1e-6) > 1.0);
     let event = |batch| Event::dp_sgd(1000, batch, 100, 2.0);
     let batch = batch_for(&pld, 1.0, 1e-6, 1000, event).unwrap();
-    assert!(pld.epsilon(&event(batch), 1e-6).unwrap() <= 1.0);
-    assert!(pld.epsilon(&event(batch + 1), 1e-6).unwrap() > 1.0);
+    assert!(epsilon(&event(batch), 1e-6) <= 1.0 && epsilon(&event(batch + 1), 1e-6) > 1.0);
 
     let hopeless = noise_multiplier_for(&pld, 1.0, 0.0, gaussian).unwrap_err();
     assert!(hopeless.to_string().contains("nearest"), "{hopeless}");
@@ -269,13 +158,10 @@ fn calibration_meets_its_target_or_names_the_nearest() {
 
 #[test]
 fn a_ledger_replays_to_the_same_epsilon() {
-    let pld = PldAccountant::default();
-    let step = gaussian(1.1).sampled(Sampler::WithoutReplacement {
-        records: 2000,
-        batch: 100,
-    });
+    let (records, batch) = (2000, 100);
+    let step = gaussian(1.1).sampled(Sampler::WithoutReplacement { records, batch });
     let release = LedgerEntry {
-        event: step.clone(),
+        event: step,
         count: 1,
         neighbours: Neighbours::ReplaceOne,
         secret_noise: true,
@@ -283,20 +169,13 @@ fn a_ledger_replays_to_the_same_epsilon() {
         sensitivity: None,
         deviation: None,
     };
-    let mut text = String::new();
-    for _ in 0..500 {
-        text += &serde_json::to_string(&release).unwrap();
-        text += "\n";
-    }
+    let line = serde_json::to_string(&release).unwrap();
+    let text = format!("{line}\n").repeat(500);
     let torn = format!("{text}{}", &text[..40]);
     let found = Entries::parse(&torn).unwrap();
     assert_eq!(found.torn, vec![501]);
-    let event = found.event().unwrap();
-    let direct = Event::dp_sgd(2000, 100, 500, 1.1);
-    assert_eq!(
-        pld.epsilon(&event, 1e-5).unwrap(),
-        pld.epsilon(&direct, 1e-5).unwrap()
-    );
+    let direct = epsilon(&Event::dp_sgd(2000, 100, 500, 1.1), 1e-5);
+    assert_eq!(epsilon(&found.event().unwrap(), 1e-5), direct);
     let wrong = text.replacen("gaussian", "gaussien", 1);
     let error = Entries::parse(&wrong).unwrap_err().to_string();
     assert!(error.contains("ledger line 1"), "{error}");
@@ -312,24 +191,17 @@ fn a_ledger_replays_to_the_same_epsilon() {
 
 #[test]
 fn events_are_data() {
-    let event = Event::Composed {
-        events: vec![
-            Event::dp_sgd(60_000, 600, 5_000, 0.76),
-            Event::Laplace {
-                noise_multiplier: 2.5,
-            },
-            Event::Parallel {
-                partition: "class".into(),
-                events: vec![gaussian(1.0), Event::NonPrivate],
-            },
-            gaussian(3.0).sampled(Sampler::KEndGroups {
-                groups: vec![GroupSize {
-                    records: 10,
-                    batch: 2,
-                }],
-            }),
-        ],
-    };
+    let event = composed([
+        Event::dp_sgd(60_000, 600, 5_000, 0.76),
+        laplace(2.5),
+        parallel("class", [gaussian(1.0), Event::NonPrivate]),
+        gaussian(3.0).sampled(Sampler::KEndGroups {
+            groups: vec![GroupSize {
+                records: 10,
+                batch: 2,
+            }],
+        }),
+    ]);
     let text = serde_json::to_string(&event).unwrap();
     assert!(
         text.contains(
@@ -342,25 +214,12 @@ fn events_are_data() {
 #[test]
 fn laplace_noise_on_a_vector_is_dominated_by_one_coordinate() {
     // An l1 sensitivity of 1 spread over coordinates never tells more than all of it on one.
-    let pld = PldAccountant::default();
     for scale in [0.5, 2.0, 10.0] {
-        let one = Event::Laplace {
-            noise_multiplier: scale,
-        };
         for share in [0.1, 0.3, 0.5] {
-            let spread = Event::Composed {
-                events: vec![
-                    Event::Laplace {
-                        noise_multiplier: scale / share,
-                    },
-                    Event::Laplace {
-                        noise_multiplier: scale / (1.0 - share),
-                    },
-                ],
-            };
+            let spread = composed([laplace(scale / share), laplace(scale / (1.0 - share))]);
             for epsilon in [0.0, 0.3 / scale, 0.9 / scale] {
-                let whole = pld.delta(&one, epsilon).unwrap();
-                let lower = pld.delta_lower(&spread, epsilon).unwrap();
+                let whole = delta(&laplace(scale), epsilon);
+                let lower = pld().delta_lower(&spread, epsilon).unwrap();
                 assert!(lower <= whole * (1.0 + 1e-9), "{scale} {share} {epsilon}");
             }
         }

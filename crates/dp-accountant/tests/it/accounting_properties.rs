@@ -1,38 +1,34 @@
 //! Laws that the accountants keep over their whole range.
 
 use dp_accountant::accounting::{
-    Accountant, Event, GaussianAccountant, PldAccountant, RdpAccountant, Sampler,
+    Accountant, Event, GaussianAccountant, PldAccountant, RdpAccountant,
 };
 use proptest::prelude::*;
-use proptest::strategy::ValueTree;
+
+use crate::common::{
+    composed, delta as delta_of, epsilon as epsilon_of, gaussian, laplace, log_uniform, pld,
+    poisson, within, without_replacement,
+};
 
 /// Round-off allowed between values computed on different lattices.
 const LOOSE: f64 = 4e-4;
 
-pub(crate) fn gaussian(noise_multiplier: f64) -> Event {
-    Event::Gaussian { noise_multiplier }
-}
-
-fn event(poisson: bool, rate: f64, z: f64, steps: u64) -> Event {
-    let sampler = if poisson {
-        Sampler::Poisson { rate }
-    } else {
-        Sampler::WithoutReplacementRate { rate }
+fn event(by_poisson: bool, rate: f64, z: f64, steps: u64) -> Event {
+    let sampler = match by_poisson {
+        true => poisson(rate),
+        false => without_replacement(rate),
     };
     gaussian(z).sampled(sampler).repeated(steps)
 }
 
-/// A value between `low` and `high`, uniform in its logarithm.
-pub(crate) fn log_uniform(low: f64, high: f64) -> impl Strategy<Value = f64> {
-    (low.ln()..high.ln()).prop_map(f64::exp)
+/// The lower and the upper bound.
+fn bracket(event: &Event, delta: f64) -> (f64, f64) {
+    let lower = pld().epsilon_lower(event, delta).expect("epsilon");
+    (lower, epsilon_of(event, delta))
 }
 
 fn steps() -> impl Strategy<Value = u64> {
     log_uniform(1.0, 1e5).prop_map(|steps| steps as u64)
-}
-
-fn pld() -> PldAccountant {
-    PldAccountant::default()
 }
 
 proptest! {
@@ -47,8 +43,7 @@ proptest! {
         delta in log_uniform(1e-12, 1e-2),
     ) {
         let event = event(poisson, rate, z, steps);
-        let upper = pld().epsilon(&event, delta).unwrap();
-        let lower = pld().epsilon_lower(&event, delta).unwrap();
+        let (lower, upper) = bracket(&event, delta);
         prop_assert!(upper.is_finite() && lower >= 0.0);
         prop_assert!(lower <= upper * (1.0 + 1e-9), "{lower} {upper}");
         let fine = PldAccountant::with_accuracy(2e-5).unwrap();
@@ -73,8 +68,7 @@ proptest! {
         // Only 1e-9 of the records stay out, so that the closed form is the truth to 1e-7.
         let event = event(poisson, 1.0 - 1e-9, z, steps);
         let closed = GaussianAccountant.epsilon(&gaussian(z).repeated(steps), delta).unwrap();
-        let upper = pld().epsilon(&event, delta).unwrap();
-        let lower = pld().epsilon_lower(&event, delta).unwrap();
+        let (lower, upper) = bracket(&event, delta);
         prop_assert!(upper >= closed * (1.0 - 1e-6), "{upper} {closed}");
         prop_assert!(upper <= closed * (1.0 + LOOSE) + 1e-9, "{upper} {closed}");
         prop_assert!(lower <= closed * (1.0 + 1e-6), "{lower} {closed}");
@@ -91,8 +85,7 @@ proptest! {
         let inner = GaussianAccountant.epsilon(&gaussian(z), (delta / rate).min(1.0)).unwrap();
         let closed = (rate * inner.exp_m1()).ln_1p();
         let event = event(false, rate, z, 1);
-        let upper = pld().epsilon(&event, delta).unwrap();
-        let lower = pld().epsilon_lower(&event, delta).unwrap();
+        let (lower, upper) = bracket(&event, delta);
         prop_assert!(upper >= closed * (1.0 - 1e-9), "{upper} {closed}");
         // As delta nears the rate, epsilon goes to 0: the longest lattice leaves an absolute error there.
         let loose = if delta > 0.1 * rate { 1e-6 } else { 1e-10 };
@@ -110,7 +103,7 @@ proptest! {
         let shifted = (epsilon.exp_m1() / rate).ln_1p();
         let removed = rate * GaussianAccountant.delta(&gaussian(z), shifted).unwrap();
         let event = event(true, rate, z, 1);
-        let upper = pld().delta(&event, epsilon).unwrap();
+        let upper = delta_of(&event, epsilon);
         prop_assert!(upper >= removed * (1.0 - 1e-9) - 1e-44, "{upper} {removed}");
     }
 
@@ -123,7 +116,7 @@ proptest! {
         delta in log_uniform(1e-12, 1e-3),
     ) {
         let at = |rate, z, steps, delta| {
-            pld().epsilon(&event(poisson, rate, z, steps), delta).unwrap()
+            epsilon_of(&event(poisson, rate, z, steps), delta)
         };
         let here = at(rate, z, steps, delta);
         let room = here * (1.0 + LOOSE) + 1e-9;
@@ -142,8 +135,8 @@ proptest! {
         delta in log_uniform(1e-12, 1e-2),
     ) {
         let event = event(poisson, rate, z, steps);
-        let epsilon = pld().epsilon(&event, delta).unwrap();
-        let back = pld().delta(&event, epsilon).unwrap();
+        let epsilon = epsilon_of(&event, delta);
+        let back = delta_of(&event, epsilon);
         // Both are upper bounds, on different lattices: equal up to what 1e-4 of epsilon is worth.
         prop_assert!(back <= delta * 1.02, "{back} {delta}");
         if epsilon > 0.0 {
@@ -161,19 +154,12 @@ proptest! {
         delta in log_uniform(1e-12, 1e-2),
     ) {
         let whole = event(poisson, rate, z, first + second);
-        let parts = Event::Composed {
-            events: vec![event(poisson, rate, z, first), event(poisson, rate, z, second)],
-        };
+        let parts = composed([event(poisson, rate, z, first), event(poisson, rate, z, second)]);
         // Nearly equal steps are composed as different ones.
-        let nearly = Event::Composed {
-            events: vec![
-                event(poisson, rate, z, first),
-                event(poisson, rate, z * (1.0 + 1e-12), second),
-            ],
-        };
-        let whole = pld().epsilon(&whole, delta).unwrap();
-        prop_assert_eq!(pld().epsilon(&parts, delta).unwrap(), whole);
-        let nearly = pld().epsilon(&nearly, delta).unwrap();
+        let nearly = [event(poisson, rate, z, first), event(poisson, rate, z * (1.0 + 1e-12), second)];
+        let whole = epsilon_of(&whole, delta);
+        prop_assert_eq!(epsilon_of(&parts, delta), whole);
+        let nearly = epsilon_of(&composed(nearly), delta);
         prop_assert!((nearly - whole).abs() <= LOOSE * whole + 1e-9, "{nearly} {whole}");
     }
 
@@ -186,14 +172,14 @@ proptest! {
         delta in log_uniform(1e-10, 1e-3),
     ) {
         let sampled = event(false, rate, z, steps);
-        let both = Event::Composed { events: vec![sampled.clone(), gaussian(release)] };
-        let both = pld().epsilon(&both, delta).unwrap();
-        let alone = pld().epsilon(&sampled, delta).unwrap();
-        let single = pld().epsilon(&gaussian(release), delta).unwrap();
+        let both = composed([sampled.clone(), gaussian(release)]);
+        let both = epsilon_of(&both, delta);
+        let alone = epsilon_of(&sampled, delta);
+        let single = epsilon_of(&gaussian(release), delta);
         prop_assert!(both >= alone.max(single) * (1.0 - LOOSE));
         // Basic composition at half of delta each is looser.
-        let half = pld().epsilon(&sampled, delta / 2.0).unwrap()
-            + pld().epsilon(&gaussian(release), delta / 2.0).unwrap();
+        let half = epsilon_of(&sampled, delta / 2.0)
+            + epsilon_of(&gaussian(release), delta / 2.0);
         prop_assert!(both <= half * (1.0 + LOOSE));
     }
 
@@ -218,21 +204,19 @@ proptest! {
         scale in log_uniform(0.5, 50.0),
         delta in log_uniform(1e-10, 1e-2),
     ) {
-        let step = Event::Laplace { noise_multiplier: scale }
-            .sampled(Sampler::WithoutReplacementRate { rate });
+        let step = laplace(scale).sampled(without_replacement(rate));
         let event = step.clone().repeated(steps);
         let pure = steps as f64 * (rate * (1.0 / scale).exp_m1()).ln_1p();
-        let epsilon = pld().epsilon(&event, delta).unwrap();
-        let lower = pld().epsilon_lower(&event, delta).unwrap();
+        let (lower, epsilon) = bracket(&event, delta);
         prop_assert!(epsilon <= pure * (1.0 + 1e-9));
         prop_assert!(lower <= epsilon * (1.0 + 1e-9), "{lower} {epsilon}");
-        let none = pld().epsilon(&event, 0.0).unwrap();
+        let none = epsilon_of(&event, 0.0);
         prop_assert!((none / pure - 1.0).abs() < 1e-9, "{none} {pure}");
         // One Laplace step: delta(epsilon) = 1 - e^((epsilon - 1/scale) / 2), sampled by lemma 5.2.
         let at = 0.3 / scale;
         let sampled = (rate * at.exp_m1()).ln_1p();
         let expected = -rate * ((at - 1.0 / scale) / 2.0).exp_m1();
-        let value = pld().delta(&step, sampled).unwrap();
+        let value = delta_of(&step, sampled);
         prop_assert!(value >= expected * (1.0 - 1e-9), "{value} {expected}");
         prop_assert!(value <= expected * (1.0 + 1e-2), "{value} {expected}");
     }
@@ -269,22 +253,17 @@ proptest! {
             prop_assert!(rdp <= &(pld + 1e-3), "{rdp} {pld}");
         }
     }
+
+    #[test]
+    fn one_laplace_step_has_its_closed_form(rate in log_uniform(1e-4, 0.99), scale in log_uniform(0.5, 50.0), delta in log_uniform(1e-14, 1e-4)) {
+        check_one_laplace_step(rate, scale, delta);
+    }
 }
 
 /// Where delta is below what the largest loss weighs, the planned tilt has no bound: masses must not be
 /// lost to underflow there, or epsilon falls below the truth.
 #[test]
 fn a_delta_below_the_largest_atom_keeps_the_order_of_the_bounds() {
-    let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let found = (
-        log_uniform(1e-4, 0.99),
-        log_uniform(0.5, 50.0),
-        log_uniform(1e-14, 1e-4),
-    );
-    for _ in 0..2 {
-        let (rate, scale, delta) = found.new_tree(&mut runner).unwrap().current();
-        check_one_laplace_step(rate, scale, delta);
-    }
     check_one_laplace_step(
         0.001_576_462_082_069_2,
         7.166_678_597_712_817,
@@ -299,12 +278,8 @@ fn check_one_laplace_step(rate: f64, scale: f64, delta: f64) {
         return;
     }
     let truth = (rate * at.exp_m1()).ln_1p();
-    let step = Event::Laplace {
-        noise_multiplier: scale,
-    }
-    .sampled(Sampler::WithoutReplacementRate { rate });
-    let upper = pld().epsilon(&step, delta).unwrap();
-    let lower = pld().epsilon_lower(&step, delta).unwrap();
+    let step = laplace(scale).sampled(without_replacement(rate));
+    let (lower, upper) = bracket(&step, delta);
     let about = format!("rate {rate} scale {scale} delta {delta}: {lower} {truth} {upper}");
     // The truth itself is rounded, and cancels where it is far below 1 / scale.
     let slack = 1e-13 * truth + 1e-16;
@@ -319,10 +294,7 @@ fn a_profile_of_rare_records_is_not_wrapped_upon_itself() {
     let epsilons = [1.0, 5.0, 10.0, 15.0];
     let deltas = pld().profile(&event, &epsilons).unwrap();
     for (epsilon, delta) in epsilons.into_iter().zip(deltas) {
-        let alone = pld().delta(&event, epsilon).unwrap();
-        assert!(
-            (alone * (1.0 - 1e-3)..=alone * 1.01 + 1e-9).contains(&delta),
-            "{delta} {alone}"
-        );
+        let alone = delta_of(&event, epsilon);
+        within(delta, alone * (1.0 - 1e-3), alone * 1.01 + 1e-9);
     }
 }

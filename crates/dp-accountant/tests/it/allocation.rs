@@ -1,22 +1,13 @@
 //! Random allocation against its exact divergence.
 
-use dp_accountant::accounting::{
-    Accountant, Event, PldAccountant, RdpAccountant, Sampler, group_epsilon, replay,
-};
-use dp_accountant::ledger::Entries;
+use dp_accountant::accounting::{Accountant, Event, Sampler, group_epsilon};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use crate::accounting_properties::gaussian;
+use crate::common::{delta, epsilon, gaussian, pld, replayed, within};
 
 fn dealt(z: f64, steps: u64) -> Event {
     gaussian(z).sampled(Sampler::RandomAllocation { steps })
-}
-
-fn delta(event: &Event, epsilon: f64) -> f64 {
-    PldAccountant::default()
-        .delta(event, epsilon)
-        .expect("delta")
 }
 
 /// Two standard normal values.
@@ -84,17 +75,14 @@ fn it_is_the_divergence_that_samples_show() {
         for (mean, error) in found {
             assert!(
                 mean - 5.0 * error <= accounted,
-                "{z} {steps} {epochs}: {mean} {error} {accounted}"
+                "{z} {steps} {epochs}: {mean}"
             );
         }
         let (mean, error) = match found[0].0 > found[1].0 {
             true => found[0],
             false => found[1],
         };
-        assert!(
-            accounted <= mean + 5.0 * error + 1e-3 * mean,
-            "{z} {steps} {epochs}: {mean} {error} {accounted}"
-        );
+        within(accounted, 0.0, mean + 5.0 * error + 1e-3 * mean);
     }
 }
 
@@ -122,99 +110,39 @@ fn two_steps_are_integrated() {
         }
         let truth = sums[0].max(sums[1]) * width * width / std::f64::consts::TAU;
         let accounted = delta(&dealt(z, 2), epsilon);
-        assert!(
-            accounted >= truth * (1.0 - 1e-4) && accounted <= truth * 1.002 + 1e-9,
-            "{z} {epsilon}: {truth} {accounted}"
-        );
+        within(accounted, truth * (1.0 - 1e-4), truth * 1.002 + 1e-9);
     }
 }
 
 #[test]
 fn bounds_keep_their_order_and_more_steps_hide_more() {
-    let pld = PldAccountant::default();
-    for (z, steps, epochs) in [
-        (0.6, 50, 1),
-        (1.0, 1000, 3),
-        (2.0, 16, 20),
-        (30.0, 100, 50),
-        (1.0, 2048, 1),
-    ] {
+    let mut cases = vec![(0.6, 50, 1), (1.0, 1000, 3), (2.0, 16, 20)];
+    cases.extend([(30.0, 100, 50), (1.0, 2048, 1)]);
+    for (z, steps, epochs) in cases {
         let event = dealt(z, steps).repeated(epochs);
-        let (upper, lower) = (
-            pld.epsilon(&event, 1e-6).unwrap(),
-            pld.epsilon_lower(&event, 1e-6).unwrap(),
-        );
-        assert!(
-            upper >= lower && upper - lower < 4e-3 * upper + 2e-4,
-            "{z} {steps}: {upper} {lower}"
-        );
-        // A record that is in every batch, and one that is sampled with twice the chance, are told apart more easily.
-        let all = pld.epsilon(&gaussian(z).repeated(epochs), 1e-6).unwrap();
-        let more = Sampler::PoissonZeroOut {
-            rate: (2.0 / steps as f64).min(1.0),
-        };
-        let twice = pld
-            .epsilon(&gaussian(z).sampled(more).repeated(steps * epochs), 1e-6)
-            .unwrap();
-        assert!(
-            upper < all && upper < twice,
-            "{z} {steps}: {upper} {all} {twice}"
-        );
-        let fewer = pld
-            .epsilon(&dealt(z, steps / 2).repeated(epochs), 1e-6)
-            .unwrap();
-        assert!(upper < fewer, "{z} {steps}: {upper} {fewer}");
+        let upper = epsilon(&event, 1e-6);
+        let lower = pld().epsilon_lower(&event, 1e-6).unwrap();
+        within(upper - lower, 0.0, 4e-3 * upper + 2e-4);
+        // A record that is in every batch, one that is sampled with twice the chance, and one of fewer batches are told
+        // apart more easily.
+        let rate = (2.0 / steps as f64).min(1.0);
+        let more = gaussian(z).sampled(Sampler::PoissonZeroOut { rate });
+        for other in [
+            gaussian(z).repeated(epochs),
+            more.repeated(steps * epochs),
+            dealt(z, steps / 2).repeated(epochs),
+        ] {
+            let other = epsilon(&other, 1e-6);
+            assert!(upper < other, "{z} {steps}: {upper} {other}");
+        }
     }
-    assert_eq!(
-        pld.epsilon(&dealt(2.0, 1), 1e-6),
-        pld.epsilon(&gaussian(2.0), 1e-6)
-    );
+    assert_eq!(epsilon(&dealt(2.0, 1), 1e-6), epsilon(&gaussian(2.0), 1e-6));
     let line = r#"{"event": {"type": "sampled", "sampler": {"kind": "random_allocation", "steps": 100}, "event": {"type": "gaussian", "noise_multiplier": 1.0}}, "count": 2, "neighbours": "zero_out"}"#;
-    let event = replay(&Entries::parse(line).unwrap().entries).unwrap();
-    assert_eq!(
-        pld.epsilon(&event, 1e-6),
-        pld.epsilon(&dealt(1.0, 100).repeated(2), 1e-6)
-    );
-}
-
-#[test]
-fn what_is_not_proved_is_refused() {
-    let pld = PldAccountant::default();
-    let refused = |event: &Event| pld.epsilon(event, 1e-6).unwrap_err().to_string();
-    for steps in [0, 2049] {
-        assert!(refused(&dealt(1.0, steps)).contains(&format!("number of steps is {steps}")));
-    }
-    let laplace = Event::Laplace {
-        noise_multiplier: 2.0,
-    };
-    assert!(
-        refused(&laplace.sampled(Sampler::RandomAllocation { steps: 4 }))
-            .contains("use Gaussian noise")
-    );
-    assert!(refused(&dealt(3.0, 4).of_groups(2)).contains("group_epsilon"));
-    assert!(
-        group_epsilon(&pld, &dealt(3.0, 4), 2, 1e-5).unwrap()
-            > pld.epsilon(&dealt(3.0, 4), 1e-5).unwrap()
-    );
-    let by_order = RdpAccountant
-        .epsilon(&dealt(1.0, 4), 1e-6)
-        .unwrap_err()
-        .to_string();
-    assert!(by_order.contains("use pld"), "{by_order}");
+    let twice = epsilon(&dealt(1.0, 100).repeated(2), 1e-6);
+    assert_eq!(epsilon(&replayed(line), 1e-6), twice);
+    let group = group_epsilon(&pld(), &dealt(3.0, 4), 2, 1e-5).unwrap();
+    assert!(group > epsilon(&dealt(3.0, 4), 1e-5));
     // A delta that is below what the transforms resolve is said so.
-    assert!(refused_at(&dealt(1.0, 100), 1e-13).contains("cannot be resolved"));
-}
-
-fn refused_at(event: &Event, delta: f64) -> String {
-    let found = PldAccountant::default().epsilon(event, delta);
-    found.unwrap_err().to_string()
-}
-
-#[test]
-fn less_noise_than_fits_on_a_grid_is_refused() {
-    let refused = refused_at(&dealt(0.5, 10), 1e-6);
-    assert!(
-        refused.contains("random allocation is 0.5") && refused.contains("at least 0.6"),
-        "{refused}"
-    );
+    let unresolved = pld().epsilon(&dealt(1.0, 100), 1e-13).unwrap_err();
+    assert!(unresolved.to_string().contains("cannot be resolved"));
 }

@@ -1,13 +1,15 @@
 //! Exponential mechanisms and pure epsilons against exact divergences of small mechanisms.
 
 use dp_accountant::accounting::{
-    Accountant, Event, GaussianAccountant, GdpCltAccountant, PldAccountant, RdpAccountant, Runs,
-    Sampler, Selection, replay, zcdp_of, zcdp_to_epsilon,
+    Accountant, Event, GaussianAccountant, GdpCltAccountant, RdpAccountant, Runs, Selection,
+    zcdp_of, zcdp_to_epsilon,
 };
-use dp_accountant::ledger::Entries;
 use proptest::prelude::*;
 
-use crate::accounting_properties::gaussian;
+use crate::common::{
+    composed, delta, epsilon as epsilon_of, gaussian, pld, poisson, replayed, within,
+    without_replacement,
+};
 
 /// What a lattice and a few units in the last place may add to a delta.
 const ABOVE: f64 = 1.0 + 1e-9;
@@ -18,12 +20,6 @@ fn exponential(epsilon: f64) -> Event {
 
 fn pure(epsilon: f64) -> Event {
     Event::Pure { epsilon }
-}
-
-fn delta(event: &Event, epsilon: f64) -> f64 {
-    PldAccountant::default()
-        .delta(event, epsilon)
-        .expect("delta")
 }
 
 /// `sup_S P(S) - e^epsilon Q(S)`.
@@ -80,7 +76,7 @@ proptest! {
         // Of a sample: each record of the first is there with the rate, or the second alone.
         let rate = 0.3;
         let mixed: Vec<f64> = p.iter().zip(&q).map(|(p, q)| rate * p + (1.0 - rate) * q).collect();
-        let sampled = delta(&exponential(epsilon).sampled(Sampler::Poisson { rate }), at);
+        let sampled = delta(&exponential(epsilon).sampled(poisson(rate)), at);
         let worst = divergence(&mixed, &q, at).max(divergence(&q, &mixed, at));
         prop_assert!(worst <= sampled * ABOVE + 1e-15);
         let (p, q) = (permute_and_flip(epsilon, &u), permute_and_flip(epsilon, &other));
@@ -127,7 +123,7 @@ proptest! {
         let accounted = delta(&event, at);
         let truth = (1..40).map(|k| alike(epsilon, epsilon * f64::from(k) / 40.0, steps, at)).fold(0.0, f64::max);
         prop_assert!(truth <= accounted * ABOVE, "{truth} {accounted}");
-        let reached = PldAccountant::default().epsilon(&event, truth).expect("epsilon");
+        let reached = epsilon_of(&event, truth);
         prop_assert!(reached >= at * (1.0 - 1e-9));
         let near = 1.3 * at + 0.1 * epsilon * f64::from(steps).sqrt();
         prop_assert!(!(1e-9..1e-3).contains(&truth) || reached <= near, "{at} {reached}");
@@ -188,20 +184,15 @@ fn divergences_are_the_largest_of_the_range() {
             let accounted = rdp.delta(&event, at).unwrap();
             for k in 1..100 {
                 let truth = alike(epsilon, epsilon * f64::from(k) / 100.0, 30, at);
-                assert!(
-                    truth <= accounted * ABOVE,
-                    "{epsilon} {share} {k}: {truth} {accounted}"
-                );
+                assert!(truth <= accounted * ABOVE, "{epsilon} {share} {k}");
             }
         }
     }
     // Of many small ones they say more than the pair, and pld takes them.
     let event = exponential(0.1).repeated(1000);
-    let pld = PldAccountant::default();
-    let (epsilon, pair) = (
-        pld.epsilon(&event, 1e-6).unwrap(),
-        pld.epsilon_lower(&event, 1e-6).unwrap(),
-    );
+    let pld = pld();
+    let epsilon = pld.epsilon(&event, 1e-6).unwrap();
+    let pair = pld.epsilon_lower(&event, 1e-6).unwrap();
     assert_eq!(epsilon, RdpAccountant.epsilon(&event, 1e-6).unwrap());
     assert!(epsilon < pair, "{epsilon} {pair}");
     let profile = pld.profile(&event, &[epsilon]).unwrap()[0];
@@ -210,31 +201,24 @@ fn divergences_are_the_largest_of_the_range() {
 
 #[test]
 fn they_compose_with_everything_else() {
-    let pld = PldAccountant::default();
-    let sampler = Sampler::WithoutReplacementRate { rate: 0.05 };
-    let steps = gaussian(1.0).sampled(sampler.clone()).repeated(100);
-    let alone = pld.epsilon(&steps, 1e-6).unwrap();
+    let steps = gaussian(1.0)
+        .sampled(without_replacement(0.05))
+        .repeated(100);
+    let alone = epsilon_of(&steps, 1e-6);
     for event in [exponential(0.3), pure(0.3)] {
-        let both = Event::Composed {
-            events: vec![steps.clone(), event.clone()],
-        };
-        let epsilon = pld.epsilon(&both, 1e-6).unwrap();
-        let lower = pld.epsilon_lower(&both, 1e-6).unwrap();
-        assert!(
-            alone < epsilon && epsilon < alone + 0.3 && epsilon >= lower,
-            "{epsilon}"
-        );
+        let both = composed([steps.clone(), event.clone()]);
+        let epsilon = epsilon_of(&both, 1e-6);
+        within(pld().epsilon_lower(&both, 1e-6).unwrap(), alone, epsilon);
+        assert!(epsilon < alone + 0.3, "{epsilon}");
         assert!(epsilon <= RdpAccountant.epsilon(&both, 1e-6).unwrap());
         // Of one sample its closed form.
-        let sampled = event.clone().sampled(sampler.clone());
+        let sampled = event.clone().sampled(without_replacement(0.05));
         let expected = (0.05 * 0.3_f64.exp_m1()).ln_1p();
-        let at_zero = pld.epsilon(&sampled, 0.0).unwrap();
-        assert!(at_zero >= expected && at_zero - expected < 1e-12);
-        assert!(pld.epsilon(&sampled, 1e-9).unwrap() <= at_zero);
-        let by_order = RdpAccountant
-            .epsilon(&sampled.clone().repeated(50), 1e-6)
-            .unwrap();
-        assert!(pld.epsilon(&sampled.repeated(50), 1e-6).unwrap() <= by_order);
+        let at_zero = epsilon_of(&sampled, 0.0);
+        within(at_zero, expected, expected + 1e-12);
+        assert!(epsilon_of(&sampled, 1e-9) <= at_zero);
+        let many = sampled.repeated(50);
+        assert!(epsilon_of(&many, 1e-6) <= RdpAccountant.epsilon(&many, 1e-6).unwrap());
         let runs = Runs::negative_binomial(1.0, 10.0).unwrap();
         let best = Selection::new(runs, vec![event.clone()], 0.0).unwrap();
         assert!((0.3..0.9).contains(&best.epsilon(1e-6).unwrap()));
@@ -243,40 +227,21 @@ fn they_compose_with_everything_else() {
             assert!(refusing.epsilon(&event, 1e-6).is_err());
         }
     }
-    let (range, worst) = (
-        pld.epsilon(&exponential(0.3).repeated(40), 1e-6),
-        pld.epsilon(&pure(0.3).repeated(40), 1e-6),
-    );
-    assert!(range.unwrap() < 0.6 * worst.unwrap());
+    let [range, worst] =
+        [exponential(0.3), pure(0.3)].map(|event| epsilon_of(&event.repeated(40), 1e-6));
+    assert!(range < 0.6 * worst);
     let text = r#"{"event": {"type": "exponential_mechanism", "epsilon": 0.5}, "count": 2, "neighbours": "add_remove"}
 {"event": {"type": "pure", "epsilon": 0.5}, "count": 1, "neighbours": "add_remove"}"#;
-    let event = replay(&Entries::parse(text).unwrap().entries).unwrap();
-    let most = pld.epsilon(&event, 0.0).unwrap();
-    assert!((1.5..1.5 + 1e-12).contains(&most), "{most}");
+    within(epsilon_of(&replayed(text), 0.0), 1.5, 1.5 + 1e-12);
 }
 
 #[test]
-fn epsilons_out_of_range_are_refused_by_name() {
-    for bad in [0.0, -1.0, 1e-10, 2e3, f64::NAN] {
-        for event in [exponential(bad), pure(bad)] {
-            let refused = PldAccountant::default()
-                .epsilon(&event, 1e-6)
-                .unwrap_err()
-                .to_string();
-            assert!(
-                refused.starts_with("epsilon is ") && refused.contains("between 1e-9 and 1e3"),
-                "{refused}"
-            );
-        }
-    }
+fn the_ends_of_the_range_answer() {
     for epsilon in [1e-9, 1e3] {
         for event in [exponential(epsilon), pure(epsilon)] {
-            for accountant in [&PldAccountant::default() as &dyn Accountant, &RdpAccountant] {
+            for accountant in [&pld() as &dyn Accountant, &RdpAccountant] {
                 let found = accountant.epsilon(&event, 1e-9).unwrap();
-                assert!(
-                    found <= epsilon * (1.0 + 1e-6) + 1e-9 && found >= 0.0,
-                    "{epsilon} {found}"
-                );
+                within(found, 0.0, epsilon * (1.0 + 1e-6) + 1e-9);
             }
         }
     }

@@ -1,20 +1,17 @@
 //! Parts of a release that may fail: their deltas add up.
 
 use dp_accountant::accounting::{
-    Accountant, AccountingError, Event, GaussianAccountant, GdpCltAccountant, PldAccountant,
-    RdpAccountant, Sampler, replay,
+    Accountant, Event, GaussianAccountant, GdpCltAccountant, RdpAccountant,
 };
-use dp_accountant::ledger::Entries;
 use proptest::prelude::*;
 
-fn failing(event: &Event, delta: f64) -> Event {
-    Event::Composed {
-        events: vec![event.clone(), Event::Failure { delta }],
-    }
-}
+use crate::common::{
+    composed, delta, epsilon, gaussian, laplace, parallel, pld, replayed, within,
+    without_replacement,
+};
 
-fn gaussian(noise_multiplier: f64) -> Event {
-    Event::Gaussian { noise_multiplier }
+fn failing(event: &Event, delta: f64) -> Event {
+    composed([event.clone(), Event::Failure { delta }])
 }
 
 proptest! {
@@ -23,9 +20,9 @@ proptest! {
     #[test]
     fn deltas_add_up(z in 0.5_f64..5.0, failure in 1e-9_f64..1e-4, left in 1e-9_f64..1e-4, steps in 1_u64..50) {
         let all = gaussian(z);
-        let sampled = gaussian(z).sampled(Sampler::WithoutReplacementRate { rate: 0.1 }).repeated(steps);
-        let laplace = Event::Laplace { noise_multiplier: z };
-        let pld = PldAccountant::default();
+        let sampled = gaussian(z).sampled(without_replacement(0.1)).repeated(steps);
+        let laplace = laplace(z);
+        let pld = pld();
         let clt = GdpCltAccountant::uniform();
         let cases: [(&dyn Accountant, &[&Event]); 4] = [
             (&pld, &[&all, &sampled, &laplace]),
@@ -55,41 +52,15 @@ proptest! {
 
 #[test]
 fn failures_alone_in_groups_and_many_times() {
-    let pld = PldAccountant::default();
-    let thrice = Event::Failure { delta: 1e-6 }.repeated(3);
-    assert_eq!(pld.epsilon(&thrice, 3.001e-6).expect("epsilon"), 0.0);
-    assert!(
-        pld.epsilon(&thrice, 2.999e-6)
-            .expect("epsilon")
-            .is_infinite()
+    let failure = |delta| Event::Failure { delta };
+    let thrice = failure(1e-6).repeated(3);
+    assert_eq!(epsilon(&thrice, 3.001e-6), 0.0);
+    assert_eq!(epsilon(&thrice, 2.999e-6), f64::INFINITY);
+    let worst = parallel("classes", [failure(1e-6), failure(2e-6)]);
+    within(delta(&worst, 0.0), 2e-6, 2.0001e-6);
+    let event = replayed(
+        r#"{"event": {"type": "composed", "events": [{"type": "gaussian", "noise_multiplier": 3.0}, {"type": "failure", "delta": 1e-6}]}, "count": 1, "neighbours": "replace_one"}"#,
     );
-    let worst = Event::Parallel {
-        partition: "classes".into(),
-        events: vec![
-            Event::Failure { delta: 1e-6 },
-            Event::Failure { delta: 2e-6 },
-        ],
-    };
-    let delta = pld.delta(&worst, 0.0).expect("delta");
-    assert!((2e-6..2.0001e-6).contains(&delta), "{delta}");
-    let line = r#"{"event": {"type": "composed", "events": [{"type": "gaussian", "noise_multiplier": 3.0}, {"type": "failure", "delta": 1e-6}]}, "count": 1, "neighbours": "replace_one"}"#;
-    let event = replay(&Entries::parse(line).expect("entries").entries).expect("an event");
-    let epsilon = GaussianAccountant.epsilon(&event, 1e-5).expect("epsilon");
-    let rest = GaussianAccountant
-        .epsilon(&gaussian(3.0), 9e-6)
-        .expect("epsilon");
-    assert!((epsilon - rest).abs() < 1e-9);
-}
-
-#[test]
-fn what_has_no_bound_is_refused() {
-    let pld = PldAccountant::default();
-    let sampled = failing(&gaussian(1.0), 1e-6).sampled(Sampler::Poisson { rate: 0.1 });
-    assert!(matches!(
-        pld.epsilon(&sampled, 1e-5),
-        Err(AccountingError::NotCovered { .. })
-    ));
-    for bad in [-1e-9, 1.5, f64::NAN] {
-        assert!(pld.epsilon(&Event::Failure { delta: bad }, 1e-5).is_err());
-    }
+    let of = |event, delta| GaussianAccountant.epsilon(event, delta).expect("epsilon");
+    within(of(&event, 1e-5) - of(&gaussian(3.0), 9e-6), -1e-9, 1e-9);
 }

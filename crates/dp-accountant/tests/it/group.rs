@@ -1,16 +1,12 @@
 //! Groups of records against exact divergences.
 
-use dp_accountant::accounting::{
-    Accountant, AccountingError, Event, GaussianAccountant, GdpCltAccountant, PldAccountant,
-    RdpAccountant, Sampler, group_epsilon, zcdp_of,
-};
+use dp_accountant::accounting::{Accountant, Event, Sampler, group_epsilon, zcdp_of};
 use proptest::prelude::*;
 
-use crate::accounting_properties::{gaussian, log_uniform};
-
-fn pld() -> PldAccountant {
-    PldAccountant::default()
-}
+use crate::common::{
+    delta as delta_of, epsilon as epsilon_of, gaussian, laplace, log_uniform, parallel, pld,
+    poisson, within, without_replacement,
+};
 
 /// The law of the number of sampled records of a group.
 fn binomial(records: u32, rate: f64) -> Vec<f64> {
@@ -36,13 +32,8 @@ fn exact(law: &[f64], shift: impl Fn(usize) -> f64, epsilon: f64) -> [f64; 2] {
     for k in 0..=STEPS {
         let x = low + k as f64 * width;
         let density = |at: f64| (-0.5 * (x - at).powi(2)).exp();
-        let (q, p): (f64, f64) = (
-            density(0.0),
-            law.iter()
-                .enumerate()
-                .map(|(j, w)| w * density(shift(j)))
-                .sum(),
-        );
+        let mixed = law.iter().enumerate().map(|(j, w)| w * density(shift(j)));
+        let (q, p) = (density(0.0), mixed.sum::<f64>());
         sums[0] += (p - epsilon.exp() * q).max(0.0);
         sums[1] += (q - epsilon.exp() * p).max(0.0);
     }
@@ -56,10 +47,10 @@ proptest! {
     fn a_step_has_the_divergence_of_its_mixture(
         records in 2_u32..12, rate in log_uniform(1e-3, 0.9), z in 0.6_f64..20.0, epsilon in 0.0_f64..4.0,
     ) {
-        let event = gaussian(z).sampled(Sampler::Poisson { rate }).of_groups(u64::from(records));
+        let event = gaussian(z).sampled(poisson(rate)).of_groups(u64::from(records));
         let truth = exact(&binomial(records, rate), |j| j as f64 / z, epsilon);
         let truth = truth[0].max(truth[1]);
-        let delta = pld().delta(&event, epsilon).expect("delta");
+        let delta = delta_of(&event, epsilon);
         prop_assert!(delta >= truth * (1.0 - 1e-7) - 1e-14, "{truth} {delta}");
         prop_assert!(delta <= truth * 1.01 + 1e-12, "{truth} {delta}");
     }
@@ -69,22 +60,19 @@ proptest! {
     fn groups_grow_and_stay_below_the_general_bound(
         records in 2_u64..6, rate in log_uniform(1e-3, 0.1), z in 1.0_f64..8.0, steps in 1_u64..300,
     ) {
-        let event = gaussian(z).sampled(Sampler::Poisson { rate }).repeated(steps);
+        let event = gaussian(z).sampled(poisson(rate)).repeated(steps);
         let group = event.clone().of_groups(records);
-        let (upper, lower) = (pld().epsilon(&group, 1e-6).expect("epsilon"), pld().epsilon_lower(&group, 1e-6).expect("epsilon"));
+        let (upper, lower) = (epsilon_of(&group, 1e-6), pld().epsilon_lower(&group, 1e-6).expect("epsilon"));
         prop_assert!(upper >= lower && upper - lower < 5e-4 * (1.0 + upper), "{upper} {lower}");
-        let fewer = pld().epsilon(&event.clone().of_groups(records - 1), 1e-6).expect("epsilon");
+        let fewer = epsilon_of(&event.clone().of_groups(records - 1), 1e-6);
         prop_assert!(fewer <= upper + 2e-4);
         // Steps that change one record each can say nothing smaller.
         let each = lower / records as f64;
         let sum: f64 = (0..records).map(|k| (k as f64 * each).exp()).sum();
-        let general = sum * pld().delta(&event, each).expect("delta");
+        let general = sum * delta_of(&event, each);
         prop_assert!(general >= 1e-6 * (1.0 - 1e-9), "{general}");
         prop_assert_eq!(group_epsilon(&pld(), &event, records, 1e-6), Ok(upper));
-        prop_assert_eq!(
-            pld().epsilon(&event.clone().of_groups(1), 1e-6),
-            pld().epsilon(&event, 1e-6)
-        );
+        prop_assert_eq!(epsilon_of(&event.clone().of_groups(1), 1e-6), epsilon_of(&event, 1e-6));
     }
 
     /// Records that push in any directions of a plane do less than along one line.
@@ -116,7 +104,7 @@ proptest! {
         }
         let scale = width * width / (2.0 * std::f64::consts::PI);
         let event = gaussian(z).sampled(Sampler::PoissonZeroOut { rate }).of_groups(3);
-        let delta = pld().delta(&event, epsilon).expect("delta");
+        let delta = delta_of(&event, epsilon);
         for sum in sums {
             // The rule's own error is of the second order in the width.
             prop_assert!(sum * scale <= delta * (1.0 + 1e-3) + 1e-5, "{} {delta}", sum * scale);
@@ -127,151 +115,64 @@ proptest! {
 #[test]
 fn without_samples_the_sensitivity_is_as_many_times_larger() {
     let four = |event: Event| event.of_groups(4);
-    let epsilon = |event: Event| pld().epsilon(&event, 1e-6).unwrap();
+    let exponential = |epsilon| Event::ExponentialMechanism { epsilon };
     for (event, alike) in [
-        (gaussian(8.0).repeated(3), gaussian(2.0).repeated(3)),
+        (four(gaussian(8.0).repeated(3)), gaussian(2.0).repeated(3)),
+        (four(laplace(8.0)), laplace(2.0)),
         (
-            Event::Laplace {
-                noise_multiplier: 8.0,
-            },
-            Event::Laplace {
-                noise_multiplier: 2.0,
-            },
+            four(Event::Pure { epsilon: 0.1 }),
+            Event::Pure { epsilon: 0.4 },
         ),
-        (Event::Pure { epsilon: 0.1 }, Event::Pure { epsilon: 0.4 }),
+        (four(exponential(0.1)), exponential(0.4)),
         (
-            Event::ExponentialMechanism { epsilon: 0.1 },
-            Event::ExponentialMechanism { epsilon: 0.4 },
-        ),
-        (
-            gaussian(8.0).of_groups(2).repeated(2),
-            gaussian(4.0 / 2.0).repeated(2).of_groups(1),
+            gaussian(8.0).of_groups(2).repeated(2).of_groups(2),
+            gaussian(2.0).repeated(2).of_groups(1),
         ),
     ] {
-        let twice = matches!(event, Event::SelfComposed { event: ref inner, .. } if matches!(**inner, Event::Group { .. }));
-        let event = if twice {
-            event.of_groups(2)
-        } else {
-            four(event)
-        };
-        assert!((epsilon(event) - epsilon(alike)).abs() < 1e-9);
+        within(
+            epsilon_of(&event, 1e-6) - epsilon_of(&alike, 1e-6),
+            -1e-9,
+            1e-9,
+        );
     }
     let rho = zcdp_of(&four(Event::Zcdp { rho: 0.01 })).unwrap();
-    assert!((rho - 0.16).abs() < 1e-12);
+    within(rho, 0.16 - 1e-12, 0.16 + 1e-12);
     let failing = four(Event::Failure { delta: 1e-7 });
-    let delta = pld().delta(&failing, 1.0).unwrap();
-    assert!((4e-7..4.001e-7).contains(&delta));
-    assert_eq!(epsilon(four(Event::NonPrivate)), f64::INFINITY);
-    let text = serde_json::to_string(&four(gaussian(8.0))).unwrap();
-    assert_eq!(
-        serde_json::from_str::<Event>(&text).unwrap(),
-        four(gaussian(8.0))
-    );
-    assert!(text.contains(r#""type":"group","records":4"#), "{text}");
+    within(delta_of(&failing, 1.0), 4e-7, 4.001e-7);
+    assert_eq!(epsilon_of(&four(Event::NonPrivate), 1e-6), f64::INFINITY);
 }
 
 #[test]
 fn elsewhere_records_change_one_by_one() {
-    let fixed = Sampler::WithoutReplacementRate { rate: 0.05 };
-    let steps = gaussian(3.0).sampled(fixed).repeated(40);
+    let steps = gaussian(3.0)
+        .sampled(without_replacement(0.05))
+        .repeated(40);
     let refused = pld()
         .epsilon(&steps.clone().of_groups(3), 1e-6)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        refused.contains("groups of records") && refused.contains("group_epsilon"),
-        "{refused}"
-    );
-    let three = group_epsilon(&pld(), &steps, 3, 1e-6).unwrap();
-    let one = pld().epsilon(&steps, 1e-6).unwrap();
-    assert!(3.0 * one < three && three < 5.0 * one, "{one} {three}");
+        .unwrap_err();
+    assert!(refused.to_string().contains("group_epsilon"), "{refused}");
+    let of = |event: &Event, records, delta| group_epsilon(&pld(), event, records, delta).unwrap();
+    let (one, three) = (epsilon_of(&steps, 1e-6), of(&steps, 3, 1e-6));
+    within(three, 3.0 * one, 5.0 * one);
     // The sum that it promises, at the epsilon of one record that it found.
-    let (each, delta) = (three / 3.0, pld().delta(&steps, three / 3.0).unwrap());
-    let sum = delta * (1.0 + each.exp() + (2.0 * each).exp());
-    assert!((0.9e-6..=1.0001e-6).contains(&sum), "{sum}");
+    let each = three / 3.0;
+    let sum = delta_of(&steps, each) * (1.0 + each.exp() + (2.0 * each).exp());
+    within(sum, 0.9e-6, 1.0001e-6);
     // Where the exact answer is known it is smaller: Gaussian noise of all records, behind a partition of one part.
-    let parts = Event::Parallel {
-        partition: "one".into(),
-        events: vec![gaussian(8.0)],
-    };
-    let general = group_epsilon(&pld(), &parts, 4, 1e-6).unwrap();
-    let exact = pld().epsilon(&gaussian(2.0), 1e-6).unwrap();
-    assert!(
-        exact < general && general < 1.5 * exact,
-        "{exact} {general}"
+    let exact = epsilon_of(&gaussian(2.0), 1e-6);
+    within(
+        of(&parallel("one", [gaussian(8.0)]), 4, 1e-6),
+        exact,
+        1.5 * exact,
     );
     // A pure epsilon is as many times larger at any delta, and nothing is left of no privacy.
     let responses = Event::Pure { epsilon: 0.1 }.repeated(2);
-    let pure = pld().epsilon(&responses, 0.0).unwrap();
-    assert!(group_epsilon(&pld(), &responses, 3, 1e-9).unwrap() <= 3.0 * pure * (1.0 + 1e-9));
+    let pure = epsilon_of(&responses, 0.0);
+    assert!(of(&responses, 3, 1e-9) <= 3.0 * pure * (1.0 + 1e-9));
+    assert_eq!(of(&responses, 3, 0.0), 3.0 * pure);
     assert_eq!(
-        group_epsilon(&pld(), &responses, 3, 0.0).unwrap(),
-        3.0 * pure
+        of(&parallel("one", [Event::NonPrivate]), 2, 1e-6),
+        f64::INFINITY
     );
-    let open = Event::Parallel {
-        partition: "one".into(),
-        events: vec![Event::NonPrivate],
-    };
-    assert_eq!(group_epsilon(&pld(), &open, 2, 1e-6), Ok(f64::INFINITY));
-    let many = gaussian(400.0).sampled(Sampler::Poisson { rate: 0.01 });
-    assert!(group_epsilon(&pld(), &many, 200, 1e-6).unwrap().is_finite());
-}
-
-#[test]
-fn what_has_no_pair_is_refused_by_name() {
-    let poisson = || Sampler::Poisson { rate: 0.1 };
-    let group = gaussian(2.0).sampled(poisson()).of_groups(3);
-    let clt = GdpCltAccountant::poisson();
-    for accountant in [&RdpAccountant as &dyn Accountant, &clt, &GaussianAccountant] {
-        let refused = accountant.epsilon(&group, 1e-6).unwrap_err().to_string();
-        assert!(refused.contains("use pld"), "{refused}");
-    }
-    for event in [
-        Event::Laplace {
-            noise_multiplier: 2.0,
-        }
-        .sampled(poisson())
-        .of_groups(2),
-        gaussian(2.0).of_groups(2).sampled(poisson()),
-        Event::Parallel {
-            partition: "one".into(),
-            events: vec![gaussian(1.0)],
-        }
-        .of_groups(2),
-        // The other way round too.
-        Event::Parallel {
-            partition: "one".into(),
-            events: vec![gaussian(4.0).of_groups(2), gaussian(2.0).of_groups(2)],
-        },
-    ] {
-        let refused = pld().epsilon(&event, 1e-6).unwrap_err();
-        assert!(
-            matches!(refused, AccountingError::NotCovered { .. }),
-            "{refused}"
-        );
-    }
-    let within = Event::Parallel {
-        partition: "one".into(),
-        events: vec![gaussian(1.0)],
-    };
-    assert!(
-        pld()
-            .epsilon(&within.sampled(poisson()).of_groups(2), 1e-6)
-            .is_err()
-    );
-    for bad in [0, 1_000_001] {
-        let refused = pld()
-            .epsilon(&gaussian(2.0).of_groups(bad), 1e-6)
-            .unwrap_err()
-            .to_string();
-        assert!(refused.contains(&format!("group is {bad}")), "{refused}");
-        assert!(group_epsilon(&pld(), &gaussian(2.0), bad, 1e-6).is_err());
-    }
-    let large = gaussian(2e3).sampled(poisson()).of_groups(129);
-    let refused = pld().epsilon(&large, 1e-6).unwrap_err().to_string();
-    assert!(
-        refused.contains("group is 129") && refused.contains("128"),
-        "{refused}"
-    );
-    assert!(group_epsilon(&pld(), &gaussian(2.0), 2, -1.0).is_err());
+    assert!(of(&gaussian(400.0).sampled(poisson(0.01)), 200, 1e-6).is_finite());
 }

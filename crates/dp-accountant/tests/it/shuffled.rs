@@ -1,12 +1,14 @@
 //! Shuffled batches: what they are, what they cost, and what is refused.
 
 use dp_accountant::accounting::{
-    Accountant, Event, GaussianAccountant, Neighbours, PldAccountant, RdpAccountant, Sampler,
+    Accountant, Event, GaussianAccountant, Neighbours, RdpAccountant, Sampler,
 };
 use dp_accountant::plan::{Noise, ReleaseNoise, TrainingPlan};
 use dp_accountant::sampling::{BatchSampler, CyclicSampler};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
+
+use crate::common::{epsilon, gaussian, laplace};
 
 /// No record is in two batches of an epoch, whether all of them fill it or not, and another epoch has another order.
 #[test]
@@ -29,9 +31,8 @@ fn an_epoch_has_no_record_twice() {
         assert_eq!(same, batch == records, "{records} {batch}");
     }
     for (records, batch) in [(0, 0), (0, 1), (4, 0), (4, 5)] {
-        let refused = CyclicSampler::shuffled(records, batch)
-            .unwrap_err()
-            .to_string();
+        let refused = CyclicSampler::shuffled(records, batch).unwrap_err();
+        let refused = refused.to_string();
         assert!(refused.contains(&format!("batch of {batch}")), "{refused}");
     }
 }
@@ -40,9 +41,6 @@ fn an_epoch_has_no_record_twice() {
 #[test]
 fn an_epoch_costs_one_release() {
     let z = 3.0;
-    let noise = Event::Gaussian {
-        noise_multiplier: z,
-    };
     let sampler = CyclicSampler::shuffled(1003, 100).unwrap();
     for (sampler, neighbours) in [
         (sampler, Neighbours::ReplaceOne),
@@ -52,19 +50,16 @@ fn an_epoch_costs_one_release() {
             let plan = TrainingPlan::of(Noise::Multiplier(z), 1e-5, steps, sampler);
             let checked = plan.clone().check().unwrap();
             assert_eq!(checked.accountant(), "gaussian");
-            assert_eq!(
-                (checked.releases_in_all(), checked.neighbours()),
-                (epochs, neighbours)
-            );
+            assert_eq!(checked.releases_in_all(), epochs);
+            assert_eq!(checked.neighbours(), neighbours);
             assert_eq!(checked.event().neighbours().unwrap(), Some(neighbours));
-            let all = noise.clone().repeated(epochs);
+            let all = gaussian(z).repeated(epochs);
             let expected = GaussianAccountant.epsilon(&all, 1e-5).unwrap();
             assert_eq!(checked.epsilon_upper(), expected);
             let rdp = RdpAccountant.epsilon(&checked.event(), 1e-5).unwrap();
             assert_eq!(rdp, RdpAccountant.epsilon(&all, 1e-5).unwrap());
-            let counted = plan
-                .clone()
-                .and("counts", ReleaseNoise::Laplace { epsilon: 0.1 });
+            let counts = ReleaseNoise::Laplace { epsilon: 0.1 };
+            let counted = plan.clone().and("counts", counts);
             assert!(counted.check().unwrap().epsilon_upper() > expected);
             let refused = plan.correlated(2).check().unwrap_err().to_string();
             assert!(refused.contains("does not shuffle"), "{refused}");
@@ -72,11 +67,8 @@ fn an_epoch_costs_one_release() {
     }
     // Nothing but other releases: no epoch.
     let alone = TrainingPlan::of(Noise::Multiplier(z), 1e-5, 0, sampler);
-    let alone = alone
-        .and("moments", ReleaseNoise::Share(1.0))
-        .check()
-        .unwrap();
-    assert_eq!(alone.releases_in_all(), 1);
+    let alone = alone.and("moments", ReleaseNoise::Share(1.0));
+    assert_eq!(alone.check().unwrap().releases_in_all(), 1);
     let fixed = BatchSampler::from(CyclicSampler::new(12, 3).unwrap());
     assert_eq!((fixed.distribution(), fixed.epoch(5)), (None, None));
 }
@@ -85,44 +77,12 @@ fn an_epoch_costs_one_release() {
 #[test]
 fn an_epoch_is_its_event_on_all_records() {
     let shuffled = |event: Event| event.sampled(Sampler::ShuffledUpper { zero_out: false });
-    let pld = PldAccountant::default();
-    for event in [
-        Event::Laplace {
-            noise_multiplier: 2.0,
-        },
-        Event::Pure { epsilon: 0.3 },
-        Event::Gaussian {
-            noise_multiplier: 2.0,
-        },
-    ] {
+    for event in [laplace(2.0), Event::Pure { epsilon: 0.3 }, gaussian(2.0)] {
         let (epoch, alone) = (shuffled(event.clone()).repeated(3), event.repeated(3));
-        assert_eq!(pld.epsilon(&epoch, 1e-5), pld.epsilon(&alone, 1e-5));
+        assert_eq!(epsilon(&epoch, 1e-5), epsilon(&alone, 1e-5));
         let text = serde_json::to_string(&epoch).unwrap();
         assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), epoch);
     }
-    let gaussian = Event::Gaussian {
-        noise_multiplier: 8.0,
-    };
-    let of_four = GaussianAccountant.epsilon(&shuffled(gaussian).of_groups(4), 1e-5);
-    let stronger = Event::Gaussian {
-        noise_multiplier: 2.0,
-    };
-    assert_eq!(of_four, GaussianAccountant.epsilon(&stronger, 1e-5));
-    let laplace = shuffled(Event::Laplace {
-        noise_multiplier: 8.0,
-    });
-    assert!(pld.epsilon(&laplace.of_groups(4), 1e-5).is_err());
-    let poisson = Event::Gaussian {
-        noise_multiplier: 2.0,
-    }
-    .sampled(Sampler::Poisson { rate: 0.1 });
-    let mixed = Event::Composed {
-        events: vec![
-            poisson,
-            shuffled(Event::Gaussian {
-                noise_multiplier: 2.0,
-            }),
-        ],
-    };
-    assert!(pld.epsilon(&mixed, 1e-5).is_err());
+    let of_four = GaussianAccountant.epsilon(&shuffled(gaussian(8.0)).of_groups(4), 1e-5);
+    assert_eq!(of_four, GaussianAccountant.epsilon(&gaussian(2.0), 1e-5));
 }

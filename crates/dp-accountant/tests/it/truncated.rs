@@ -1,13 +1,10 @@
 //! Poisson samples whose batches are cut, against exact divergences of few records.
 
-use dp_accountant::accounting::{
-    Accountant, AccountingError, GaussianAccountant, PldAccountant, RdpAccountant, Sampler, replay,
-};
+use dp_accountant::accounting::{Accountant, RdpAccountant, Sampler};
 use dp_accountant::audit::binomial::upper_tail;
-use dp_accountant::ledger::Entries;
 use proptest::prelude::*;
 
-use crate::accounting_properties::gaussian;
+use crate::common::{delta as delta_of, epsilon as epsilon_of, gaussian, replayed, within};
 
 fn truncated(records: u64, rate: f64, largest: u64) -> Sampler {
     Sampler::PoissonTruncated {
@@ -82,7 +79,7 @@ proptest! {
         let mut blank = with.clone();
         blank[0] = 0.0;
         let event = gaussian(z).sampled(truncated(values.len() as u64, rate, u64::from(largest)));
-        let delta = PldAccountant::default().delta(&event, epsilon).expect("delta");
+        let delta = delta_of(&event, epsilon);
         for truth in divergences(&sums(&with, rate, largest), &sums(&blank, rate, largest), z, epsilon) {
             prop_assert!(truth <= delta * (1.0 + 1e-4) + 1e-6, "{truth} {delta}");
         }
@@ -91,80 +88,33 @@ proptest! {
 
 #[test]
 fn delta_is_that_of_poisson_and_the_probability_that_a_batch_is_cut() {
-    let pld = PldAccountant::default();
     let steps = |sampler| gaussian(1.0).sampled(sampler).repeated(1000);
     let poisson = steps(Sampler::PoissonZeroOut { rate: 0.01 });
-    let (plain, epsilon) = (
-        pld.delta(&poisson, 3.0).unwrap(),
-        pld.epsilon(&poisson, 1e-5).unwrap(),
-    );
+    let (plain, epsilon) = (delta_of(&poisson, 3.0), epsilon_of(&poisson, 1e-5));
     for largest in [700, 750, 900] {
         let cut = steps(truncated(60_000, 0.01, largest));
         let tail = 1000.0 * upper_tail(largest, 59_999, 0.01);
         let expected = (plain + tail).min(1.0);
-        let delta = pld.delta(&cut, 3.0).unwrap();
-        assert!(
-            delta >= expected && delta <= expected * (1.0 + 1e-8),
-            "{largest} {delta} {expected}"
-        );
-        let found = pld.epsilon(&cut, 1e-5).unwrap();
+        within(delta_of(&cut, 3.0), expected, expected * (1.0 + 1e-8));
+        let found = epsilon_of(&cut, 1e-5);
         match tail < 1e-5 {
-            true => assert!(
-                found >= epsilon && found < epsilon * 1.05,
-                "{largest} {found} {epsilon}"
-            ),
+            true => within(found, epsilon, epsilon * 1.05),
             false => assert!(found.is_infinite(), "{largest} {found}"),
         }
         assert!(RdpAccountant.epsilon(&cut, 1e-5).unwrap() >= found);
     }
     // Where no batch can be too large nothing is cut.
     let roomy = steps(truncated(60_000, 0.01, 60_000));
-    assert_eq!(pld.epsilon(&roomy, 1e-5), Ok(epsilon));
+    assert_eq!(epsilon_of(&roomy, 1e-5), epsilon);
     // A group of k takes k places.
     let group = steps(truncated(60_000, 0.01, 750)).of_groups(4);
-    let expected = 1000.0 * upper_tail(747, 59_996, 0.01);
-    let plain = pld.delta(&poisson.of_groups(4), 20.0).unwrap();
-    let delta = pld.delta(&group, 20.0).unwrap();
-    assert!((delta / (plain + expected) - 1.0).abs() < 1e-6, "{delta}");
+    let expected = 1000.0 * upper_tail(747, 59_996, 0.01) + delta_of(&poisson.of_groups(4), 20.0);
+    within(delta_of(&group, 20.0) / expected, 1.0 - 1e-6, 1.0 + 1e-6);
     let alone = gaussian(9.0).sampled(truncated(100, 0.01, 3)).of_groups(4);
-    assert_eq!(pld.delta(&alone, 20.0), Ok(1.0));
+    assert_eq!(delta_of(&alone, 20.0), 1.0);
     let line = r#"{"event": {"type": "sampled", "sampler": {"kind": "poisson_truncated", "records": 60000, "rate": 0.01, "largest": 750}, "event": {"type": "gaussian", "noise_multiplier": 1.0}}, "count": 1000, "neighbours": "zero_out"}"#;
-    let event = replay(&Entries::parse(line).unwrap().entries).unwrap();
-    assert_eq!(
-        pld.epsilon(&event, 1e-5),
-        pld.epsilon(&steps(truncated(60_000, 0.01, 750)), 1e-5)
-    );
-}
-
-#[test]
-fn parameters_out_of_range_are_refused_by_name() {
-    for (sampler, words) in [
-        (truncated(100, 1.5, 10), "rate is 1.5"),
-        (truncated(0, 0.1, 10), "records is 0"),
-        (truncated(100, 0.1, 0), "largest batch is 0"),
-    ] {
-        let refused = PldAccountant::default().epsilon(&gaussian(1.0).sampled(sampler), 1e-5);
-        let refused = refused.unwrap_err().to_string();
-        assert!(refused.contains(words), "{refused}");
-    }
-}
-
-/// A sample within a sample would lose what it may fail by: it is refused by all that would answer.
-#[test]
-fn a_failure_within_a_sample_is_refused() {
-    let inner = gaussian(4.0).sampled(truncated(1000, 1.0, 1));
-    let pld = PldAccountant::default();
-    assert_eq!(pld.epsilon(&inner, 1e-6), Ok(f64::INFINITY));
-    for rate in [1.0, 0.5] {
-        let event = inner.clone().sampled(Sampler::PoissonZeroOut { rate });
-        for accountant in [&pld as &dyn Accountant, &RdpAccountant, &GaussianAccountant] {
-            let refused = accountant.epsilon(&event, 1e-6);
-            assert!(
-                matches!(refused, Err(AccountingError::NotCovered { .. })),
-                "{rate}: {refused:?}"
-            );
-        }
-    }
+    let direct = epsilon_of(&steps(truncated(60_000, 0.01, 750)), 1e-5);
+    assert_eq!(epsilon_of(&replayed(line), 1e-5), direct);
 }
 
 /// A rule of cutting may tell whose record is there: the failure that is added is no more than a ninth too large for it, and
@@ -191,7 +141,7 @@ fn a_batch_that_is_cut_may_tell_everything() {
     let exact = divergences(&law(1.0), &law(0.0), z, epsilon);
     let exact = exact[0].max(exact[1]);
     let event = gaussian(z).sampled(truncated(records as u64, rate, largest as u64));
-    let bound = PldAccountant::default().delta(&event, epsilon).unwrap();
+    let bound = delta_of(&event, epsilon);
     assert!(exact > 0.5 && exact <= bound, "{exact} {bound}");
     assert!(bound <= exact / 0.89, "{exact} {bound}");
 }

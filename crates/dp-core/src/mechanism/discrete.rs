@@ -277,20 +277,11 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        for (numerator, denominator) in [
-            (0, 1),
-            (1, 0),
-            (1 << 50, 1),
-            (u64::MAX, 1),
-            (1, 1 << 32),
-            (1 << 30, 1 << 30),
-        ] {
+        assert!(DiscreteGaussian::new(1 << 30, 1 << 30).is_ok());
+        for (numerator, denominator) in [(0, 1), (1, 0), (1 << 50, 1), (u64::MAX, 1), (1, 1 << 32)]
+        {
             let law = DiscreteGaussian::new(numerator, denominator);
-            assert_eq!(
-                law.is_err(),
-                (numerator, denominator) != (1 << 30, 1 << 30),
-                "{numerator} {denominator}"
-            );
+            assert!(law.is_err(), "{numerator} {denominator}");
         }
     }
 
@@ -307,11 +298,7 @@ mod tests {
             (1, 1 << 31),
         ] {
             let law = DiscreteGaussian::new(numerator, denominator).unwrap();
-            let (p, q, t) = (
-                u128::from(numerator),
-                u128::from(denominator),
-                u128::from(law.scale),
-            );
+            let [p, q, t] = [numerator, denominator, law.scale].map(u128::from);
             let largest = ((LARGEST_DRAW * t - 1) * t * q).checked_pow(2);
             assert!(largest.is_some() && (2 * p * q * t * t).checked_mul(1 << 20).is_some());
             for _ in 0..20 {
@@ -339,15 +326,12 @@ mod tests {
     fn on_a_fine_grid_delta_is_at_most_that_of_the_gaussian() {
         for s in [64.0, 1000.0] {
             for sensitivity in [1.0_f64, 7.0, 30.0, 200.0, 700.0] {
-                let claimed =
-                    (1..100).fold(s / sensitivity, |z, _| s / sensitivity / larger(1.0, s, z));
+                let z = s / sensitivity;
+                let claimed = (1..100).fold(z, |claimed, _| z / larger(1.0, s, claimed));
                 for epsilon in [0.0, 0.01, 0.3, 1.0, 4.0, 10.0, 40.0] {
                     let exact = exact_delta(s, sensitivity, epsilon);
                     let gaussian = gaussian_delta(1.0 / claimed, epsilon);
-                    assert!(
-                        exact <= gaussian + 1e-15,
-                        "{s} {sensitivity} {epsilon}: {exact} {gaussian}"
-                    );
+                    assert!(exact <= gaussian + 1e-15, "{s} {sensitivity} {epsilon}");
                 }
             }
         }
@@ -384,10 +368,8 @@ mod tests {
             ] {
                 let error = refused.unwrap_err();
                 for message in [error.to_string(), format!("{error:?}")] {
-                    assert!(
-                        !message.contains("7654321987") && !message.contains("7.654"),
-                        "{message}"
-                    );
+                    let quoted = ["7654321987", "7.654"].iter().any(|x| message.contains(x));
+                    assert!(!quoted, "{message}");
                 }
                 let DpError::BeyondGrid { bound } = error else {
                     panic!("{error}");
@@ -410,11 +392,8 @@ mod tests {
             }
             // 7 deviations: a false alarm of less than 1e-10.
             let mean = 2_000.0 / bound as f64;
-            assert!(
-                seen.iter()
-                    .all(|n| (f64::from(*n) - mean).abs() < 7.0 * mean.sqrt()),
-                "{seen:?}"
-            );
+            let near = |n: &i32| (f64::from(*n) - mean).abs() < 7.0 * mean.sqrt();
+            assert!(seen.iter().all(near), "{seen:?}");
         }
         assert!(uniform_below(u128::MAX, &mut generator) > u128::MAX >> 64);
     }

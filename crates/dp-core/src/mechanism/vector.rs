@@ -238,10 +238,8 @@ mod tests {
 
     #[test]
     fn groups_and_parts_have_the_larger_bound_and_none_in_two_norms() {
-        let (one, two) = (
-            SensitiveVector::l2(vec![1.0], 2.0),
-            SensitiveVector::l2(vec![5.0], 3.0),
-        );
+        let one = SensitiveVector::l2(vec![1.0], 2.0);
+        let two = SensitiveVector::l2(vec![5.0], 3.0);
         let groups = SensitiveVector::of_groups([one.clone(), two.clone()]);
         assert_eq!(groups, SensitiveVector::l2(vec![1.0, 5.0], 3.0));
         let sum = two.clone().plus(&one).unwrap();
@@ -286,10 +284,7 @@ mod tests {
         let sum = SensitiveVector::l2(vec![-1.0, -2.0], 1.0);
         let mixed = SensitiveVector::of_groups([sum.clone(), group(0), sum]);
         let found = mixed.reordered(rng);
-        assert_eq!(
-            (&found[..2], &found[202..]),
-            (&[-1.0, -2.0][..], &[-1.0, -2.0][..])
-        );
+        assert_eq!([&found[..2], &found[202..]], [[-1.0, -2.0]; 2]);
         // Sums have no records to reorder, and other numbers of values no bound.
         let sums = SensitiveVector::l2(vec![1.0, 2.0], 1.0);
         assert_eq!(sums.reordered(rng), sums.before_noise());

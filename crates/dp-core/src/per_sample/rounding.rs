@@ -67,12 +67,8 @@ mod tests {
 
     #[test]
     fn coarse_and_unknown_devices_are_refused() {
-        for name in [
-            "Cube(Cuda { index: 0 })",
-            "Cube(Hip { index: 0 })",
-            "LibTorch(Mps)",
-            "Remote(0)",
-        ] {
+        let cuda = "Cube(Cuda { index: 0 })";
+        for name in [cuda, "Cube(Hip { index: 0 })", "LibTorch(Mps)", "Remote(0)"] {
             let refused = Rounding::of_name(name.into()).unwrap_err().to_string();
             assert!(refused.starts_with(name), "{refused}");
         }

@@ -60,11 +60,10 @@ impl Run {
     fn lines(&self) -> usize {
         let entries = self.ledger.entries().unwrap().entries;
         let event = self.releaser.plan().step_event();
-        assert!(
-            entries
-                .iter()
-                .all(|entry| entry.count == 1 && entry.event == *event)
-        );
+        let own = entries
+            .iter()
+            .all(|entry| entry.count == 1 && entry.event == *event);
+        assert!(own);
         entries.len()
     }
 }
@@ -81,15 +80,11 @@ fn the_noise_of_a_step_is_made_of_that_of_the_steps_before() {
         let sensitivity = [2.0, 6.0, 0.5][step as usize % 3];
         let released = correlated.step_of(&[0.0; 5], sensitivity).unwrap();
         let draw = vectors.releaser.draw().unwrap();
-        assert_eq!(
-            draw.indices(),
-            [(step as usize - 1) % 6, (step as usize - 1) % 6 + 6]
-        );
+        let first = (step as usize - 1) % 6;
+        assert_eq!(draw.indices(), [first, first + 6]);
         let zeros = SensitiveVector::l2(vec![0.0; 5], 2.0);
-        let noisy = vectors
-            .releaser
-            .release_step(&zeros, &[2], &draw, &mut vectors.ledger);
-        let noisy = noisy.unwrap();
+        let (releaser, ledger) = (&mut vectors.releaser, &mut vectors.ledger);
+        let noisy = releaser.release_step(&zeros, &[2], &draw, ledger).unwrap();
         assert!((noisy.deviation / 3.0 - 1.0).abs() < 1e-4);
         for i in 0..5 {
             let before = noise.inverse().iter().zip(z.iter().rev());
@@ -127,10 +122,8 @@ fn a_refused_step_leaves_the_mechanism_as_it_was() {
     }
     // Nor is a step released whose ledger cannot be read for the mechanism's line.
     let mut lost = Run::of(3);
-    drop(std::mem::replace(
-        &mut lost.folder,
-        tempfile::tempdir().unwrap(),
-    ));
+    let gone = std::mem::replace(&mut lost.folder, tempfile::tempdir().unwrap());
+    drop(gone);
     // The first step writes to the file that is open; what is left of the others reads it again.
     lost.step();
     assert!(lost.step_of(&[0.0; 5], 2.0).is_err());

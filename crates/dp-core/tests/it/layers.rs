@@ -1,13 +1,14 @@
 //! burn's layers on the fast path against burn's autodiff, one record and one output at a time.
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 use dp_core::per_sample::nn::Chain;
-use dp_core::per_sample::{Needs, Reference, Rows, parameters_of, refuse_mixing};
+use dp_core::per_sample::{Needs, Reference, Rows, Stack, parameters_of, refuse_mixing};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use rand::{Rng, RngExt};
 use test_support::relative_error;
 
+use crate::common::{host, tensor, wide};
 use crate::stacks::{self, Draw, KINDS, Net, generator, uniform};
 
 const RECORDS: usize = 3;
@@ -19,16 +20,44 @@ const NEEDS: Needs = Needs {
     input: true,
 };
 
-fn tensor<const D: usize>(values: &[f32], shape: [usize; D], device: &Device) -> Tensor<D> {
-    Tensor::from_data(TensorData::new(values.to_vec(), shape), device)
+/// What tensors make of records, of cotangents at some rows of each of them and of the weights of these rows.
+struct Pulled {
+    output: Vec<f64>,
+    gram: Vec<f64>,
+    input: Vec<f64>,
+    sum: Vec<f64>,
 }
 
-fn host<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
-    tensor.into_data().iter::<f64>().collect()
+impl Pulled {
+    fn of(stack: &Stack, records: usize, x: &[f32], delta: &[f32], weights: &[f32]) -> Self {
+        let device = Device::flex();
+        let (inputs, rows) = (x.len() / records, weights.len() / records);
+        let seen = stack.forward(tensor(x, [records, inputs], &device));
+        let outputs = seen.output().dims()[1];
+        let delta = tensor(delta, [records, rows, outputs], &device);
+        let pulled = stack.pull_back(&seen, delta, NEEDS);
+        let parts = stack.gradient(&seen, &pulled, tensor(weights, [records, rows], &device));
+        Self {
+            output: host(seen.output()),
+            gram: host(pulled.gram),
+            input: pulled.input.map_or_else(Vec::new, host),
+            sum: parts.into_iter().flat_map(host).collect(),
+        }
+    }
 }
 
-fn wide(values: &[f32]) -> Vec<f64> {
-    values.iter().copied().map(f64::from).collect()
+fn drawn(seed: u64, records: usize, device: &Device) -> Draw<'_> {
+    let (rng, vocabulary) = (generator(seed), VOCABULARY);
+    Draw {
+        rng,
+        device,
+        records,
+        vocabulary,
+    }
+}
+
+fn outputs(net: &Net) -> usize {
+    net.chain(&Device::flex()).shape().iter().product()
 }
 
 /// Records for a net: numbers of tokens where it begins with them.
@@ -47,21 +76,10 @@ fn errors(net: &Net, device: &Device, rng: &mut impl Rng) -> [f64; 4] {
     let features: usize = net.shape.iter().product();
     let x = records(net, rng);
     let stack = net.chain(device).build().unwrap();
-    let seen = stack.forward(tensor(&x, [RECORDS, features], device));
-    let outputs = seen.output().dims()[1];
+    let outputs = outputs(net);
     let delta = uniform(RECORDS * ROWS * outputs, rng);
     let weights = uniform(RECORDS * ROWS, rng);
-    let pulled = stack.pull_back(
-        &seen,
-        tensor(&delta, [RECORDS, ROWS, outputs], device),
-        NEEDS,
-    );
-    let weighted = tensor(&weights, [RECORDS, ROWS], device);
-    let gradient: Vec<f64> = stack
-        .gradient(&seen, &pulled, weighted)
-        .into_iter()
-        .flat_map(host)
-        .collect();
+    let found = Pulled::of(&stack, RECORDS, &x, &delta, &weights);
 
     let reference = Reference::new(net).unwrap();
     assert_eq!(reference.parameters(), stack.parameters());
@@ -89,10 +107,10 @@ fn errors(net: &Net, device: &Device, rng: &mut impl Rng) -> [f64; 4] {
         rows.add_weighted(&weights[i * ROWS..][..ROWS], &mut sum);
     }
     [
-        relative_error(&host(seen.output()), &forward),
-        relative_error(&host(pulled.gram.clone()), &gram),
-        relative_error(&host(pulled.input.clone().unwrap()), &input),
-        relative_error(&gradient, &sum),
+        relative_error(&found.output, &forward),
+        relative_error(&found.gram, &gram),
+        relative_error(&found.input, &input),
+        relative_error(&found.sum, &sum),
     ]
 }
 
@@ -105,33 +123,17 @@ fn every_layer_in_random_stacks_is_as_autodiff_has_it() {
             failure_persistence: None,
             ..Config::default()
         };
-        let mut runner = TestRunner::new_with_rng(
-            config,
-            proptest::test_runner::TestRng::deterministic_rng(
-                proptest::test_runner::RngAlgorithm::ChaCha,
-            ),
-        );
+        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+        let mut runner = TestRunner::new_with_rng(config, rng);
         let stacks = (any::<u64>(), 0..3usize, 0..4usize, any::<bool>());
         let checked = runner.run(&stacks, |(seed, before, more, autodiff)| {
-            let device = match autodiff {
-                true => Device::flex().autodiff(),
-                false => Device::flex(),
-            };
-            let mut draw = Draw {
-                rng: generator(seed),
-                device: &device,
-                records: RECORDS,
-                vocabulary: VOCABULARY,
-            };
+            let plain = Device::flex();
+            let device = if autodiff { plain.autodiff() } else { plain };
+            let mut draw = drawn(seed, RECORDS, &device);
             let net = draw.net(kind, before, more);
             let found = errors(&net, &device.clone().without_autodiff(), &mut draw.rng);
-            let names: Vec<&str> = net.parts.iter().map(stacks::Part::kind).collect();
-            prop_assert!(
-                found.iter().all(|error| *error < TOLERANCE),
-                "{found:?} in {names:?} {:?} from {:?}",
-                net.parts,
-                net.shape
-            );
+            let near = found.iter().all(|error| *error < TOLERANCE);
+            prop_assert!(near, "{found:?} in {:?} from {:?}", net.parts, net.shape);
             Ok(())
         });
         if let Err(error) = checked {
@@ -148,15 +150,11 @@ fn host_errors(net: &Net, device: &Device, records: usize, rng: &mut impl Rng) -
     let stack = net.chain(device).build().unwrap();
     let on_host = stack.host().ok()?;
     let x = uniform(records * features, rng);
-    let seen = stack.forward(tensor(&x, [records, features], device));
-    let outputs = seen.output().dims()[1];
+    let outputs = outputs(net);
     assert_eq!([on_host.inputs(), on_host.outputs()], [features, outputs]);
     let delta = uniform(records * ROWS * outputs, rng);
     let weights = uniform(records * ROWS, rng);
-    let of_tensors = tensor(&delta, [records, ROWS, outputs], device);
-    let pulled = stack.pull_back(&seen, of_tensors, NEEDS);
-    let parts = stack.gradient(&seen, &pulled, tensor(&weights, [records, ROWS], device));
-    let gradient: Vec<f64> = parts.into_iter().flat_map(host).collect();
+    let expected = Pulled::of(&stack, records, &x, &delta, &weights);
 
     let saved = on_host.forward(records, &x);
     let found = on_host.pull_back(&saved, ROWS, &delta, NEEDS);
@@ -170,11 +168,11 @@ fn host_errors(net: &Net, device: &Device, records: usize, rng: &mut impl Rng) -
     let mut plain_sum = vec![0.0; on_host.parameters()];
     let plain = on_host.pull_back(&saved, ROWS, &delta, plain);
     on_host.add_gradient(&saved, &plain, &weights, &mut plain_sum);
-    let sums = [sum, plain_sum].map(|sum| relative_error(&wide(&sum), &gradient));
+    let sums = [sum, plain_sum].map(|sum| relative_error(&wide(&sum), &expected.sum));
     Some([
-        relative_error(&wide(saved.output()), &host(seen.output())),
-        relative_error(&wide(&found.gram), &host(pulled.gram)),
-        relative_error(&wide(&found.input), &host(pulled.input.unwrap())),
+        relative_error(&wide(saved.output()), &expected.output),
+        relative_error(&wide(&found.gram), &expected.gram),
+        relative_error(&wide(&found.input), &expected.input),
         sums[0].max(sums[1]),
     ])
 }
@@ -186,12 +184,7 @@ fn host_kernels_in_random_stacks_are_as_tensors_have_them() {
     for kind in KINDS {
         let mut tried = 0;
         for seed in 0..150 {
-            let mut draw = Draw {
-                rng: generator(seed),
-                device: &device,
-                records: 11,
-                vocabulary: VOCABULARY,
-            };
+            let mut draw = drawn(seed, 11, &device);
             let net = draw.net(kind, (seed % 2) as usize, (seed % 3) as usize);
             if let Some(found) = host_errors(&net, &device, 11, &mut draw.rng) {
                 tried += 1;
@@ -211,11 +204,7 @@ fn host_kernels_in_random_stacks_are_as_tensors_have_them() {
             "Residual",
             "Concat",
         ];
-        assert_eq!(
-            tried == 0,
-            without.contains(&kind),
-            "{kind}: {tried} stacks"
-        );
+        assert_eq!(tried == 0, without.contains(&kind), "{kind}: {tried}");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -226,20 +215,20 @@ fn a_convolution_with_rectifier_and_pool_on_the_host_is_as_tensors_have_it() {
     use burn::nn::conv::Conv2dConfig;
     use burn::nn::pool::AvgPool2dConfig;
     let device = Device::flex();
+    let leaky = || stacks::Part::LeakyRelu(burn::nn::LeakyReluConfig::new().init());
+    let pool = || stacks::Part::AvgPool2d(AvgPool2dConfig::new([2, 2]).init());
     for (channels, height, width) in [
         ([1, 8], 6, 8),
         ([3, 5], 4, 2),
         ([2, 2], 10, 12),
         ([4, 7], 14, 14),
     ] {
-        let conv =
-            Conv2dConfig::new(channels, [3, 3]).with_padding(burn::nn::PaddingConfig2d::Same);
+        let conv = Conv2dConfig::new(channels, [3, 3]);
+        let conv = conv
+            .with_padding(burn::nn::PaddingConfig2d::Same)
+            .init(&device);
         let net = Net {
-            parts: vec![
-                stacks::Part::Conv2d(conv.init(&device)),
-                stacks::Part::LeakyRelu(burn::nn::LeakyReluConfig::new().init()),
-                stacks::Part::AvgPool2d(AvgPool2dConfig::new([2, 2]).init()),
-            ],
+            parts: vec![stacks::Part::Conv2d(conv), leaky(), pool()],
             shape: vec![channels[0], height, width],
         };
         let found = host_errors(&net, &device, 11, &mut generator(9)).unwrap();
@@ -274,12 +263,7 @@ fn large_convolutions_on_the_host_are_as_tensors_have_them() {
 fn one_of_each(mut check: impl FnMut(&str, &Net, Vec<f32>, &mut dyn FnMut(usize) -> Vec<f32>)) {
     let device = Device::flex();
     for kind in KINDS {
-        let mut draw = Draw {
-            rng: generator(11),
-            device: &device,
-            records: RECORDS,
-            vocabulary: VOCABULARY,
-        };
+        let mut draw = drawn(11, RECORDS, &device);
         let net = draw.net(kind, 1, 2);
         let x = records(&net, &mut draw.rng);
         check(kind, &net, x, &mut |count| uniform(count, &mut draw.rng));
@@ -288,16 +272,9 @@ fn one_of_each(mut check: impl FnMut(&str, &Net, Vec<f32>, &mut dyn FnMut(usize)
 
 /// The weighted gradient of a batch and its Gram matrices.
 fn step(net: &Net, x: &[f32], delta: &[f32], weights: &[f32]) -> (Vec<f64>, Vec<f64>) {
-    let device = Device::flex();
-    let stack = net.chain(&device).build().unwrap();
-    let seen = stack.forward(tensor(x, [RECORDS, x.len() / RECORDS], &device));
-    let outputs = seen.output().dims()[1];
-    let pulled = stack.pull_back(&seen, tensor(delta, [RECORDS, 1, outputs], &device), NEEDS);
-    let parts = stack.gradient(&seen, &pulled, tensor(weights, [RECORDS, 1], &device));
-    let mut found: (Vec<f64>, Vec<f64>) = (
-        host(pulled.gram),
-        parts.into_iter().flat_map(host).collect(),
-    );
+    let stack = net.chain(&Device::flex()).build().unwrap();
+    let found = Pulled::of(&stack, RECORDS, x, delta, weights);
+    let mut found = (found.gram, found.sum);
     if let Ok(on_host) = stack.host() {
         let saved = on_host.forward(RECORDS, x);
         let pulled = on_host.pull_back(&saved, 1, delta, NEEDS);
@@ -314,8 +291,7 @@ fn step(net: &Net, x: &[f32], delta: &[f32], weights: &[f32]) -> (Vec<f64>, Vec<
 fn a_record_that_is_not_finite_does_not_spread() {
     for bad in [f32::NAN, f32::INFINITY, -f32::INFINITY, f32::MAX] {
         one_of_each(|kind, net, x, draw| {
-            let outputs: usize = net.chain(&Device::flex()).shape().iter().product();
-            let delta = draw(RECORDS * outputs);
+            let delta = draw(RECORDS * outputs(net));
             let weights = [0.5, 0.0, -1.5];
             let features = x.len() / RECORDS;
             let mut broken = x.clone();
@@ -339,11 +315,8 @@ fn a_record_that_is_not_finite_does_not_spread() {
 fn a_record_that_does_not_count_may_have_no_norm() {
     let device = Device::flex();
     let config = burn::nn::GroupNormConfig::new(1, 2).with_epsilon(0.0);
-    let (one, other, fc) = (
-        config.init(&device),
-        config.init(&device),
-        linear(3, 3, &device),
-    );
+    let (one, other) = (config.init(&device), config.init(&device));
+    let fc = linear(3, 3, &device);
     let stack = Chain::sequence([2, 3])
         .group_norm(&one)
         .residual(|x| x.linear(&fc).group_norm(&other))
@@ -351,11 +324,8 @@ fn a_record_that_does_not_count_may_have_no_norm() {
         .unwrap();
     let sum = |second: [f32; 6]| -> Vec<f64> {
         let first = [0.3, -0.2, 0.8, 0.1, 0.0, -0.9];
-        let seen = stack.forward(tensor(&[first, second].concat(), [2, 6], &device));
-        let delta = tensor(&[0.5f32; 12], [2, 1, 6], &device).cumsum(2);
-        let pulled = stack.pull_back(&seen, delta, NEEDS);
-        let parts = stack.gradient(&seen, &pulled, tensor(&[1.0, 0.0], [2, 1], &device));
-        parts.into_iter().flat_map(host).collect()
+        let delta: Vec<f32> = (1..=12).map(|k| 0.5 * (1 + (k - 1) % 6) as f32).collect();
+        Pulled::of(&stack, 2, &[first, second].concat(), &delta, &[1.0, 0.0]).sum
     };
     let expected = sum([0.5, 0.1, -0.4, 0.3, 0.2, 0.9]);
     assert!(expected.iter().any(|x| *x != 0.0));
@@ -380,25 +350,22 @@ fn grouped_sequences_are_images_of_one_line() {
     image.bias = line.bias.clone();
     let x = uniform(6 * 2, &mut generator(5));
     let stack = Chain::sequence([2, 6]).conv1d(&line).build().unwrap();
-    let seen = stack.forward(tensor(&x, [1, 12], &device));
     let delta = [0.3, -0.7, 1.1, 0.4];
-    let pulled = stack.pull_back(&seen, tensor(&delta, [1, 1, 4], &device), NEEDS);
-    let parts = stack.gradient(&seen, &pulled, Tensor::ones([1, 1], &device));
-    let sum: Vec<f64> = parts.into_iter().flat_map(host).collect();
+    let found = Pulled::of(&stack, 1, &x, &delta, &[1.0]);
     let reference = Reference::new(&image).unwrap();
     let rows = reference.rows(|image| {
         let y = image.forward(tensor(&x, [1, 2, 1, 6], &device).autodiff());
         vec![(y * tensor(&delta, [1, 2, 1, 2], &device)).sum()]
     });
-    assert!(relative_error(&sum, &wide(&rows.values()[0])) < TOLERANCE);
-    assert!(relative_error(&host(pulled.gram), &wide(&rows.gram())) < TOLERANCE);
+    assert!(relative_error(&found.sum, &wide(&rows.values()[0])) < TOLERANCE);
+    assert!(relative_error(&found.gram, &wide(&rows.gram())) < TOLERANCE);
 }
 
 /// What one record is, no other record's Gram matrix hears of; and its cotangents neither.
 #[test]
 fn records_are_independent() {
     one_of_each(|kind, net, x, draw| {
-        let outputs: usize = net.chain(&Device::flex()).shape().iter().product();
+        let outputs = outputs(net);
         let mut delta = draw(RECORDS * outputs);
         let (gram, _) = step(net, &x, &delta, &[1.0; RECORDS]);
         let features = x.len() / RECORDS;
@@ -505,26 +472,19 @@ fn parameters_that_are_not_trained_have_no_gradient() {
         let slots = parameters_of(&model);
         assert_eq!(slots.len(), 1);
         assert_eq!(slots, stack.parameters());
-        assert_eq!(
-            Some(slots[0].id),
-            model.one.bias.as_ref().map(|bias| bias.id)
-        );
+        let bias = model.one.bias.as_ref().map(|bias| bias.id);
+        assert_eq!(Some(slots[0].id), bias);
         let plain = Device::flex();
-        let x = tensor(&[0.3, -0.7], [1, 2], &plain);
-        let delta = [1.0, 2.0];
-        let seen = stack.forward(x.clone());
-        let pulled = stack.pull_back(&seen, tensor(&delta, [1, 1, 2], &plain), NEEDS);
+        let (x, delta) = ([0.3, -0.7], [1.0, 2.0]);
+        let found = Pulled::of(&stack, 1, &x, &delta, &[1.0]);
         let reference = Reference::new(&model).unwrap();
         let rows = reference.rows(|model| {
-            let x = x.clone().autodiff();
+            let x = tensor(&x, [1, 2], &plain).autodiff();
             let y = model.other.forward(model.one.forward(x).tanh());
             vec![(y * tensor(&delta, [1, 2], &plain)).sum()]
         });
-        let gram = host(pulled.gram.clone());
-        assert!(relative_error(&gram, &wide(&rows.gram())) < TOLERANCE);
-        let parts = stack.gradient(&seen, &pulled, Tensor::ones([1, 1], &plain));
-        let sum: Vec<f64> = parts.into_iter().flat_map(host).collect();
-        assert!(relative_error(&sum, &wide(&rows.values()[0])) < TOLERANCE);
+        assert!(relative_error(&found.gram, &wide(&rows.gram())) < TOLERANCE);
+        assert!(relative_error(&found.sum, &wide(&rows.values()[0])) < TOLERANCE);
     }
 }
 
@@ -542,10 +502,8 @@ fn layers_that_do_not_fit_are_refused_with_both_numbers() {
     let fc = linear(100, 10, &device);
     let conv = Conv2dConfig::new([3, 4], [5, 5]).init(&device);
     let up = ConvTranspose2dConfig::new([3, 4], [2, 2]).with_padding([1, 1]);
-    let (wide_up, up) = (
-        up.clone().with_padding_out([2, 0]).init(&device),
-        up.init(&device),
-    );
+    let wide_up = up.clone().with_padding_out([2, 0]).init(&device);
+    let up = up.init(&device);
     let pool =
         MaxPool2dConfig::new([2, 2]).with_padding(burn::nn::PaddingConfig2d::Explicit(2, 0, 2, 0));
     let pool = pool.init();
@@ -695,28 +653,17 @@ fn a_module_of_ones_own_is_formed_by_record() {
         .linear(&last)
         .build()
         .unwrap();
-    let chain = Chain::features(3).linear(&first);
-    let fast = chain
-        .linear(&two.one)
-        .tanh()
-        .linear(&two.other)
-        .linear(&last);
-    let fast = fast.build().unwrap();
+    let chain = Chain::features(3).linear(&first).linear(&two.one).tanh();
+    let fast = chain.linear(&two.other).linear(&last).build().unwrap();
     assert_eq!(formed.formed_by_record(), ["Two"]);
     assert!(fast.formed_by_record().is_empty());
     let mut rng = generator(3);
     let x = uniform(RECORDS * 3, &mut rng);
     let delta = uniform(RECORDS * ROWS * 2, &mut rng);
     let weights = uniform(RECORDS * ROWS, &mut rng);
-    let all = |stack: &dp_core::per_sample::Stack| {
-        let seen = stack.forward(tensor(&x, [RECORDS, 3], &device));
-        let pulled = stack.pull_back(&seen, tensor(&delta, [RECORDS, ROWS, 2], &device), NEEDS);
-        let parts = stack.gradient(&seen, &pulled, tensor(&weights, [RECORDS, ROWS], &device));
-        let mut all = host(seen.output());
-        all.extend(host(pulled.gram));
-        all.extend(host(pulled.input.unwrap()));
-        all.extend(parts.into_iter().flat_map(host));
-        all
+    let all = |stack: &Stack| {
+        let found = Pulled::of(stack, RECORDS, &x, &delta, &weights);
+        [found.output, found.gram, found.input, found.sum].concat()
     };
     assert!(relative_error(&all(&formed), &all(&fast)) < TOLERANCE);
 }

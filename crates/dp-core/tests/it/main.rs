@@ -1,5 +1,6 @@
 //! The noise, the plans and the layers of private steps.
 
+mod common;
 mod correlated;
 mod layers;
 mod names;

@@ -15,16 +15,13 @@ fn releaser(delta: f64, seed: u64) -> Releaser {
     let noise = ReleaseNoise::Threshold { share: 0.25, delta };
     let plan = TrainingPlan::of(Noise::Multiplier(2.0), 0.2, 0, all).and("names", noise);
     let plan = plan.and("counts", ReleaseNoise::Share(0.75));
-    plan.check()
-        .expect("a plan")
-        .releaser(NoiseSource::insecure(seed))
+    let plan = plan.check().expect("a plan");
+    plan.releaser(NoiseSource::insecure(seed))
 }
 
 fn table(names: &[(&str, u64)]) -> BTreeMap<String, u64> {
-    names
-        .iter()
-        .map(|&(name, count)| (name.into(), count))
-        .collect()
+    let counts = names.iter().map(|&(name, count)| (name.into(), count));
+    counts.collect()
 }
 
 #[test]
@@ -40,28 +37,17 @@ fn names_of_many_pass_and_the_cost_is_that_of_a_release_and_a_failure() {
     let passed = releaser.release_names("names", &names, &mut ledger);
     assert_eq!(passed.expect("names"), [["Bern"], ["yes"]]);
     let entry = &ledger.entries().expect("entries").entries[0];
-    let event = Event::Composed {
-        events: vec![
-            Event::Gaussian {
-                noise_multiplier: 4.0,
-            },
-            Event::Failure { delta: 1e-6 },
-        ],
-    };
-    assert_eq!(entry.event, event);
+    let gaussian = |noise_multiplier| Event::Gaussian { noise_multiplier };
+    let events = vec![gaussian(4.0), Event::Failure { delta: 1e-6 }];
+    assert_eq!(entry.event, Event::Composed { events });
     assert!((entry.sensitivity.expect("a bound") / 4.0 - 1.0).abs() < 1e-4);
     // The plan is of all of it: its epsilon at delta is that of the noise at what the failure leaves.
     let whole = GaussianAccountant.epsilon(&releaser.plan().event(), 1e-5);
-    let noise = Event::Gaussian {
-        noise_multiplier: 2.0,
-    };
-    let left = GaussianAccountant.epsilon(&noise, 1e-5 - 1e-6);
+    let left = GaussianAccountant.epsilon(&gaussian(2.0), 1e-5 - 1e-6);
     assert!((whole.expect("epsilon") / left.expect("epsilon") - 1.0).abs() < 1e-9);
     // Once, as planned, and by its own noise alone.
-    assert!(matches!(
-        releaser.release_names("names", &names, &mut ledger),
-        Err(DpError::ReleasedTwice { .. })
-    ));
+    let twice = releaser.release_names("names", &names, &mut ledger);
+    assert!(matches!(twice, Err(DpError::ReleasedTwice { .. })));
     let wrong = releaser.release_names("counts", &names, &mut ledger);
     let wrong = wrong.expect_err("refused").to_string();
     assert!(wrong.contains("planned with Gaussian noise"), "{wrong}");

@@ -2,7 +2,7 @@
 
 use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::{Linear, LinearConfig};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 use dp_core::DpError;
 use dp_core::local::LocalMechanism;
 use dp_core::mechanism::{BoundedGradient, NoiseSource, ParameterGradient, Sensitivity};
@@ -13,6 +13,8 @@ use dp_core::per_sample::{
 use dp_core::plan::TrainingPlan;
 use dp_core::sampling::FixedSizeSampler;
 use proptest::prelude::*;
+
+use crate::common::{added, length, row, wide};
 
 const NEEDS: Needs = Needs {
     gram: true,
@@ -38,26 +40,9 @@ fn norms() -> impl Strategy<Value = f64> {
         .prop_map(|ln| ln.exp().clamp(*NORMS.start(), *NORMS.end()))
 }
 
-fn length(values: impl IntoIterator<Item = f64>) -> f64 {
-    values.into_iter().map(|x| x * x).sum::<f64>().sqrt()
-}
-
 /// What one record adds on tensors and on host kernels.
 fn contributions(stack: &Stack, x: &[f32], delta: &[f32], bound: f64) -> [f64; 2] {
-    let device = Device::flex();
-    let row = |values: &[f32]| {
-        let data = TensorData::new(values.to_vec(), [1, values.len()]);
-        Tensor::<2>::from_data(data, &device)
-    };
-    let seen = stack.forward(row(x));
-    let pulled = stack.pull_back(&seen, row(delta).unsqueeze_dim(1), NEEDS);
-    let squared = pulled.gram.clone().flatten(0, 2) * (1.0 + Rounding::SINGLE.gram);
-    let weights = norm_clip_weights(squared, bound, Rounding::SINGLE);
-    let parts = stack.gradient(&seen, &pulled, weights.reshape([1, 1]));
-    let all = parts
-        .into_iter()
-        .flat_map(|part| part.into_data().iter::<f64>().collect::<Vec<_>>());
-    let tensors = length(all);
+    let (tensors, _) = added(stack, x, delta, bound);
     let host = stack.host().unwrap();
     let seen = host.forward(1, x);
     let pulled = host.pull_back(&seen, 1, delta, NEEDS);
@@ -65,7 +50,7 @@ fn contributions(stack: &Stack, x: &[f32], delta: &[f32], bound: f64) -> [f64; 2
     let weights = [norm_clip_weight(squared, bound)];
     let mut sum = vec![0.0; host.parameters()];
     host.add_gradient(&seen, &pulled, &weights, &mut sum);
-    [tensors, length(sum.into_iter().map(f64::from))]
+    [tensors, length(wide(&sum))]
 }
 
 fn linear(bias: bool) -> Linear {
@@ -105,23 +90,18 @@ proptest! {
     /// The same of rows of a Jacobian.
     #[test]
     fn no_jacobian_moves_more_than_its_bound(
-        row in numbers(4), other in numbers(4), c in numbers(2), bound in norms(),
+        first in numbers(4), other in numbers(4), c in numbers(2), bound in norms(),
     ) {
-        let rows = [&row, &other];
+        let rows = [&first, &other];
         let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
         let gram: Vec<f32> = rows.iter().flat_map(|a| rows.map(|b| dot(a, b))).collect();
         // A cotangent that is nearly no number of `f32` is rounded to one: the least sensitivity has room for that.
-        let rounded = f64::powi(2.0, -149) * rows.map(|row| length(row.iter().copied().map(f64::from))).iter().sum::<f64>();
-        let most = bound * length(c.iter().copied().map(f64::from)) * (1.0 + 1e-5) + rounded;
-        let device = Device::flex();
-        let tensor = |values: &[f32]| {
-            let data = TensorData::new(values.to_vec(), [1, values.len()]);
-            Tensor::<2>::from_data(data, &device)
-        };
+        let rounded = f64::powi(2.0, -149) * rows.map(|row| length(wide(row))).iter().sum::<f64>();
+        let most = bound * length(wide(&c)) * (1.0 + 1e-5) + rounded;
         for mode in [JacobianClip::Rows, JacobianClip::Spectral] {
             let clipped = mode.apply(&gram, &c, bound);
             let on_tensors = mode.apply_all(
-                tensor(&gram).reshape([1, 2, 2]), tensor(&c), bound, Rounding::SINGLE,
+                row(&gram).reshape([1, 2, 2]), row(&c), bound, Rounding::SINGLE,
             );
             let on_tensors: Vec<f64> = on_tensors.into_data().iter().collect();
             for (engine, clipped) in [clipped, on_tensors].iter().enumerate() {

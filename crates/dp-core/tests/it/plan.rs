@@ -5,7 +5,7 @@ use burn::module::ParamId;
 use burn::tensor::Device;
 use dp_core::DpError;
 use dp_core::accounting::{
-    Accountant, Event, GaussianAccountant, Neighbours, PldAccountant, Sampler,
+    Accountant, Event, GaussianAccountant, GroupSize, Neighbours, PldAccountant, Sampler,
 };
 use dp_core::ledger::{Entries, Ledger, LedgerEntry};
 use dp_core::mechanism::{
@@ -89,15 +89,32 @@ impl Run {
         self.releaser.release(bounded, &mut self.ledger).map(drop)
     }
 
-    /// The message of a refusal, after which the ledger's file has as many lines as before.
-    fn refused(&mut self, attempt: impl FnOnce(&mut Self) -> Result<(), DpError>) -> String {
+    fn vector(&mut self, name: &str, values: &SensitiveVector) -> Result<(), DpError> {
+        let released = self.releaser.release_vector(name, values, &mut self.ledger);
+        released.map(drop)
+    }
+
+    fn numbers(
+        &mut self,
+        values: &SensitiveVector,
+        sizes: &[usize],
+        draw: &Draw,
+    ) -> Result<(), DpError> {
+        let released = self
+            .releaser
+            .release_step(values, sizes, draw, &mut self.ledger);
+        released.map(drop)
+    }
+
+    /// Refuses in these words, after which the ledger's file has as many lines as before.
+    fn refuses(&mut self, words: &[&str], attempt: impl FnOnce(&mut Self) -> Result<(), DpError>) {
         let before = self.ledger.entries().unwrap();
         let state = self.releaser.step();
         let error = attempt(self).expect_err("a refusal").to_string();
         assert_eq!(self.ledger.entries().unwrap(), before, "{error}");
         assert_eq!(self.ledger.releases(), before.releases());
         assert_eq!(self.releaser.step(), state);
-        error
+        names(&error, words);
     }
 }
 
@@ -174,36 +191,32 @@ fn weaken(event: &mut Event) {
     }
 }
 
+/// Neither number is told: with Poisson sampling both are secret.
 #[test]
 fn another_size_is_refused() {
     let mut run = Run::of(fixed());
-    let message = run.refused(|run| {
-        let draw = run.releaser.draw()?;
-        let refused = bounded(&[500], draw)?;
-        run.release(refused)
-    });
-    // Neither number: with Poisson sampling both are secret.
-    names(&message, &["other numbers of records"]);
-    assert!(!message.contains("50"), "{message}");
-    let message = run.refused(|run| {
-        let draw = run.releaser.draw()?;
-        run.releaser
-            .release_step(&gaussian(&[0.0]), &[49], &draw, &mut run.ledger)
-            .map(drop)
-    });
-    names(&message, &["other numbers of records"]);
+    let words = "the draw: sum the records of the draw";
+    for size in [500, 49] {
+        run.refuses(&[words], |run| {
+            let draw = run.releaser.draw()?;
+            let refused = bounded(&[size], draw)?;
+            run.release(refused)
+        });
+        run.refuses(&[words], |run| {
+            let draw = run.releaser.draw()?;
+            run.numbers(&gaussian(&[0.0]), &[size], &draw)
+        });
+    }
 }
 
 #[test]
 fn other_groups_are_refused() {
     for other in [&[20, 30][..], &[50], &[30, 20, 0]] {
-        let mut run = Run::of(of_groups());
-        let message = run.refused(|run| {
+        Run::of(of_groups()).refuses(&["other numbers of records in its groups"], |run| {
             let draw = run.releaser.draw()?;
             let refused = bounded(other, draw)?;
             run.release(refused)
         });
-        names(&message, &["other numbers of records in its groups"]);
     }
 }
 
@@ -211,11 +224,10 @@ fn other_groups_are_refused() {
 fn a_draw_of_another_plan_is_refused() {
     let (mut run, mut other) = (Run::of(fixed()), Run::of(fixed()));
     run.releaser.draw().unwrap();
-    let message = run.refused(|run| {
+    run.refuses(&["is of releaser", "this is releaser"], |run| {
         let foreign = bounded(&[50], other.releaser.draw()?)?;
         run.release(foreign)
     });
-    names(&message, &["is of releaser", "this is releaser"]);
 }
 
 #[test]
@@ -224,13 +236,13 @@ fn a_draw_of_another_step_is_refused() {
     let kept = run.releaser.draw().unwrap();
     run.step().unwrap();
     run.releaser.draw().unwrap();
-    let message = run.refused(|run| run.release(bounded(&[50], kept)?));
-    names(&message, &["number 1", "for step 1", "number 3"]);
+    let words = ["number 1", "for step 1", "number 3"];
+    run.refuses(&words, |run| run.release(bounded(&[50], kept)?));
     // A draw that was sampled over in the same step.
     let kept = run.releaser.draw().unwrap();
     run.releaser.draw().unwrap();
-    let message = run.refused(|run| run.release(bounded(&[50], kept)?));
-    names(&message, &["number 4", "for step 2", "number 5"]);
+    let words = ["number 4", "for step 2", "number 5"];
+    run.refuses(&words, |run| run.release(bounded(&[50], kept)?));
 }
 
 #[test]
@@ -238,20 +250,14 @@ fn a_step_beyond_the_plan_is_refused() {
     let mut run = Run::of(fixed());
     run.step().unwrap();
     run.step().unwrap();
-    let message = run.refused(Run::step);
-    names(&message, &["step 3", "2 steps"]);
-}
-
-#[test]
-fn a_run_that_goes_on_counts_the_steps_before() {
+    run.refuses(&["step 3", "2 steps"], Run::step);
+    // A run that goes on counts the steps before.
     let mut run = Run::of(fixed());
     run.releaser.at_step(1).unwrap();
     run.step().unwrap();
-    names(&run.refused(Run::step), &["step 3", "2 steps"]);
-    let message = run.refused(|run| run.releaser.at_step(3));
-    names(&message, &["step 3", "2 steps"]);
-    let message = run.refused(|run| run.releaser.at_step(1));
-    names(&message, &["= 1", "the 2 steps"]);
+    run.refuses(&["step 3", "2 steps"], Run::step);
+    run.refuses(&["step 3", "2 steps"], |run| run.releaser.at_step(3));
+    run.refuses(&["= 1", "the 2 steps"], |run| run.releaser.at_step(1));
 }
 
 #[test]
@@ -259,83 +265,52 @@ fn a_draw_of_numbers_is_released_once_and_by_its_own_releaser() {
     let mut run = Run::of(fixed());
     let draw = run.releaser.draw().unwrap();
     let sizes = draw.sizes();
-    let message = run.refused(|run| {
-        let l1 = laplace(&[1.0], 1.0);
-        run.releaser
-            .release_step(&l1, &sizes, &draw, &mut run.ledger)
-            .map(drop)
+    let words = ["a step", "Gaussian", "Laplace"];
+    run.refuses(&words, |run| {
+        run.numbers(&laplace(&[1.0], 1.0), &sizes, &draw)
     });
-    names(&message, &["a step", "Gaussian", "Laplace"]);
-    let release = |run: &mut Run| {
-        run.releaser
-            .release_step(&gaussian(&[1.0]), &sizes, &draw, &mut run.ledger)
-            .map(drop)
-    };
+    let release = |run: &mut Run| run.numbers(&gaussian(&[1.0]), &sizes, &draw);
     let mut other = Run::of(fixed());
     other.releaser.draw().unwrap();
-    other.refused(release);
+    other.refuses(&[], release);
     release(&mut run).unwrap();
-    run.refused(release);
+    run.refuses(&[], release);
     run.releaser.draw().unwrap();
-    run.refused(release);
+    run.refuses(&[], release);
     assert_eq!(run.ledger.releases(), 1);
 }
 
 #[test]
 fn a_release_that_is_not_planned_is_refused() {
     let mut run = Run::of(fixed());
-    let message = run.refused(|run| {
-        run.releaser
-            .release_vector("variances", &gaussian(&[1.0]), &mut run.ledger)
-            .map(drop)
-    });
-    names(&message, &["variances", "moments", "counts"]);
-    let message = run.refused(|run| {
-        run.releaser
-            .release_vector("variances", &laplace(&[1.0], 1.0), &mut run.ledger)
-            .map(drop)
-    });
-    names(&message, &["variances", "moments", "counts"]);
+    for values in [gaussian(&[1.0]), laplace(&[1.0], 1.0)] {
+        let words = ["variances", "moments", "counts"];
+        run.refuses(&words, |run| run.vector("variances", &values));
+    }
 }
 
 #[test]
 fn a_release_with_other_noise_is_refused() {
     let mut run = Run::of(fixed());
-    let message = run.refused(|run| {
-        run.releaser
-            .release_vector("moments", &laplace(&[1.0], 1.0), &mut run.ledger)
-            .map(drop)
-    });
-    names(&message, &["moments", "Gaussian", "Laplace"]);
-    let message = run.refused(|run| {
-        run.releaser
-            .release_vector("counts", &gaussian(&[1.0]), &mut run.ledger)
-            .map(drop)
-    });
-    names(&message, &["counts", "Gaussian", "Laplace"]);
+    for (name, values) in [
+        ("moments", laplace(&[1.0], 1.0)),
+        ("counts", gaussian(&[1.0])),
+    ] {
+        run.refuses(&[name, "Gaussian", "Laplace"], |run| {
+            run.vector(name, &values)
+        });
+    }
 }
 
 #[test]
 fn a_release_made_before_is_refused() {
     let mut run = Run::of(fixed());
-    for turn in 0..2 {
-        let moments = |run: &mut Run| {
-            run.releaser
-                .release_vector("moments", &gaussian(&[1.0]), &mut run.ledger)
-                .map(drop)
-        };
-        let counts = |run: &mut Run| {
-            run.releaser
-                .release_vector("counts", &laplace(&[1.0], 1.0), &mut run.ledger)
-                .map(drop)
-        };
-        if turn == 0 {
-            moments(&mut run).unwrap();
-            counts(&mut run).unwrap();
-        } else {
-            names(&run.refused(moments), &["moments", "once"]);
-            names(&run.refused(counts), &["counts", "once"]);
-        }
+    for (name, values) in [
+        ("moments", gaussian(&[1.0])),
+        ("counts", laplace(&[1.0], 1.0)),
+    ] {
+        run.vector(name, &values).unwrap();
+        run.refuses(&[name, "once"], |run| run.vector(name, &values));
     }
 }
 
@@ -343,33 +318,16 @@ fn a_release_made_before_is_refused() {
 fn values_that_are_not_finite_are_refused_and_may_be_made_again() {
     let mut run = Run::of(fixed());
     for bad in [f64::NAN, f64::INFINITY] {
-        run.refused(|run| {
+        run.refuses(&[], |run| {
             let draw = run.releaser.draw()?;
-            run.releaser
-                .release_step(&gaussian(&[1.0, bad]), &[50], &draw, &mut run.ledger)
-                .map(drop)
+            run.numbers(&gaussian(&[1.0, bad]), &[50], &draw)
         });
-        run.refused(|run| {
-            run.releaser
-                .release_vector("moments", &gaussian(&[bad]), &mut run.ledger)
-                .map(drop)
-        });
-        run.refused(|run| {
-            run.releaser
-                .release_vector("counts", &laplace(&[bad], 1.0), &mut run.ledger)
-                .map(drop)
-        });
+        run.refuses(&[], |run| run.vector("moments", &gaussian(&[bad])));
+        run.refuses(&[], |run| run.vector("counts", &laplace(&[bad], 1.0)));
     }
-    run.refused(|run| {
-        run.releaser
-            .release_vector("counts", &laplace(&[1.0], 0.0), &mut run.ledger)
-            .map(drop)
-    });
+    run.refuses(&[], |run| run.vector("counts", &laplace(&[1.0], 0.0)));
     run.step().unwrap();
-    let counts = run
-        .releaser
-        .release_vector("counts", &laplace(&[1.0], 1.0), &mut run.ledger);
-    counts.unwrap();
+    run.vector("counts", &laplace(&[1.0], 1.0)).unwrap();
     assert_eq!(run.ledger.releases(), 2);
 }
 
@@ -399,10 +357,8 @@ fn shares_add_up_to_the_budget() {
 
 #[test]
 fn a_budget_of_its_own_is_taken_from_the_plan() {
-    let own = ReleaseNoise::GaussianWithin {
-        epsilon: 0.1,
-        delta: 1e-6,
-    };
+    let (epsilon, delta) = (0.1, 1e-6);
+    let own = ReleaseNoise::GaussianWithin { epsilon, delta };
     let alone = TrainingPlan::within(1.0, 1e-5, 100, fixed()).check();
     let both = TrainingPlan::within(1.0, 1e-5, 100, fixed())
         .and("moments", own)
@@ -432,16 +388,12 @@ fn plans_that_cannot_be_kept_are_refused() {
         for noise in [Noise::TargetEpsilon(bad), Noise::Multiplier(bad)] {
             names(&refused(TrainingPlan { noise, ..plan() }), &["positive"]);
         }
+        let (epsilon, delta, noise_multiplier) = (bad, 1e-6, bad);
         for noise in [
             ReleaseNoise::Share(bad),
-            ReleaseNoise::Laplace { epsilon: bad },
-            ReleaseNoise::Gaussian {
-                noise_multiplier: bad,
-            },
-            ReleaseNoise::GaussianWithin {
-                epsilon: bad,
-                delta: 1e-6,
-            },
+            ReleaseNoise::Laplace { epsilon },
+            ReleaseNoise::Gaussian { noise_multiplier },
+            ReleaseNoise::GaussianWithin { epsilon, delta },
         ] {
             assert!(plan().and("a", noise).check().is_err(), "{noise:?}");
         }
@@ -453,35 +405,38 @@ fn plans_that_cannot_be_kept_are_refused() {
 
 #[test]
 fn samplers_tell_the_accountant_what_they_do() {
-    let read = |sampler: BatchSampler| {
+    let groups = [(600, 30), (400, 20)].map(|(records, batch)| GroupSize { records, batch });
+    let groups = Sampler::KEndGroups {
+        groups: groups.into(),
+    };
+    let (records, batch, rate) = (5000, 50, 0.1);
+    let fixed_batches = Sampler::WithoutReplacement { records, batch };
+    let poisson = PoissonSampler::new(500, rate).unwrap();
+    let private = AddRemoveSampler::new(499, rate, 50.0).unwrap();
+    let all = AllRecords::new(500).unwrap();
+    use Neighbours::{AddRemove, KEnd, ReplaceOne, ZeroOut};
+    let cases: [(BatchSampler, _, _, _); 5] = [
+        (fixed().into(), Some(fixed_batches), ReplaceOne, Some(5000)),
+        (of_groups().into(), Some(groups), KEnd, Some(1000)),
         (
-            sampler.distribution(),
-            sampler.neighbours(),
-            sampler.records(),
-        )
-    };
-    let (distribution, neighbours, records) = read(fixed().into());
-    let fixed = Sampler::WithoutReplacement {
-        records: 5000,
-        batch: 50,
-    };
-    assert_eq!(distribution, Some(fixed));
-    assert_eq!((neighbours, records), (Neighbours::ReplaceOne, Some(5000)));
-    let (distribution, neighbours, records) = read(of_groups().into());
-    let Some(Sampler::KEndGroups { groups }) = distribution else {
-        panic!("{distribution:?}");
-    };
-    let sizes: Vec<_> = groups.iter().map(|g| (g.records, g.batch)).collect();
-    assert_eq!(sizes, [(600, 30), (400, 20)]);
-    assert_eq!((neighbours, records), (Neighbours::KEnd, Some(1000)));
-    let (distribution, neighbours, records) = read(PoissonSampler::new(500, 0.1).unwrap().into());
-    assert_eq!(distribution, Some(Sampler::PoissonZeroOut { rate: 0.1 }));
-    assert_eq!((neighbours, records), (Neighbours::ZeroOut, Some(500)));
-    let private = AddRemoveSampler::new(499, 0.1, 50.0).unwrap();
-    let (distribution, neighbours, records) = read(private.into());
-    assert_eq!(distribution, Some(Sampler::Poisson { rate: 0.1 }));
-    assert_eq!((neighbours, records), (Neighbours::AddRemove, None));
-    let (distribution, neighbours, records) = read(AllRecords::new(500).unwrap().into());
-    assert_eq!(distribution, None);
-    assert_eq!((neighbours, records), (Neighbours::ReplaceOne, Some(500)));
+            poisson.into(),
+            Some(Sampler::PoissonZeroOut { rate }),
+            ZeroOut,
+            Some(500),
+        ),
+        (
+            private.into(),
+            Some(Sampler::Poisson { rate }),
+            AddRemove,
+            None,
+        ),
+        (all.into(), None, ReplaceOne, Some(500)),
+    ];
+    for (sampler, distribution, neighbours, records) in cases {
+        assert_eq!(sampler.distribution(), distribution);
+        assert_eq!(
+            (sampler.neighbours(), sampler.records()),
+            (neighbours, records)
+        );
+    }
 }

@@ -6,10 +6,10 @@ use burn::nn::transformer::{
     TransformerEncoder, TransformerEncoderConfig, TransformerEncoderInput,
 };
 use burn::nn::{Dropout, DropoutConfig, Linear, LinearConfig};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 use dp_core::per_sample::nn::Chain;
-use dp_core::per_sample::{Needs, Rounding, Stack, norm_clip_weights};
 
+use crate::common::added;
 use crate::stacks::{generator, uniform};
 
 /// Two tokens of four numbers.
@@ -52,30 +52,6 @@ fn dropped<'a>(chain: Chain<'a>, module: &'a Dropped) -> Chain<'a> {
     })
 }
 
-/// The norm of what one record adds, clipped to [`BOUND`], and its squared norm before.
-fn contribution(stack: &Stack, x: &[f32], delta: &[f32]) -> (f64, f64) {
-    let device = Device::flex();
-    let row = |values: &[f32]| {
-        let data = TensorData::new(values.to_vec(), [1, values.len()]);
-        Tensor::<2>::from_data(data, &device)
-    };
-    let seen = stack.forward(row(x));
-    let needs = Needs {
-        gram: true,
-        input: false,
-    };
-    let pulled = stack.pull_back(&seen, row(delta).unsqueeze_dim(1), needs);
-    let squared = pulled.gram.clone().flatten(0, 2);
-    let weights = norm_clip_weights(squared.clone(), BOUND, Rounding::SINGLE);
-    let parts = stack.gradient(&seen, &pulled, weights.reshape([1, 1]));
-    let squares = parts.into_iter().flat_map(|part| {
-        let part: Vec<f64> = part.into_data().iter().collect();
-        part.into_iter().map(|x| x * x)
-    });
-    let squared: f64 = squared.into_scalar();
-    (squares.sum::<f64>().sqrt(), squared)
-}
-
 fn check<'a>(name: &str, inner: impl Fn(Chain<'a>) -> Chain<'a>) {
     let mut rng = generator(11);
     let chain = || Chain::new(SHAPE);
@@ -89,15 +65,13 @@ fn check<'a>(name: &str, inner: impl Fn(Chain<'a>) -> Chain<'a>) {
         let stack = chain.build().unwrap();
         let x = uniform(FEATURES, &mut rng);
         let delta = uniform(outputs, &mut rng);
-        let draws = (0..DRAWS).map(|_| contribution(&stack, &x, &delta));
+        let draws = (0..DRAWS).map(|_| added(&stack, &x, &delta, BOUND));
         let (norms, measured): (Vec<f64>, Vec<f64>) = draws.unzip();
         let longest = norms.iter().copied().fold(0.0, f64::max);
         assert!(longest <= BOUND * (1.0 + 1e-5), "{name} {place}: {longest}");
         assert!(longest > 0.99 * BOUND, "{name} {place}: {longest}");
-        assert!(
-            measured.iter().any(|&m| m != measured[0]),
-            "{name} draws nothing"
-        );
+        let drawn = measured.iter().any(|&m| m != measured[0]);
+        assert!(drawn, "{name} draws nothing");
     }
 }
 

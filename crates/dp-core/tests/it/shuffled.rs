@@ -36,9 +36,8 @@ impl Run {
         let draw = self.releaser.draw().unwrap();
         between(self);
         let zeros = SensitiveVector::l2(vec![0.0; 2], 1.0);
-        let released = self
-            .releaser
-            .release_step(&zeros, &[BATCH], &draw, &mut self.ledger);
+        let (releaser, ledger) = (&mut self.releaser, &mut self.ledger);
+        let released = releaser.release_step(&zeros, &[BATCH], &draw, ledger);
         (draw.indices(), released.unwrap().values)
     }
 
@@ -78,17 +77,15 @@ fn an_order_lasts_for_an_epoch() {
     for step in 1..=STEPS {
         let nan = SensitiveVector::l2(vec![f64::NAN], 1.0);
         let draw = run.releaser.draw().unwrap();
-        let refused = run
-            .releaser
-            .release_step(&nan, &[BATCH], &draw, &mut run.ledger);
+        let (releaser, ledger) = (&mut run.releaser, &mut run.ledger);
+        let refused = releaser.release_step(&nan, &[BATCH], &draw, ledger);
         assert!(matches!(refused, Err(DpError::NotFinite { .. })));
         assert_eq!(run.lines() as u64, (step - 1).div_ceil(4));
         let (batch, _) = run.step_with(|run| {
             if step == 5 {
                 let sum = SensitiveVector::l2(vec![0.0], 1.0);
-                run.releaser
-                    .release_vector("sum", &sum, &mut run.ledger)
-                    .unwrap();
+                let released = run.releaser.release_vector("sum", &sum, &mut run.ledger);
+                released.unwrap();
             }
         });
         assert_eq!(run.lines() as u64, step.div_ceil(4));

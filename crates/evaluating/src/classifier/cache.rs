@@ -6,7 +6,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use data::LabelledImages;
+use data::Records;
 use files::atomic::{NewFile, folder};
 use sha2::{Digest, Sha256};
 
@@ -19,7 +19,11 @@ const FORMAT: &[u8] = b"sliver classifier 2\n";
 const DIGEST: usize = 32;
 
 /// The file in `folder` for a classifier trained on `data` with `settings`.
-pub(super) fn path(folder: &Path, data: &LabelledImages, settings: &Settings) -> PathBuf {
+pub(super) fn path(
+    folder: &Path,
+    data: &Records,
+    settings: &Settings,
+) -> Result<PathBuf, EvaluateError> {
     let mut digest = Sha256::new();
     digest.update(FORMAT);
     // Lengths go before contents, so that no two different trainings are the same bytes.
@@ -36,14 +40,14 @@ pub(super) fn path(folder: &Path, data: &LabelledImages, settings: &Settings) ->
         data.len(),
     );
     digest.update(described.as_bytes());
-    digest.update(data.pixels());
+    digest.update(data.pixels()?);
     digest.update(data.labels());
     let name: String = digest
         .finalize()
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    folder.join(format!("classifier-{name}.weights"))
+    Ok(folder.join(format!("classifier-{name}.weights")))
 }
 
 /// Reads `count` weights; `None` where there is no file.

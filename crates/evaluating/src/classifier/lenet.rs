@@ -5,7 +5,7 @@ use burn::nn::Linear;
 use burn::nn::conv::Conv2d;
 use burn::nn::pool::AvgPool2d;
 use burn::tensor::Device;
-use data::LabelledImages;
+use data::Records;
 use dp_core::DpError;
 use dp_core::per_sample::Stack;
 use dp_core::per_sample::nn::Chain;
@@ -42,7 +42,7 @@ pub(crate) struct LeNet {
 }
 
 /// Channels and side of square images that can be halved twice.
-pub(crate) fn shape_of(images: &LabelledImages) -> Result<[usize; 2], EvaluateError> {
+pub(crate) fn shape_of(images: &Records) -> Result<[usize; 2], EvaluateError> {
     let side = images.width();
     if images.height() != side || !side.is_multiple_of(4) {
         return Err(EvaluateError::Shape {
@@ -79,7 +79,7 @@ impl LeNet {
 
     /// That for the images and classes of a data set.
     pub(crate) fn for_images(
-        images: &LabelledImages,
+        images: &Records,
         rng: &mut impl Rng,
         device: &Device,
     ) -> Result<Self, EvaluateError> {

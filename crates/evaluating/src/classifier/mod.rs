@@ -9,7 +9,7 @@ mod lenet;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use data::LabelledImages;
+use data::Records;
 use dp_core::per_sample::HostStack;
 use private_training::{TrainingError, weights};
 use rand::SeedableRng;
@@ -79,7 +79,7 @@ impl Classifier {
     ///
     /// [`EvaluateError::Shape`] for images that are not square with a side that is a multiple of
     /// 4, [`EvaluateError::Setting`] for a setting outside its range.
-    pub fn train(data: &LabelledImages, settings: &Settings) -> Result<Self, EvaluateError> {
+    pub fn train(data: &Records, settings: &Settings) -> Result<Self, EvaluateError> {
         Self::new(&trained(data, settings, &Interrupt::default())?, data)
     }
 
@@ -95,12 +95,12 @@ impl Classifier {
     /// As [`Classifier::train`]; [`EvaluateError::Interrupted`], and nothing is kept then.
     pub fn load_or_train(
         folder: &Path,
-        data: &LabelledImages,
+        data: &Records,
         settings: &Settings,
         note: &mut dyn FnMut(&str),
         interrupt: &Interrupt,
     ) -> Result<Self, EvaluateError> {
-        let path = Self::path(folder, data, settings);
+        let path = Self::path(folder, data, settings)?;
         let mut network = initial(data, settings)?;
         match cache::read(&path, weights::to_host(&network).len()) {
             Ok(Some(flat)) => {
@@ -123,11 +123,15 @@ impl Classifier {
     }
 
     /// The file that [`Classifier::load_or_train`] reads and writes.
-    pub fn path(folder: &Path, data: &LabelledImages, settings: &Settings) -> PathBuf {
+    pub fn path(
+        folder: &Path,
+        data: &Records,
+        settings: &Settings,
+    ) -> Result<PathBuf, EvaluateError> {
         cache::path(folder, data, settings)
     }
 
-    fn new(network: &LeNet, data: &LabelledImages) -> Result<Self, EvaluateError> {
+    fn new(network: &LeNet, data: &Records) -> Result<Self, EvaluateError> {
         Ok(Self {
             image_size: data.image_size(),
             classes: data.classes(),
@@ -186,7 +190,7 @@ impl Classifier {
 }
 
 /// The network before training.
-fn initial(data: &LabelledImages, settings: &Settings) -> Result<LeNet, EvaluateError> {
+fn initial(data: &Records, settings: &Settings) -> Result<LeNet, EvaluateError> {
     let side = data.width();
     if settings.shift >= side {
         return Err(EvaluateError::Setting {
@@ -201,7 +205,7 @@ fn initial(data: &LabelledImages, settings: &Settings) -> Result<LeNet, Evaluate
 }
 
 fn trained(
-    data: &LabelledImages,
+    data: &Records,
     settings: &Settings,
     interrupt: &Interrupt,
 ) -> Result<LeNet, EvaluateError> {
@@ -219,7 +223,8 @@ fn trained(
     let network = initial(data, settings)?;
     let mut rng = ChaCha20Rng::seed_from_u64(settings.seed);
     rng.set_stream(1);
-    let inputs: Vec<f32> = pixels(data);
+    let all: Vec<usize> = (0..data.len()).collect();
+    let inputs = data.gather(&all)?;
     let examples = Examples {
         inputs: &inputs,
         labels: data.labels(),
@@ -227,12 +232,4 @@ fn trained(
         classes: data.classes(),
     };
     train(network, &examples, &schedule, &mut rng, interrupt)
-}
-
-/// All images in `[0, 1]`.
-fn pixels(data: &LabelledImages) -> Vec<f32> {
-    data.pixels()
-        .iter()
-        .map(|&p| f32::from(p) / 255.0)
-        .collect()
 }

@@ -96,33 +96,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// [`exact_w2_squared`] by trying all permutations (Heap's algorithm).
+    /// [`exact_w2_squared`] by trying all permutations: the first point with each of the others, and what is left.
     fn exact_reference(a: &[f32], b: &[f32], d: usize) -> f64 {
-        let n = a.len() / d;
-        let cost = |order: &[usize]| -> f64 {
-            order
-                .iter()
-                .enumerate()
-                .map(|(i, &j)| squared_distance(&a[i * d..][..d], &b[j * d..][..d]))
-                .sum::<f64>()
-                / n as f64
-        };
-        let mut order: Vec<usize> = (0..n).collect();
-        let mut best = cost(&order);
-        let mut counters = vec![0; n];
-        let mut i = 0;
-        while i < n {
-            if counters[i] < i {
-                order.swap(if i % 2 == 0 { 0 } else { counters[i] }, i);
-                best = best.min(cost(&order));
-                counters[i] += 1;
-                i = 0;
-            } else {
-                counters[i] = 0;
-                i += 1;
-            }
+        fn least(a: &[f32], b: &[f32], d: usize) -> f64 {
+            let Some((first, rest)) = a.split_at_checked(d) else {
+                return 0.0;
+            };
+            let matched = (0..b.len() / d).map(|j| {
+                let (before, from) = b.split_at(j * d);
+                let cost = squared_distance(first, &from[..d]);
+                cost + least(rest, &[before, &from[d..]].concat(), d)
+            });
+            matched.fold(f64::INFINITY, f64::min)
         }
-        best
+        least(a, b, d) / (a.len() / d) as f64
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use data::{Dataset, DatasetKind, LabelledImages, LoadOptions};
+use data::{Dataset, DatasetKind, LoadOptions, Records};
 use evaluating::classifier::{Classifier, Settings};
 use evaluating::downstream::{self, Learner};
 use evaluating::field;
@@ -23,23 +23,40 @@ fn glyphs(train: usize, test: usize) -> Dataset {
     Dataset::load(DatasetKind::Glyphs, &options).unwrap()
 }
 
-fn pixels(images: &LabelledImages) -> Vec<f32> {
+fn pixels(images: &Records) -> Vec<f32> {
     let all: Vec<usize> = (0..images.len()).collect();
     images.gather(&all).unwrap()
 }
 
 fn quick() -> Settings {
+    let epochs = 3;
     Settings {
-        epochs: 3,
+        epochs,
         ..Settings::default()
     }
 }
 
+fn unasked() -> Interrupt {
+    Interrupt::default()
+}
+
+/// The options as they are but for a change.
+fn options(change: impl Fn(&mut ImageOptions)) -> ImageOptions {
+    let mut options = ImageOptions::default();
+    change(&mut options);
+    options
+}
+
+fn samples(pixels: &[f32]) -> GeneratedImages<'_> {
+    GeneratedImages {
+        pixels,
+        labels: None,
+    }
+}
+
 fn threads(count: usize) -> rayon::ThreadPool {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(count)
-        .build()
-        .unwrap()
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(count);
+    threads.build().unwrap()
 }
 
 #[test]
@@ -48,16 +65,9 @@ fn a_classifier_learns_is_kept_and_does_not_depend_on_threads() {
     let folder = tempfile::tempdir().unwrap();
     let mut notes = Vec::new();
     let load = |notes: &mut Vec<String>| {
-        Classifier::load_or_train(
-            folder.path(),
-            &data.train,
-            &quick(),
-            &mut |line| {
-                notes.push(line.to_string());
-            },
-            &Interrupt::default(),
-        )
-        .unwrap()
+        let mut note = |line: &str| notes.push(line.to_string());
+        let (place, settings) = (folder.path(), quick());
+        Classifier::load_or_train(place, &data.train, &settings, &mut note, &unasked()).unwrap()
     };
     let images = pixels(&data.test);
     let first = threads(1).install(|| load(&mut notes));
@@ -67,7 +77,7 @@ fn a_classifier_learns_is_kept_and_does_not_depend_on_threads() {
     let features = first.features(&images).unwrap();
     assert_eq!(features.len(), 400 * Classifier::FEATURES);
 
-    let path = Classifier::path(folder.path(), &data.train, &quick());
+    let path = Classifier::path(folder.path(), &data.train, &quick()).unwrap();
     let written = std::fs::read(&path).unwrap();
     let kept = load(&mut notes);
     assert_eq!(notes.len(), 1, "{notes:?}");
@@ -94,19 +104,20 @@ fn a_classifier_learns_is_kept_and_does_not_depend_on_threads() {
 fn the_name_of_a_kept_classifier_depends_on_all_that_made_it() {
     let data = glyphs(20, 10);
     let folder = std::path::Path::new("cache");
-    let mut other = data.train.clone();
+    let mut other = data.train.whole().unwrap();
     other.truncate(19).unwrap();
     let seeded = Settings { seed: 1, ..quick() };
+    let path = |data, settings: &Settings| Classifier::path(folder, data, settings).unwrap();
     let names = [
-        Classifier::path(folder, &data.train, &quick()),
-        Classifier::path(folder, &data.test, &quick()),
-        Classifier::path(folder, &other, &quick()),
-        Classifier::path(folder, &data.train, &seeded),
-        Classifier::path(folder, &data.train, &Settings::default()),
+        path(&data.train, &quick()),
+        path(&data.test, &quick()),
+        path(&other, &quick()),
+        path(&data.train, &seeded),
+        path(&data.train, &Settings::default()),
     ];
     let distinct: std::collections::BTreeSet<_> = names.iter().collect();
     assert_eq!(distinct.len(), names.len());
-    assert_eq!(names[0], Classifier::path(folder, &data.train, &quick()));
+    assert_eq!(names[0], path(&data.train, &quick()));
 }
 
 #[test]
@@ -122,11 +133,15 @@ fn accuracies_of_the_field_do_not_depend_on_threads_and_follow_their_seeds() {
     let of = |protocol: &field::Protocol| {
         let samples = pixels(&data.train);
         let (labels, mut quiet) = (data.train.labels(), |_: &str| {});
-        let interrupt = Interrupt::default();
-        field::accuracies(
-            &samples, labels, &data.test, protocol, &mut quiet, &interrupt,
-        )
-        .unwrap()
+        let found = field::accuracies(
+            &samples,
+            labels,
+            &data.test,
+            protocol,
+            &mut quiet,
+            &unasked(),
+        );
+        found.unwrap()
     };
     let found = threads(1).install(|| of(&protocol));
     assert_eq!(found, threads(3).install(|| of(&protocol)));
@@ -135,10 +150,8 @@ fn accuracies_of_the_field_do_not_depend_on_threads_and_follow_their_seeds() {
         assert!(spread.mean > 0.5 && spread.values.len() == 2, "{found:?}");
     }
     assert!(found.nearest_neighbours > 0.5, "{found:?}");
-    let other = of(&field::Protocol {
-        seeds: vec![1, 2],
-        ..protocol
-    });
+    let seeds = vec![1, 2];
+    let other = of(&field::Protocol { seeds, ..protocol });
     assert_eq!(found.convolutional.values[1], other.convolutional.values[0]);
     assert_eq!(found.nearest_neighbours, other.nearest_neighbours);
 }
@@ -146,29 +159,20 @@ fn accuracies_of_the_field_do_not_depend_on_threads_and_follow_their_seeds() {
 #[test]
 fn what_a_classifier_refuses() {
     let images =
-        |h: usize, w: usize| LabelledImages::new(vec![0; 2 * h * w], vec![0, 1], h, w, 2).unwrap();
+        |h: usize, w: usize| Records::new(vec![0; 2 * h * w], vec![0, 1], h, w, 2).unwrap();
     for (h, w) in [(8, 12), (10, 10)] {
         let refused = Classifier::train(&images(h, w), &quick());
         assert!(matches!(refused, Err(EvaluateError::Shape { .. })));
     }
-    for settings in [
-        Settings {
-            epochs: 0,
-            ..quick()
-        },
-        Settings {
-            batch: 0,
-            ..quick()
-        },
-        Settings {
-            rate: f64::NAN,
-            ..quick()
-        },
-        Settings {
-            shift: 8,
-            ..quick()
-        },
-    ] {
+    let changes: [fn(&mut Settings); 4] = [
+        |settings| settings.epochs = 0,
+        |settings| settings.batch = 0,
+        |settings| settings.rate = f64::NAN,
+        |settings| settings.shift = 8,
+    ];
+    for change in changes {
+        let mut settings = quick();
+        change(&mut settings);
         let refused = Classifier::train(&images(8, 8), &settings);
         assert!(matches!(refused, Err(EvaluateError::Setting { .. })));
     }
@@ -185,55 +189,31 @@ fn what_a_classifier_refuses() {
 fn samples_teach_as_much_as_they_know() {
     let data = glyphs(2000, 500);
     let samples = pixels(&data.train);
+    let epochs = 5;
     let settings = downstream::Settings {
-        epochs: 5,
+        epochs,
         ..downstream::Settings::default()
     };
+    let taught = |learner: Learner, samples: &[f32], labels: &[u8]| {
+        learner.accuracy(samples, labels, &data.test, &settings, &unasked())
+    };
     for learner in [Learner::Mlp, Learner::Logistic] {
-        let run = || {
-            learner
-                .accuracy(
-                    &samples,
-                    data.train.labels(),
-                    &data.test,
-                    &settings,
-                    &Interrupt::default(),
-                )
-                .unwrap()
-        };
+        let run = || taught(learner, &samples, data.train.labels()).unwrap();
         let good = threads(1).install(run);
         assert!(good.accuracy > 0.6, "{learner:?}: {good:?}");
         assert_eq!((good.test_records, good.training_records), (500, 2000));
         assert_eq!(threads(3).install(run), good);
         // Labels moved by one teach the wrong thing.
         let wrong: Vec<u8> = data.train.labels().iter().map(|l| (l + 1) % 10).collect();
-        let bad = learner
-            .accuracy(
-                &samples,
-                &wrong,
-                &data.test,
-                &settings,
-                &Interrupt::default(),
-            )
-            .unwrap();
+        let bad = taught(learner, &samples, &wrong).unwrap();
         assert!(bad.accuracy < 0.25, "{learner:?}: {bad:?}");
     }
-    let refused = Learner::Mlp.accuracy(
-        &samples[..784],
-        &[10],
-        &data.test,
-        &settings,
-        &Interrupt::default(),
-    );
+    let refused = taught(Learner::Mlp, &samples[..784], &[10]);
     assert!(matches!(
         refused,
         Err(EvaluateError::Label { classes: 10, .. })
     ));
-    assert!(
-        Learner::Mlp
-            .accuracy(&[], &[], &data.test, &settings, &Interrupt::default())
-            .is_err()
-    );
+    assert!(taught(Learner::Mlp, &[], &[]).is_err());
 }
 
 #[test]
@@ -245,27 +225,26 @@ fn all_scores_of_a_generator() {
         classifier: Some(&classifier),
         private: Some(&data.train),
     };
-    let options = ImageOptions {
-        slices: 20,
-        exact_points: 200,
-        memorisation_points: 150,
-        ..ImageOptions::default()
-    };
+    let options = options(|options| {
+        options.slices = 20;
+        options.exact_points = 200;
+        options.memorisation_points = 150;
+    });
     let copies = pixels(&data.train);
     let generated = GeneratedImages {
         pixels: &copies,
         labels: Some(data.train.labels()),
     };
-    let good = evaluate_images(&real, &generated, &options, &Interrupt::default()).unwrap();
+    let scored = |real: &RealImages, generated: &GeneratedImages, options: &ImageOptions| {
+        evaluate_images(real, generated, options, &unasked()).unwrap()
+    };
+    let good = scored(&real, &generated, &options);
     assert_eq!((good.generated_records, good.test_records), (1200, 600));
     assert_eq!(good.exact_points, 200);
     let memory = good.memorisation.unwrap();
     assert!(memory.generated_median == 0.0 && memory.found, "{memory:?}");
     assert!(good.downstream_mlp.unwrap().accuracy > 0.6);
-    assert_eq!(
-        good,
-        evaluate_images(&real, &generated, &options, &Interrupt::default()).unwrap()
-    );
+    assert_eq!(scored(&real, &generated, &options), good);
     let text = serde_json::to_string(&good).unwrap();
     let parsed: ImageScores = serde_json::from_str(&text).unwrap();
     assert_eq!(parsed.downstream_mlp, good.downstream_mlp);
@@ -273,11 +252,7 @@ fn all_scores_of_a_generator() {
 
     // Grey images are worse by every distance.
     let grey = vec![0.5; copies.len()];
-    let poor = GeneratedImages {
-        pixels: &grey,
-        labels: None,
-    };
-    let bad = evaluate_images(&real, &poor, &options, &Interrupt::default()).unwrap();
+    let bad = scored(&real, &samples(&grey), &options);
     assert!(bad.frechet.unwrap() > 10.0 * good.frechet.unwrap());
     assert!(bad.sliced_w2_squared > 10.0 * good.sliced_w2_squared);
     assert!(bad.exact_w2_squared.unwrap() > good.exact_w2_squared.unwrap());
@@ -294,7 +269,7 @@ fn all_scores_of_a_generator() {
         classifier: None,
         ..real
     };
-    let few = evaluate_images(&public, &generated, &least, &Interrupt::default()).unwrap();
+    let few = scored(&public, &generated, &least);
     assert_eq!(few.sliced_w2_squared, good.sliced_w2_squared);
     assert_eq!((few.exact_points, few.exact_w2_squared), (0, None));
     assert_eq!((few.frechet, few.memorisation), (None, None));
@@ -308,45 +283,33 @@ fn what_the_scores_refuse() {
         classifier: None,
         private: None,
     };
-    let options = ImageOptions::default();
     let images = pixels(&data.train);
     let refused = |pixels: &[f32], labels: Option<&[u8]>, options: &ImageOptions| {
-        evaluate_images(
-            &real,
-            &GeneratedImages { pixels, labels },
-            options,
-            &Interrupt::default(),
-        )
-        .unwrap_err()
+        let generated = GeneratedImages { pixels, labels };
+        assert!(evaluate_images(&real, &generated, options, &unasked()).is_err());
     };
-    refused(&images[1..], None, &options);
-    refused(&images[..784], None, &options);
-    refused(&[f32::NAN; 1568], None, &options);
-    refused(&images, Some(&[0; 19]), &options);
-    refused(&images, Some(&[10; 20]), &options);
-    for options in [
-        ImageOptions {
-            slices: 0,
-            ..options
-        },
-        ImageOptions {
-            exact_points: 10_001,
-            ..options
-        },
-    ] {
-        refused(&images, None, &options);
-    }
+    let usual = ImageOptions::default();
+    refused(&images[1..], None, &usual);
+    refused(&images[..784], None, &usual);
+    refused(&[f32::NAN; 1568], None, &usual);
+    refused(&images, Some(&[0; 19]), &usual);
+    refused(&images, Some(&[10; 20]), &usual);
+    refused(&images, None, &options(|options| options.slices = 0));
+    refused(
+        &images,
+        None,
+        &options(|options| options.exact_points = 10_001),
+    );
 }
 
 #[test]
 fn a_score_stops_when_it_is_asked() {
     let data = glyphs(20, 20);
-    let samples = pixels(&data.train);
+    let images = pixels(&data.train);
     let asked = Interrupt::default();
     asked.ask();
     let settings = downstream::Settings::default();
-    let taught =
-        Learner::Mlp.accuracy(&samples, data.train.labels(), &data.test, &settings, &asked);
+    let taught = Learner::Mlp.accuracy(&images, data.train.labels(), &data.test, &settings, &asked);
     assert!(matches!(taught, Err(EvaluateError::Interrupted)));
     let folder = tempfile::tempdir().unwrap();
     let mut quiet = |_: &str| {};
@@ -359,21 +322,10 @@ fn a_score_stops_when_it_is_asked() {
         classifier: None,
         private: Some(&data.train),
     };
-    let generated = GeneratedImages {
-        pixels: &samples,
-        labels: None,
-    };
-    let scored = evaluate_images(&real, &generated, &ImageOptions::default(), &asked);
+    let scored = evaluate_images(&real, &samples(&images), &ImageOptions::default(), &asked);
     assert!(matches!(scored, Err(EvaluateError::Interrupted)));
     let mut rng = ChaCha20Rng::seed_from_u64(0);
-    let near = memorisation(
-        &samples,
-        &samples,
-        &data.test,
-        &data.train,
-        &mut rng,
-        &asked,
-    );
+    let near = memorisation(&images, &images, &data.test, &data.train, &mut rng, &asked);
     assert!(matches!(near, Err(EvaluateError::Interrupted)));
 }
 
@@ -423,12 +375,7 @@ fn mnist_at_full_size() {
         classifier: Some(&classifier),
         private: Some(&data.train),
     };
-    let scores = evaluate_images(
-        &real,
-        &generated,
-        &ImageOptions::default(),
-        &Interrupt::default(),
-    )
-    .unwrap();
+    let options = ImageOptions::default();
+    let scores = evaluate_images(&real, &generated, &options, &unasked()).unwrap();
     eprintln!("{scores:#?} in {:?}", start.elapsed());
 }

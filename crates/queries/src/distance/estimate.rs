@@ -231,12 +231,10 @@ mod tests {
         let k = of.released.count();
         let mut values = vec![0.0; k * rows];
         for row in 0..rows {
-            let point: Vec<f64> = (0..3)
-                .map(|_| {
-                    let x: f64 = StandardNormal.sample(rng);
-                    shift + x
-                })
-                .collect();
+            let point = [(); 3].map(|()| {
+                let x: f64 = StandardNormal.sample(rng);
+                shift + x
+            });
             for l in 0..k {
                 let products = of.released.direction(l).iter().zip(&point);
                 values[l * rows + row] = products.map(|(a, b)| a * b).sum();
@@ -252,13 +250,12 @@ mod tests {
         for (shift, sizes) in [(0.0, [60, 60]), (0.5, [60, 60]), (0.5, [60, 90])] {
             let directions = Directions::draw(3, 12, &mut rng).unwrap();
             let (sigma, trials) = (2.0, 60);
-            let estimates: Vec<Estimate> = (0..trials)
-                .map(|_| {
-                    let a = sampled(sizes[0], 0.0, sigma, &directions, &mut rng);
-                    let b = sampled(sizes[1], shift, sigma, &directions, &mut rng);
-                    estimate([&a, &b], &directions, &mut rng).unwrap()
-                })
-                .collect();
+            let mut found = || {
+                let a = sampled(sizes[0], 0.0, sigma, &directions, &mut rng);
+                let b = sampled(sizes[1], shift, sigma, &directions, &mut rng);
+                estimate([&a, &b], &directions, &mut rng).unwrap()
+            };
+            let estimates: Vec<Estimate> = (0..trials).map(|_| found()).collect();
             // Both are normal with one variance, so the distance in a direction is that of the means; a tight frame
             // gives the mean over all directions exactly.
             let expected = shift * shift;
@@ -269,16 +266,10 @@ mod tests {
             let squares = estimates.iter().map(|e| (e.squared - found).powi(2));
             let deviation = (squares.sum::<f64>() / f64::from(trials - 1)).sqrt();
             let error = deviation / f64::from(trials).sqrt();
-            assert!(
-                (found - expected).abs() < 4.0 * error,
-                "{found} for {expected}, {error}"
-            );
+            assert!((found - expected).abs() < 4.0 * error, "{found}, {error}");
             assert!(mean(|e| e.plug_in) > expected + 8.0 * error);
-            let stated = mean(Estimate::error);
-            assert!(
-                (0.7..2.5).contains(&(stated / deviation)),
-                "{stated} for {deviation}"
-            );
+            let stated = mean(Estimate::error) / deviation;
+            assert!((0.7..2.5).contains(&stated), "{stated}");
         }
     }
 

@@ -166,11 +166,11 @@ impl Query for Sides {
 
 #[cfg(test)]
 mod tests {
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha20Rng;
+    use rand::RngExt;
 
     use super::*;
     use crate::projections::project;
+    use crate::tests::{seeded, share};
 
     fn sides(slices: &Slices, radius: f64, files: &[Vec<f32>]) -> Sides {
         Sides {
@@ -183,7 +183,7 @@ mod tests {
     /// The largest move by a replaced row of either file, over what is declared for rows of norm `radius`, where
     /// rows are put into a ball of `enforced`.
     fn largest(enforced: f64, radius: f64) -> f64 {
-        let mut rng = ChaCha20Rng::seed_from_u64(6);
+        let mut rng = seeded(6);
         let mut largest = 0.0f64;
         for trial in 0..300 {
             let (dim, count) = (rng.random_range(1..6_usize), rng.random_range(1..9_usize));
@@ -205,9 +205,7 @@ mod tests {
                 let sides = sides(&directions.released, enforced, &files);
                 sides.measure(&files).unwrap()
             });
-            let pairs = first.before_noise().iter().zip(second.before_noise());
-            let moved = pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-            largest = largest.max(moved * enforced / radius / first.sensitivity_upper());
+            largest = largest.max(share(&first, &second) * enforced / radius);
         }
         largest
     }
@@ -222,7 +220,7 @@ mod tests {
 
     #[test]
     fn what_is_released_together_is_cut_at_its_sides() {
-        let directions = Directions::draw(2, 2, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
+        let directions = Directions::draw(2, 2, &mut seeded(1)).unwrap();
         let files = [vec![0.1, 0.2], vec![0.3, 0.4, 0.5, 0.6]];
         let both = sides(&directions.released, 1.0, &files);
         let measured = both.measure(&files).unwrap();
@@ -235,11 +233,8 @@ mod tests {
         // Other rows than those of the plan are refused before anything is released.
         assert!(both.measure(&files[..1]).is_err());
         assert!(both.measure(&[vec![0.1, 0.2], vec![0.3, 0.4]]).is_err());
-        let values = vec![0.0; 5];
-        let short = Noisy {
-            values,
-            deviation: 0.0,
-        };
+        let (values, deviation) = (vec![0.0; 5], 0.0);
+        let short = Noisy { values, deviation };
         assert!(both.read(&short).is_err());
     }
 }

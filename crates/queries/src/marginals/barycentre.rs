@@ -217,13 +217,9 @@ mod tests {
     }
 
     fn gaussian(n: usize, centre: [f32; 2], deviation: f32, rng: &mut impl Rng) -> Vec<f32> {
-        let mut row = || -> [f32; 2] {
-            std::array::from_fn(|a| {
-                let x: f32 = StandardNormal.sample(rng);
-                centre[a] + deviation * x
-            })
-        };
-        (0..n).flat_map(|_| row()).collect()
+        let mut normal = || -> f32 { StandardNormal.sample(rng) };
+        let row = |_| centre.map(|at| at + deviation * normal());
+        (0..n).flat_map(row).collect()
     }
 
     /// `N(m_j, s_j^2 I)` have the barycentre `N(sum w_j m_j, (sum w_j s_j)^2 I)`, and not the mixture, whose deviation along the
@@ -241,10 +237,8 @@ mod tests {
         let n = 1500;
         let mut particles = Particles::gaussian(n, 2, 1.0, rng).unwrap();
         let (all, mut left) = ((0..24).collect::<Vec<_>>(), f64::INFINITY);
-        let size = StepSize {
-            step: 2.0,
-            diffusion: 0.0,
-        };
+        let (step, diffusion) = (2.0, 0.0);
+        let size = StepSize { step, diffusion };
         for _ in 0..150 {
             left = particles.step(&target, &all, size, rng).unwrap();
         }

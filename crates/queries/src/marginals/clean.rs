@@ -154,10 +154,8 @@ mod tests {
         // Differences of size 1 are noise of deviation 1; those of size 3 are 8/9 signal.
         shrink(&mut values, &expected, 2, 1.0);
         let right = 24.0 / 9.0;
-        for (value, expected) in values
-            .iter()
-            .zip([1.0, 10.0 + right, 2.0, 20.0 - right, 3.0])
-        {
+        let expected_values = [1.0, 10.0 + right, 2.0, 20.0 - right, 3.0];
+        for (value, expected) in values.iter().zip(expected_values) {
             assert!((value - expected).abs() < 1e-12);
         }
         let mut values = expected;

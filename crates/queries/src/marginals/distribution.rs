@@ -222,10 +222,8 @@ mod tests {
             }
             let last = below.len() - 1;
             let end = below[last];
-            below
-                .iter_mut()
-                .filter(|f| **f == end)
-                .for_each(|f| *f = 1.0);
+            let ends = below.iter_mut().filter(|f| **f == end);
+            ends.for_each(|f| *f = 1.0);
             Some((edges, below))
         })
     }
@@ -269,21 +267,17 @@ mod tests {
             }
             assert!((cells.mean_within_cell_variance() - within).abs() < 1e-14);
         };
-        close(
-            1,
-            &[1.0],
-            0.75_f64 * 1.5 * 1.5 + 0.25 * 0.25 + 1.0 / 12.0 - 1.0,
-        );
+        let squares = 0.75_f64 * 1.5 * 1.5 + 0.25 * 0.25 + 1.0 / 12.0;
+        close(1, &[1.0], squares - 1.0);
         // The first half: -1/2 on its first half, 1 to 4/3 on its second.
-        close(2, &[(-0.5 + 7.0 / 6.0) / 2.0, 5.0 / 3.0], {
-            let squares = 0.75 * 2.25 + 0.0625 + 1.0 / 12.0;
-            squares - 0.5 * ((1.0_f64 / 3.0).powi(2) + (5.0_f64 / 3.0).powi(2))
-        });
+        let halves = [(-0.5 + 7.0 / 6.0) / 2.0, 5.0 / 3.0];
         close(
-            4,
-            &[-0.5, 7.0 / 6.0, 1.5, 11.0 / 6.0],
-            0.25 / 12.0 + 0.75 / 108.0,
+            2,
+            &halves,
+            squares - 0.5 * (halves[0].powi(2) + halves[1].powi(2)),
         );
+        let quarters = [-0.5, 7.0 / 6.0, 1.5, 11.0 / 6.0];
+        close(4, &quarters, 0.25 / 12.0 + 0.75 / 108.0);
         assert!(marginals.cells(0).is_err());
     }
 }

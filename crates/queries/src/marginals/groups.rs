@@ -69,11 +69,12 @@ impl Query for GroupMarginals {
 
 #[cfg(test)]
 mod tests {
-    use rand::{RngExt, SeedableRng};
+    use rand::RngExt;
     use rand_chacha::ChaCha20Rng;
     use swd::{Region, Slices};
 
     use super::*;
+    use crate::tests::{seeded, share};
 
     const D: usize = 3;
 
@@ -86,7 +87,7 @@ mod tests {
     /// most what is declared, and nearly as much.
     #[test]
     fn neighbours_within_a_group_stay_within_the_declared_sensitivity() {
-        let mut rng = ChaCha20Rng::seed_from_u64(11);
+        let mut rng = seeded(11);
         let ball = Region::ball(1.5).unwrap();
         let factor: [f64; 9] = [0.5, 0.0, 0.0, 0.1, 0.4, 0.0, 0.0, 0.0, 0.3];
         let mut query = || {
@@ -109,9 +110,7 @@ mod tests {
             }
             let two = query.measure(&groups).unwrap();
             assert_eq!(one.sensitivity_upper(), two.sensitivity_upper());
-            let pairs = one.before_noise().iter().zip(two.before_noise());
-            let moved = pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-            largest = largest.max(moved / one.sensitivity_upper());
+            largest = largest.max(share(&one, &two));
         }
         assert!(largest <= 1.0 && largest > 0.8, "{largest}");
         assert!(query.measure(&[vec![0.0; 15]]).is_err());

@@ -151,8 +151,10 @@ impl Query for LabelledMarginals {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use rand::{RngExt, SeedableRng};
+    use rand::RngExt;
     use rand_chacha::ChaCha20Rng;
+
+    use crate::tests::{grouped, moved, seeded, share};
 
     fn query(k: usize, bins: usize, classes: usize, rng: &mut ChaCha20Rng) -> LabelledMarginals {
         let slices = Slices::iid(2, k, rng).unwrap();
@@ -165,8 +167,11 @@ mod tests {
     fn queries(k: usize, bins: usize, classes: usize, rng: &mut ChaCha20Rng) -> LabelledMarginals {
         let mut around = || {
             let slices = Slices::iid(2, k, rng).unwrap();
-            let mut draw =
-                |n: usize| -> Vec<f64> { (0..n).map(|_| rng.random_range(-0.5..0.5)).collect() };
+            let mut draw = |n| {
+                (0..n)
+                    .map(|_| rng.random_range(-0.5..0.5))
+                    .collect::<Vec<f64>>()
+            };
             let (mean, factor, ball) = (draw(2), draw(4), Region::ball(1.0).unwrap());
             MarginalQuery::around_gaussian(slices, ball, &mean, &factor, bins).unwrap()
         };
@@ -175,16 +180,7 @@ mod tests {
 
     /// Rows of three classes, by their labels.
     fn by_class(rows: &[f32], labels: &[usize], count: usize) -> Vec<Vec<f32>> {
-        let mut classes = vec![Vec::new(); count];
-        for (row, &label) in rows.chunks_exact(2).zip(labels) {
-            classes[label].extend_from_slice(row);
-        }
-        classes
-    }
-
-    fn apart(one: &SensitiveVector, two: &SensitiveVector) -> f64 {
-        let pairs = one.before_noise().iter().zip(two.before_noise());
-        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+        grouped(rows.chunks_exact(2).zip(labels.iter().copied()), count)
     }
 
     proptest! {
@@ -193,7 +189,7 @@ mod tests {
         fn neighbours_with_other_labels_are_within_the_sensitivity(
             seed in any::<u64>(), k in 1_usize..6, levels in 1_u32..6, n in 1_usize..7,
         ) {
-            let mut rng = ChaCha20Rng::seed_from_u64(seed);
+            let mut rng = seeded(seed);
             let query = match rng.random() {
                 true => query(k, 1 << levels, 3, &mut rng),
                 false => queries(k, 1 << levels, 3, &mut rng),
@@ -206,51 +202,45 @@ mod tests {
             rows[2 * i + 1] = -rows[2 * i + 1];
             labels[i] = rng.random_range(0..3);
             let two = query.measure(&by_class(&rows, &labels, 3)).unwrap();
-            prop_assert!(apart(&one, &two) <= one.sensitivity_upper());
+            prop_assert!(share(&one, &two) <= 1.0);
         }
     }
 
     /// A change of label attains the bound, sizes included: the slack is used up.
     #[test]
     fn a_change_of_label_attains_the_sensitivity() {
-        let query = query(4, 8, 2, &mut ChaCha20Rng::seed_from_u64(3));
+        let query = query(4, 8, 2, &mut seeded(3));
         let one = query.measure(&[vec![0.3, 0.4], vec![0.1, 0.0]]).unwrap();
         let two = query.measure(&[vec![], vec![0.3, 0.4, 0.1, 0.0]]).unwrap();
-        assert!((apart(&one, &two) - 32.0_f64.sqrt()).abs() < 1e-9);
+        assert!((moved(&one, &two) - 32.0_f64.sqrt()).abs() < 1e-9);
         assert!((one.sensitivity_upper() - 32.0_f64.sqrt()).abs() < 1e-6);
     }
 
     #[test]
     fn bad_input_is_refused() {
-        let query = query(4, 8, 2, &mut ChaCha20Rng::seed_from_u64(3));
+        let query = query(4, 8, 2, &mut seeded(3));
         assert!(LabelledMarginals::of(Vec::new()).is_err());
-        let rng = &mut ChaCha20Rng::seed_from_u64(4);
+        let rng = &mut seeded(4);
         for (k, bins, basis) in [
             (3, 8, Basis::Haar),
             (4, 4, Basis::Haar),
             (4, 8, Basis::Counts),
         ] {
-            let (slices, bins) = (
-                Slices::iid(2, k, rng).unwrap(),
-                Bins::uniform(1.0, bins).unwrap(),
-            );
+            let slices = Slices::iid(2, k, rng).unwrap();
+            let bins = Bins::uniform(1.0, bins).unwrap();
             let ball = Region::ball(1.0).unwrap();
             let other = MarginalQuery::new(slices, ball, bins, basis).unwrap();
-            assert!(LabelledMarginals::of(vec![query.queries[0].clone(), other.clone()]).is_err());
-            assert!(LabelledMarginals::of(vec![other.clone(), query.queries[0].clone()]).is_err());
-            assert_eq!(
-                LabelledMarginals::of(vec![other]).is_ok(),
-                basis == Basis::Haar
-            );
+            let own = query.queries[0].clone();
+            for pair in [[own.clone(), other.clone()], [other.clone(), own]] {
+                assert!(LabelledMarginals::of(pair.into()).is_err());
+            }
+            let alone = LabelledMarginals::of(vec![other]);
+            assert_eq!(alone.is_ok(), basis == Basis::Haar);
         }
         assert!(query.measure(&[Vec::new()]).is_err());
         assert!(query.measure(&[vec![0.0], Vec::new()]).is_err());
-        let read = |values| {
-            query.read(&Noisy {
-                values,
-                deviation: 1.0,
-            })
-        };
+        let deviation = 1.0;
+        let read = |values| query.read(&Noisy { values, deviation });
         assert!(read(vec![0.0]).is_err());
         let mut noisy = vec![0.0; query.len()];
         assert!(read(noisy.clone()).is_ok());

@@ -160,11 +160,11 @@ fn normalise(rows: &mut [f32], d: usize) {
 #[cfg(test)]
 mod tests {
     use nalgebra::DMatrix;
-    use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
     use rand_distr::{Distribution, StandardNormal};
 
     use super::*;
+    use crate::tests::{grouped, moved, seeded};
 
     const DIM: usize = 2;
     const CLASSES: usize = 2;
@@ -172,30 +172,22 @@ mod tests {
     /// Components of two classes, as a release of their moments tells.
     fn mixture(rng: &mut ChaCha20Rng) -> Mixture {
         let mut rows = |at: [f32; 2]| -> Vec<f32> {
-            (0..400)
-                .flat_map(|_| at.map(|at| at + rng.random_range(-0.3..0.3)))
-                .collect()
+            let mut row = || at.map(|at| at + rng.random_range(-0.3..0.3));
+            (0..400).flat_map(|_| row()).collect()
         };
         let classes = Moments::labelled(CLASSES, DIM, Mixture::RADIUS);
         let measured = classes.measure(&[rows([0.6, 0.2]), rows([-0.2, 0.5])]);
-        let noisy = Noisy {
-            deviation: 3.0,
-            ..Noisy::without_privacy(measured.unwrap())
-        };
+        let mut noisy = Noisy::without_privacy(measured.unwrap());
+        noisy.deviation = 3.0;
         let (classes, _) = classes.read(&noisy).unwrap();
         Mixture::on_the_sphere(&classes, CLASSES, 3, rng)
-    }
-
-    fn moved(a: &SensitiveVector, b: &SensitiveVector) -> f64 {
-        let pairs = a.before_noise().iter().zip(b.before_noise());
-        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
     }
 
     /// Neighbours replace a record with its label: near, far, not finite, of another class or component. What is released of
     /// them is within what is declared, and comes near to it; without the ball that local rows are put into it is not.
     #[test]
     fn moments_of_components_of_neighbours_are_within_what_is_declared() {
-        let rng = &mut ChaCha20Rng::seed_from_u64(1);
+        let rng = &mut seeded(1);
         let (mut largest, mut loose, mut declared) = (0.0_f64, 0.0_f64, 0.0_f64);
         for _ in 0..40 {
             let mixture = mixture(rng);
@@ -209,11 +201,8 @@ mod tests {
                 let others = [record(), record(), record()];
                 let (one, two) = (record(), record());
                 let [one, two] = [one, two].map(|last| {
-                    let mut classes = vec![Vec::new(); CLASSES];
-                    for (row, class) in others.into_iter().chain([last]) {
-                        classes[class].extend_from_slice(&row);
-                    }
-                    classes
+                    let all = others.iter().chain([&last]);
+                    grouped(all.map(|(row, class)| (&row[..], *class)), CLASSES)
                 });
                 let of = |classes: &[Vec<f32>]| mixture.measure(classes).unwrap();
                 declared = of(&one).sensitivity_upper();
@@ -222,20 +211,15 @@ mod tests {
                 loose = loose.max(moved(&of(&one), &of(&two)));
             }
         }
-        assert!(
-            largest <= declared * (1.0 + 1e-6),
-            "{largest} of {declared}"
-        );
-        assert!(
-            largest > 0.95 * declared && loose > declared,
-            "{largest} {loose}"
-        );
+        let share = largest / declared;
+        assert!(share <= 1.0 + 1e-6 && share > 0.95, "{share}");
+        assert!(loose > declared, "{loose} {declared}");
     }
 
     /// Components count as many records of a unit as classes do.
     #[test]
     fn components_of_units_move_as_far_as_so_many_records() {
-        let rng = &mut ChaCha20Rng::seed_from_u64(6);
+        let rng = &mut seeded(6);
         let rows = [vec![0.6, 0.2, 0.1, 0.1], vec![-0.2, 0.5]];
         let upper = |mixture: &Mixture| mixture.measure(&rows).unwrap().sensitivity_upper();
         let one = mixture(rng);
@@ -246,7 +230,7 @@ mod tests {
     /// A release that was stored is known again by what it is of: the same centres of the same classes and generator.
     #[test]
     fn components_say_what_they_were_made_of() {
-        let of = |seed| mixture(&mut ChaCha20Rng::seed_from_u64(seed)).made_of();
+        let of = |seed| mixture(&mut seeded(seed)).made_of();
         assert_eq!(of(1).len(), CLASSES * 3 * DIM);
         assert_eq!(of(1), of(1));
         let (one, other) = (of(1), of(2));
@@ -258,14 +242,13 @@ mod tests {
 
     fn draw(n: usize, at: [f32; D], scale: [f32; D], rng: &mut ChaCha20Rng) -> Vec<f32> {
         let mut normal = || -> f32 { StandardNormal.sample(rng) };
-        (0..n)
-            .flat_map(|_| [0, 1, 2].map(|i| at[i] + scale[i] * normal()))
-            .collect()
+        let mut row = || [0, 1, 2].map(|i| at[i] + scale[i] * normal());
+        (0..n).flat_map(|_| row()).collect()
     }
 
     /// One component a class, which is known as given.
     fn known(components: &[Component]) -> Mixture {
-        let rng = &mut ChaCha20Rng::seed_from_u64(0);
+        let rng = &mut seeded(0);
         Mixture {
             centres: Centres::around(&[], 1, D, rng),
             known: components.to_vec(),
@@ -278,7 +261,7 @@ mod tests {
     /// the radius. Fixed seed.
     #[test]
     fn a_component_is_found_where_its_rows_are() {
-        let rng = &mut ChaCha20Rng::seed_from_u64(1);
+        let rng = &mut seeded(1);
         let component = Component::of(&draw(4000, [0.1, 0.0, 0.0], [0.2; 3], rng), D);
         let rows = draw(20_000, [0.15, 0.0, -0.05], [0.1, 0.15, 0.05], rng);
         let mixture = known(&[component.clone(), component]);
@@ -294,10 +277,7 @@ mod tests {
         let covariance = &factor * factor.transpose();
         for (i, truth) in [0.1, 0.15, 0.05_f64].into_iter().enumerate() {
             let deviation = covariance[(i, i)].sqrt();
-            assert!(
-                (deviation / truth - 1.0).abs() < 0.05,
-                "{deviation} {truth}"
-            );
+            assert!((deviation / truth - 1.0).abs() < 0.05, "{deviation}");
         }
         assert!(mixture.measure(&[Vec::new()]).is_err());
     }
@@ -308,12 +288,10 @@ mod tests {
         for rows in [&[][..], &[0.5, 0.5, 0.0]] {
             let mixture = known(&[Component::of(rows, D)]);
             let measured = mixture.measure(&[vec![0.5, 0.6, 0.0]]).unwrap();
-            let noisy = Noisy {
-                deviation: 0.5,
-                ..Noisy::without_privacy(measured)
-            };
+            let mut noisy = Noisy::without_privacy(measured);
+            noisy.deviation = 0.5;
             let (found, _) = mixture.read(&noisy).unwrap();
-            let rows = found.sample(0, 5, &mut ChaCha20Rng::seed_from_u64(2));
+            let rows = found.sample(0, 5, &mut seeded(2));
             assert!(rows.iter().all(|x| x.is_finite()));
         }
     }

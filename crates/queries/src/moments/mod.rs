@@ -276,10 +276,10 @@ fn sums_of_run(latents: &[f32], latent: usize, radius: f64, scale: f64) -> Vec<f
 #[cfg(test)]
 mod tests {
     use nalgebra::DMatrix;
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha20Rng;
+    use rand::RngExt;
 
     use super::*;
+    use crate::tests::{apart, grouped, seeded};
 
     fn measured(query: &Moments, groups: &[Vec<f32>]) -> Vec<f64> {
         query.measure(groups).unwrap().before_noise().to_vec()
@@ -290,15 +290,10 @@ mod tests {
         query.read(&noisy).unwrap()
     }
 
-    fn apart(a: &[f64], b: &[f64]) -> f64 {
-        let pairs = a.iter().zip(b);
-        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
-    }
-
     /// Brute force over neighbours with labels, of any length and not finite; opposite records of other classes attain it.
     #[test]
     fn labels_and_counts_cost_moments_nothing() {
-        let rng = &mut ChaCha20Rng::seed_from_u64(1);
+        let rng = &mut seeded(1);
         for radius in [0.3, 0.5, 1.0, 1.5] {
             let declared = Moments::labelled(3, 1, radius).measure(&vec![Vec::new(); 3]);
             let declared = declared.unwrap().sensitivity_upper();
@@ -307,9 +302,8 @@ mod tests {
                 let d = rng.random_range(1..4_usize);
                 let mut draw = |class: Option<usize>| {
                     let length = [0.0, 0.2, 1.0, 1e3, f32::NAN][rng.random_range(0..5)];
-                    let row: Vec<f32> = (0..d)
-                        .map(|_| length * rng.random_range(-2.0..2.0))
-                        .collect();
+                    let row = (0..d).map(|_| length * rng.random_range(-2.0..2.0));
+                    let row: Vec<f32> = row.collect();
                     (row, class.unwrap_or(rng.random_range(0..3)))
                 };
                 let others: Vec<_> = (0..3).map(|_| draw(None)).collect();
@@ -317,32 +311,22 @@ mod tests {
                 let same = rng.random::<bool>();
                 let mut draw = |class: usize| {
                     let sign = if rng.random() { -0.5 } else { 1.0 };
-                    let row: Vec<f32> = one
-                        .0
-                        .iter()
-                        .map(|x| sign * x + rng.random_range(-1.0..1.0))
-                        .collect();
+                    let mut near = |x: &f32| sign * x + rng.random_range(-1.0..1.0);
+                    let row: Vec<f32> = one.0.iter().map(&mut near).collect();
                     (row, class)
                 };
                 let two = draw(if same { one.1 } else { (one.1 + 1) % 3 });
                 let sums = |last: &(Vec<f32>, usize)| {
-                    let mut classes = vec![Vec::new(); 3];
-                    for (row, class) in others.iter().chain([last]) {
-                        classes[*class].extend_from_slice(row);
-                    }
+                    let all = others.iter().chain([last]);
+                    let classes = grouped(all.map(|(row, class)| (&row[..], *class)), 3);
                     measured(&Moments::labelled(3, d, radius), &classes)
                 };
                 let moved = apart(&sums(&one), &sums(&two));
-                assert!(
-                    moved <= declared * (1.0 + 1e-6),
-                    "{radius}: {moved} of {declared}"
-                );
+                assert!(moved <= declared * (1.0 + 1e-6), "{radius}: {moved}");
                 largest[usize::from(same)] = largest[usize::from(same)].max(moved);
             }
-            assert!(
-                largest.iter().all(|most| *most > 0.9 * declared),
-                "{radius} {largest:?}"
-            );
+            let near = largest.iter().all(|most| *most > 0.9 * declared);
+            assert!(near, "{radius} {largest:?}");
         }
         assert!((sensitivity(1.0) - 4.5_f64.sqrt()).abs() < 1e-12);
     }
@@ -353,13 +337,11 @@ mod tests {
     #[test]
     fn units_move_moments_as_far_as_so_many_records() {
         const MOST: usize = 3;
-        let rng = &mut ChaCha20Rng::seed_from_u64(9);
+        let rng = &mut seeded(9);
         for radius in [0.3, 1.0, 2.0] {
             let query = Moments::labelled(2, 2, radius).of_units(MOST);
-            let declared = query
-                .measure(&[Vec::new(), Vec::new()])
-                .unwrap()
-                .sensitivity_upper();
+            let none = query.measure(&[Vec::new(), Vec::new()]).unwrap();
+            let declared = none.sensitivity_upper();
             let (mut largest, single) = (0.0_f64, sensitivity(radius));
             for round in 0..3000 {
                 let mut unit = |from: usize| {
@@ -388,17 +370,12 @@ mod tests {
             assert!(largest <= declared * (1.0 + 1e-9), "{largest} {declared}");
             assert!(
                 attack > 0.99 * declared && attack > 2.9 * single,
-                "{attack} {declared}"
+                "{attack}"
             );
         }
         let public = Moments::of_groups(vec![1], 2, 1.0).of_units(2);
-        assert!(
-            public
-                .measure(&[vec![0.0, 1.0]])
-                .unwrap()
-                .sensitivity_upper()
-                .is_nan()
-        );
+        let unknown = public.measure(&[vec![0.0, 1.0]]).unwrap();
+        assert!(unknown.sensitivity_upper().is_nan());
     }
 
     /// Groups of one covariance with noise: pooled, it is nearer to the truth than each by itself, whatever the noise, and
@@ -406,12 +383,11 @@ mod tests {
     #[test]
     fn groups_that_are_alike_speak_for_each_other() {
         const D: usize = 12;
-        let rng = &mut ChaCha20Rng::seed_from_u64(4);
+        let rng = &mut seeded(4);
         let mut draw = |n: usize| -> Vec<f32> {
             let spread = |i: usize| 0.3 * 0.8_f32.powi(i as i32);
-            (0..n * D)
-                .map(|i| spread(i % D) * rng.random_range(-1.0..1.0_f32))
-                .collect()
+            let mut value = |i: usize| spread(i % D) * rng.random_range(-1.0..1.0_f32);
+            (0..n * D).map(&mut value).collect()
         };
         let groups: Vec<Vec<f32>> = (0..8).map(|_| draw(3000)).collect();
         let truth = DMatrix::from_diagonal(&nalgebra::DVector::from_fn(D, |i, _| {
@@ -419,13 +395,12 @@ mod tests {
         }));
         let query = Moments::labelled(8, D, 1.0);
         let error = |query: &Moments, deviation: f64| {
-            let rng = &mut ChaCha20Rng::seed_from_u64(5);
+            let rng = &mut seeded(5);
             let mut noisy = Noisy::without_privacy(query.measure(&groups).unwrap());
             noisy.deviation = deviation;
-            noisy
-                .values
-                .iter_mut()
-                .for_each(|v| *v += deviation * rng.sample::<f64, _>(rand_distr::StandardNormal));
+            for value in &mut noisy.values {
+                *value += deviation * rng.sample::<f64, _>(rand_distr::StandardNormal);
+            }
             let (gaussians, _) = query.read(&noisy).unwrap();
             let one = |group| {
                 let factor = DMatrix::from_column_slice(D, D, gaussians.gaussian(group).unwrap().1);
@@ -434,8 +409,8 @@ mod tests {
             (0..8).map(one).sum::<f64>() / 8.0
         };
         for deviation in [3.0, 10.0, 30.0] {
-            let [alone, pooled] =
-                [query.clone(), query.clone().pooled()].map(|q| error(&q, deviation));
+            let both = [query.clone(), query.clone().pooled()];
+            let [alone, pooled] = both.map(|q| error(&q, deviation));
             assert!(pooled < 0.7 * alone, "{deviation}: {pooled} {alone}");
         }
         assert!(error(&query.pooled(), 0.0) < 0.05 * truth.norm());
@@ -457,11 +432,8 @@ mod tests {
         let (with_sizes, sizes) = exact(&Moments::of_groups(vec![5, 3], 2, 1.0), &public);
         assert_eq!(sizes, [5.0, 3.0]);
         assert_eq!(latents.gaussian(2), with_sizes.gaussian(1));
-        let values = vec![0.0; labelled.len() - 1];
-        let short = Noisy {
-            values,
-            deviation: 0.0,
-        };
+        let (values, deviation) = (vec![0.0; labelled.len() - 1], 0.0);
+        let short = Noisy { values, deviation };
         assert!(labelled.read(&short).is_err() && labelled.measure(&public).is_err());
     }
 
@@ -470,11 +442,8 @@ mod tests {
     fn the_ball_of_moments_changes_no_gaussian_without_noise() {
         let rows = vec![0.6, 0.8, -1.0, 0.0, 0.0, 1.0];
         let of = |radius| {
-            exact(
-                &Moments::labelled(1, 2, radius).on_the_sphere(),
-                std::slice::from_ref(&rows),
-            )
-            .0
+            let query = Moments::labelled(1, 2, radius).on_the_sphere();
+            exact(&query, std::slice::from_ref(&rows)).0
         };
         let (one, two) = (of(1.0), of(2.0));
         let close = |a: &[f64], b: &[f64]| assert!(apart(a, b) < 1e-9, "{a:?} {b:?}");
@@ -484,19 +453,15 @@ mod tests {
 
     #[test]
     fn carried_rows_have_the_moments_of_the_class() {
-        let rng = &mut ChaCha20Rng::seed_from_u64(3);
+        let rng = &mut seeded(3);
         let mut draw = |n: usize, at: f32, spread: f32| -> Vec<f32> {
-            (0..n)
-                .flat_map(|_| [at, -at, 0.0].map(|at| at + spread * rng.random_range(-0.5..0.5)))
-                .collect()
+            let mut row = || [at, -at, 0.0].map(|at| at + spread * rng.random_range(-0.5..0.5));
+            (0..n).flat_map(|_| row()).collect()
         };
         let (target, mut rows) = (draw(500, 0.2, 0.6), draw(400, -0.1, 0.9));
         let latents = |rows: &[f32]| {
-            exact(
-                &Moments::of_groups(vec![rows.len() / 3], 3, 2.0),
-                &[rows.to_vec()],
-            )
-            .0
+            let query = Moments::of_groups(vec![rows.len() / 3], 3, 2.0);
+            exact(&query, &[rows.to_vec()]).0
         };
         let wanted = latents(&target);
         wanted.carry(0, &mut rows);
@@ -504,16 +469,11 @@ mod tests {
         let covariance = |latents: &Gaussians| {
             let (mean, factor) = latents.gaussian(0).unwrap();
             let factor = DMatrix::from_column_slice(3, 3, factor);
-            (
-                mean.to_vec(),
-                (&factor * factor.transpose()).as_slice().to_vec(),
-            )
+            let covariance = &factor * factor.transpose();
+            (mean.to_vec(), covariance.as_slice().to_vec())
         };
         let ((a, b), (c, d)) = (covariance(&wanted), covariance(&found));
-        assert!(
-            apart(&a, &c) < 1e-5 && apart(&b, &d) < 1e-5,
-            "{a:?} {c:?} {b:?} {d:?}"
-        );
+        assert!(apart(&a, &c) < 1e-5 && apart(&b, &d) < 1e-5);
         let before = rows.clone();
         wanted.carry(1, &mut rows);
         assert_eq!(rows, before);

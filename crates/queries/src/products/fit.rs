@@ -176,40 +176,31 @@ mod tests {
         };
         let a = soft(&logits[..k * c]);
         let m: usize = own.iter().map(|&j| SIZES[j]).sum();
-        let theta: Vec<Vec<Vec<f64>>> = (0..k)
-            .map(|k0| {
-                let mut start = k * c + k0 * m;
-                own.iter()
-                    .map(|&j| {
-                        start += SIZES[j];
-                        soft(&logits[start - SIZES[j]..start])
-                    })
-                    .collect()
+        let theta = |k0: usize| {
+            let mut start = k * c + k0 * m;
+            own.map(|j| {
+                start += SIZES[j];
+                soft(&logits[start - SIZES[j]..start])
             })
-            .collect();
-        let mut whole = Vec::new();
-        for x0 in 0..SIZES[0] {
-            for y in 0..c {
-                for x2 in 0..SIZES[2] {
-                    for x3 in 0..SIZES[3] {
-                        let p: f64 = (0..k)
-                            .map(|k| {
-                                a[k * c + y] * theta[k][0][x0] * theta[k][1][x2] * theta[k][2][x3]
-                            })
-                            .sum();
-                        whole.push(([x0, y, x2, x3], p));
-                    }
-                }
+        };
+        let theta: Vec<[Vec<f64>; 3]> = (0..k).map(theta).collect();
+        let cell = |cell: usize| {
+            let mut rest = cell;
+            let mut codes = [0; 4];
+            for (code, size) in codes.iter_mut().zip(SIZES) {
+                (*code, rest) = (rest % size, rest / size);
             }
-        }
+            let [x0, y, x2, x3] = codes;
+            let of = |k: usize| a[k * c + y] * theta[k][0][x0] * theta[k][1][x2] * theta[k][2][x3];
+            (codes, (0..k).map(of).sum::<f64>())
+        };
+        let whole: Vec<([usize; 4], f64)> = (0..SIZES.iter().product()).map(cell).collect();
         let mut sum = 0.0;
         for table in tables {
             let mut own = vec![0.0; table.counts.len()];
             for (codes, p) in &whole {
-                own[table
-                    .columns
-                    .iter()
-                    .fold(0, |cell, &j| cell * SIZES[j] + codes[j])] += p;
+                let columns = table.columns.iter();
+                own[columns.fold(0, |cell, &j| cell * SIZES[j] + codes[j])] += p;
             }
             for (cell, (p, y)) in own.iter().zip(&table.counts).enumerate() {
                 sum += 0.5 * ((p * n - y) / table.deviation_of(cell)).powi(2);
@@ -226,11 +217,8 @@ mod tests {
         }
         for y in 0..c {
             let q: f64 = (0..k).map(|k| a[k * c + y]).sum();
-            sum += penalty
-                * n
-                * (0..k)
-                    .map(|k| a[k * c + y] * (a[k * c + y] / w[k] / q).ln())
-                    .sum::<f64>();
+            let share = |k: usize| a[k * c + y] * (a[k * c + y] / w[k] / q).ln();
+            sum += penalty * n * (0..k).map(share).sum::<f64>();
         }
         sum
     }
@@ -246,9 +234,8 @@ mod tests {
         let logits: Vec<f32> = (0..count).map(|_| rng.random_range(-1.0..1.0)).collect();
         let target = NoisyShares::new(&tables, &own, &blocks, Some(LABEL), 2, n);
         let mut work = Work::new(&blocks, 2, k);
-        let gradient = work
-            .gradient(&logits, &blocks, &target, (penalty * n) as f32)
-            .to_vec();
+        let weight = (penalty * n) as f32;
+        let gradient = work.gradient(&logits, &blocks, &target, weight).to_vec();
         let exact: Vec<f64> = logits.iter().map(|&l| f64::from(l)).collect();
         let scale = gradient.iter().fold(0.0_f32, |most, g| most.max(g.abs()));
         for at in 0..count {
@@ -258,11 +245,8 @@ mod tests {
                 loss(&moved, &tables, k, n, penalty)
             };
             let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
-            assert!(
-                (difference - f64::from(gradient[at])).abs() < 1e-4 * f64::from(scale),
-                "{at}: {difference} {}",
-                gradient[at]
-            );
+            let off = (difference - f64::from(gradient[at])).abs();
+            assert!(off < 1e-4 * f64::from(scale), "{at}: {difference}");
         }
     }
 
@@ -289,28 +273,22 @@ mod tests {
                 joined: Vec::new(),
             }
         };
-        let tables: Vec<NoisyCounts> = [&[0][..], &[1], &[2], &[0, 1], &[0, 2], &[1, 2]]
-            .map(table)
-            .to_vec();
+        let sets = [&[0][..], &[1], &[2], &[0, 1], &[0, 2], &[1, 2]];
+        let tables: Vec<NoisyCounts> = sets.map(table).to_vec();
+        let (components, penalty) = (8, 1e-4);
         let how = Fit {
-            components: 8,
-            penalty: 1e-4,
+            components,
+            penalty,
         };
-        let mut rng_of = rng.clone();
-        let found = fit(&tables, &sizes, None, n as usize, how, rng, || {
-            Ok::<_, ()>(())
-        })
-        .expect("a fit");
-        let one = rayon::ThreadPoolBuilder::new()
-            .num_threads(1)
-            .build()
-            .expect("a pool");
-        let again = one.install(|| {
-            fit(&tables, &sizes, None, n as usize, how, &mut rng_of, || {
-                Ok::<_, ()>(())
-            })
-        });
-        assert_eq!(again.expect("a fit"), found);
+        let found = |rng: &mut ChaCha20Rng| {
+            let go_on = || Ok::<_, ()>(());
+            fit(&tables, &sizes, None, n as usize, how, rng, go_on).expect("a fit")
+        };
+        let mut same = rng.clone();
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1);
+        let again = one.build().expect("a pool").install(|| found(&mut same));
+        let found = found(rng);
+        assert_eq!(again, found);
         for column in 0..3 {
             let share = found.column(column)[0];
             assert!((share - 0.41).abs() < 0.003, "{column}: {share}");
@@ -318,20 +296,14 @@ mod tests {
         // Pairs, and the triple that was not measured, are near those of the mixture.
         let rows = found.sample(20_000, &mut ChaCha20Rng::seed_from_u64(5));
         let share = |columns: &[usize]| {
-            rows.chunks_exact(3)
-                .filter(|row| columns.iter().all(|&j| row[j] == 0))
-                .count() as f64
-                / 20_000.0
+            let rows = rows.chunks_exact(3);
+            let zero = rows.filter(|row| columns.iter().all(|&j| row[j] == 0));
+            zero.count() as f64 / 20_000.0
         };
-        assert!(
-            (share(&[0, 1]) - (0.3 * 0.81 + 0.7 * 0.04)).abs() < 0.01,
-            "{}",
-            share(&[0, 1])
-        );
-        assert!(
-            (share(&[0, 1, 2]) - (0.3 * 0.729 + 0.7 * 0.008)).abs() < 0.03,
-            "{}",
-            share(&[0, 1, 2])
-        );
+        let off = [
+            share(&[0, 1]) - (0.3 * 0.81 + 0.7 * 0.04),
+            share(&[0, 1, 2]) - (0.3 * 0.729 + 0.7 * 0.008),
+        ];
+        assert!(off[0].abs() < 0.01 && off[1].abs() < 0.03, "{off:?}");
     }
 }

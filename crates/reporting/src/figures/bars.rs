@@ -140,21 +140,4 @@ mod tests {
         let shares = shares(&[0.0, 0.01, 0.5, 1.0, 7.0, f64::NAN], [0.0, 1.0]);
         assert_eq!([shares[0], shares[20], shares[39]], [0.5, 0.25, 0.25]);
     }
-
-    #[test]
-    fn each_chart_is_there_with_its_names() {
-        let chart = |title: &str| Bars {
-            title: title.into(),
-            ends: ["low".into(), "high".into()],
-            measured: vec![[5.0, 1.0], [-1.0, 1.0]],
-            copied: vec![4.0, 0.0],
-        };
-        let names = ["noisy counts", "the copy"];
-        let drawn = bars(&[chart("age"), chart("height")], names).expect("a picture");
-        let svg = String::from_utf8(drawn.bytes).expect("text");
-        for words in ["age", "height", "low", "high", "noisy counts", "the copy"] {
-            assert!(svg.contains(words), "{words}");
-        }
-        assert!(bars(&[], names).is_err());
-    }
 }

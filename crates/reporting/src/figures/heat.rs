@@ -69,20 +69,3 @@ pub fn heat(
     }
     Ok(svg.finish(0))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pairs_have_their_values() {
-        let names = ["a", "b", "c"].map(String::from);
-        let below = |i: usize, j: usize| (10 * i + j) as f64 / 100.0;
-        let drawn = heat(&names, [&below, &|_, _| 0.5], [1.0, 2.0]).expect("a picture");
-        let svg = String::from_utf8(drawn.bytes).expect("text");
-        for words in ["0.10", "0.20", "0.21", "0.50"] {
-            assert!(svg.contains(words), "{words}");
-        }
-        assert!(heat(&names[..1], [&below, &below], [1.0, 1.0]).is_err());
-    }
-}

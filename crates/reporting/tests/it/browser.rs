@@ -12,34 +12,8 @@ use serde_json::{Value, json};
 /// How long a hung browser is waited for; one that works answers long before.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Why the browser could not be asked.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BrowserError {
-    /// There is none to start.
-    #[error("{program}: no browser could be started: {reason}")]
-    Absent {
-        /// What was tried.
-        program: String,
-        /// Why it did not start.
-        reason: String,
-    },
-    /// It ended, or stopped answering.
-    #[error("the browser went away during {method}: {reason}")]
-    Gone {
-        /// What was asked.
-        method: String,
-        /// What happened.
-        reason: String,
-    },
-    /// It refused.
-    #[error("the browser refused {method}: {reason}")]
-    Refused {
-        /// What was asked.
-        method: String,
-        /// Its answer.
-        reason: String,
-    },
-}
+/// What was asked, or what is not there, and why it has no answer.
+pub(crate) type Answer<T> = Result<T, String>;
 
 /// The browser of this machine: `CHROMIUM` if that is set, else the first on the path.
 pub(crate) fn program() -> Option<PathBuf> {
@@ -66,11 +40,8 @@ pub(crate) struct Browser {
 
 impl Browser {
     /// Starts `program` with an empty page.
-    pub(crate) fn start(program: &Path) -> Result<Self, BrowserError> {
-        let absent = |reason: String| BrowserError::Absent {
-            program: program.display().to_string(),
-            reason,
-        };
+    pub(crate) fn start(program: &Path) -> Answer<Self> {
+        let absent = |why: String| format!("{}: no browser: {why}", program.display());
         if !program.is_file() {
             return Err(absent("there is no such file".into()));
         }
@@ -118,10 +89,8 @@ impl Browser {
             _profile: profile,
         };
         let target = browser.call("Target.createTarget", json!({"url": "about:blank"}))?;
-        let attached = browser.call(
-            "Target.attachToTarget",
-            json!({"targetId": target["targetId"], "flatten": true}),
-        )?;
+        let target = json!({"targetId": target["targetId"], "flatten": true});
+        let attached = browser.call("Target.attachToTarget", target)?;
         browser.session = attached["sessionId"].as_str().map(str::to_string);
         for domain in ["Page", "Network", "Runtime", "Log"] {
             browser.call(&format!("{domain}.enable"), json!({}))?;
@@ -130,53 +99,32 @@ impl Browser {
     }
 
     /// Asks the browser, and waits for the answer.
-    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Result<Value, BrowserError> {
-        let gone = |reason: String| BrowserError::Gone {
-            method: method.to_string(),
-            reason,
-        };
+    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Answer<Value> {
         self.asked += 1;
         let id = self.asked;
         let mut question = json!({"id": id, "method": method, "params": parameters});
         if let Some(session) = &self.session {
             question["sessionId"] = json!(session);
         }
-        self.to
-            .write_all(format!("{question}\0").as_bytes())
-            .and_then(|()| self.to.flush())
-            .map_err(|e| gone(e.to_string()))?;
+        let question = format!("{question}\0");
+        let sent = self.to.write_all(question.as_bytes());
+        sent.and_then(|()| self.to.flush())
+            .map_err(|why| gone(method, why))?;
         loop {
-            let message = self
-                .from
-                .recv_timeout(PATIENCE)
-                .map_err(|e| gone(e.to_string()))?;
+            let message = self.from.recv_timeout(PATIENCE);
+            let message = message.map_err(|why| gone(method, why))?;
             if message["id"] == json!(id) {
-                if let Some(error) = message.get("error") {
-                    return Err(BrowserError::Refused {
-                        method: method.to_string(),
-                        reason: error.to_string(),
-                    });
-                }
-                return Ok(message["result"].clone());
+                return match message.get("error") {
+                    Some(error) => Err(format!("{method}: {error}")),
+                    None => Ok(message["result"].clone()),
+                };
             }
             self.events.push(message);
         }
     }
 
-    /// Opens a page for a screen of so many pixels and a colour scheme, and waits until all of it is
-    /// there.
-    pub(crate) fn open(
-        &mut self,
-        page: &Path,
-        width: u32,
-        scheme: &str,
-    ) -> Result<(), BrowserError> {
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            json!({"width": width, "height": 844, "deviceScaleFactor": 2, "mobile": width < 500}),
-        )?;
-        let feature = json!({"name": "prefers-color-scheme", "value": scheme});
-        self.call("Emulation.setEmulatedMedia", json!({"features": [feature]}))?;
+    /// Opens a page, and waits until all of it is there.
+    pub(crate) fn open(&mut self, page: &Path) -> Answer<()> {
         self.events.clear();
         let address = format!("file://{}", page.display());
         self.call("Page.navigate", json!({"url": address}))?;
@@ -185,52 +133,46 @@ impl Browser {
             .iter()
             .any(|e| e["method"] == "Page.loadEventFired")
         {
-            let event = self
-                .from
-                .recv_timeout(PATIENCE)
-                .map_err(|e| BrowserError::Gone {
-                    method: format!("loading {address}"),
-                    reason: e.to_string(),
-                })?;
-            self.events.push(event);
+            let event = self.from.recv_timeout(PATIENCE);
+            self.events.push(event.map_err(|why| gone(&address, why))?);
         }
         Ok(())
     }
 
+    /// Shows the page on a screen of so many pixels and in a colour scheme.
+    pub(crate) fn look(&mut self, width: u32, scheme: &str) -> Answer<()> {
+        let screen =
+            json!({"width": width, "height": 844, "deviceScaleFactor": 2, "mobile": width < 500});
+        self.call("Emulation.setDeviceMetricsOverride", screen)?;
+        let feature = json!({"name": "prefers-color-scheme", "value": scheme});
+        self.call("Emulation.setEmulatedMedia", json!({"features": [feature]}))?;
+        Ok(())
+    }
+
     /// The value of an expression in the page.
-    pub(crate) fn evaluate(&mut self, expression: &str) -> Result<Value, BrowserError> {
-        let answer = self.call(
-            "Runtime.evaluate",
-            json!({"expression": expression, "returnByValue": true, "awaitPromise": true}),
-        )?;
-        if let Some(thrown) = answer.get("exceptionDetails") {
-            return Err(BrowserError::Refused {
-                method: expression.to_string(),
-                reason: thrown.to_string(),
-            });
+    pub(crate) fn evaluate(&mut self, expression: &str) -> Answer<Value> {
+        let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        let answer = self.call("Runtime.evaluate", asked)?;
+        match answer.get("exceptionDetails") {
+            Some(thrown) => Err(format!("{expression}: {thrown}")),
+            None => Ok(answer["result"]["value"].clone()),
         }
-        Ok(answer["result"]["value"].clone())
     }
 
     /// Addresses asked for since the page was opened.
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.events("Network.requestWillBeSent", |event| {
-            event["params"]["request"]["url"].clone()
-        })
+        self.events("Network.requestWillBeSent", "/params/request/url")
     }
 
     /// What the browser complained of since the page was opened.
     pub(crate) fn complaints(&self) -> Vec<String> {
-        self.events("Log.entryAdded", |event| {
-            event["params"]["entry"]["text"].clone()
-        })
+        self.events("Log.entryAdded", "/params/entry/text")
     }
 
-    fn events(&self, method: &str, what: impl Fn(&Value) -> Value) -> Vec<String> {
+    fn events(&self, method: &str, what: &str) -> Vec<String> {
         let events = self.events.iter().filter(|event| event["method"] == method);
-        events
-            .map(|event| what(event).as_str().unwrap_or_default().to_string())
-            .collect()
+        let texts = events.map(|event| event.pointer(what).and_then(Value::as_str));
+        texts.map(|text| text.unwrap_or_default().into()).collect()
     }
 
     /// Ends the browser's process at once, as a crash would.
@@ -238,6 +180,10 @@ impl Browser {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn gone(method: &str, why: impl std::fmt::Display) -> String {
+    format!("the browser went away during {method}: {why}")
 }
 
 impl Drop for Browser {

@@ -2,22 +2,11 @@
 
 use proptest::prelude::*;
 use reporting::figures::{
-    Chart, Drawn, Mark, Point, Scale, Series, grid, histogram, panels, scatter,
+    Bars, Chart, Mark, Point, Row, Rows, Scale, Series, bars, grid, heat, histogram, panels,
+    scatter,
 };
 
-/// A picture's size, after checks that hold for every chart.
-fn size(drawn: &Drawn) -> (u32, u32) {
-    let text = std::str::from_utf8(&drawn.bytes).expect("UTF-8");
-    assert!(text.starts_with("<svg width=\"") && text.trim_end().ends_with("</svg>"));
-    assert!(!text.contains("NaN") && !text.contains("inf"));
-    let number = |name: &str| -> u32 {
-        let rest = text.split_once(&format!(" {name}=\"")).expect(name).1;
-        rest[..rest.find('"').expect("a quote")]
-            .parse()
-            .expect("a number")
-    };
-    (number("width"), number("height"))
-}
+use crate::snapshots::same;
 
 fn chart(points: Vec<(f64, f64)>, logarithmic: bool) -> Chart {
     Chart {
@@ -32,8 +21,9 @@ fn chart(points: Vec<(f64, f64)>, logarithmic: bool) -> Chart {
     }
 }
 
+/// What is left out is counted, and the rest is drawn as it was.
 #[test]
-fn line_charts_count_what_they_leave_out() {
+fn charts_are_as_they_were() {
     let points = vec![
         (1.0, 5.0),
         (2.0, f64::NAN),
@@ -41,13 +31,88 @@ fn line_charts_count_what_they_leave_out() {
         (4.0, 2.0),
         (f64::INFINITY, 2.0),
     ];
-    let logarithmic = chart(points.clone(), true).draw().expect("drawn");
-    assert_eq!(logarithmic.skipped, 3);
-    let linear = chart(points, false).draw().expect("drawn");
-    assert_eq!(linear.skipped, 2);
-    assert_eq!(size(&linear), (480, 320));
-    let text = String::from_utf8(linear.bytes).expect("UTF-8");
-    assert!(text.contains("loss &lt;of&gt; a &amp; b"));
+    let groups = [
+        ("a".into(), vec![0.1, 0.2, f64::NAN]),
+        ("b".into(), vec![0.9, 5.0]),
+    ];
+    let errors = [(0.1, 0.5), (1.0, 0.7), (0.0, 0.6), (10.0, 0.8)];
+    let errors = errors.map(|(x, y)| Point {
+        x,
+        y,
+        y_error: 0.1,
+        x_error: 2.0 * x,
+    });
+    let errors = Chart {
+        title: "accuracy".into(),
+        x: Scale::logarithmic("epsilon"),
+        y: Scale::linear("accuracy"),
+        series: vec![Series::of(Mark::Joined, "ours", errors)],
+        ..Chart::default()
+    };
+    let plane = |k: i32| {
+        let points = [(0.1 * f64::from(k), 0.0), (9.0, 0.0), (f64::NAN, 0.0)];
+        let points = Series::of(Mark::Dots, "", points);
+        Chart::plane(format!("step {k}"), 2.0, vec![points])
+    };
+    let planes: Vec<Chart> = (0..2).map(plane).collect();
+    let bar = |title: &str| Bars {
+        title: title.into(),
+        ends: ["low".into(), "high".into()],
+        measured: vec![[5.0, 1.0], [-1.0, 1.0]],
+        copied: vec![4.0, 0.0],
+    };
+    let below = |i: usize, j: usize| (10 * i + j) as f64 / 100.0;
+    let rows = vec![row("fast", 5.0), row("slow", 20.0)];
+    let rows = Rows {
+        title: "times".into(),
+        groups: vec![("small".into(), rows)],
+    };
+    for (name, drawn, skipped) in [
+        ("logarithmic", chart(points.clone(), true).draw(), 3),
+        ("linear", chart(points, false).draw(), 2),
+        (
+            "histogram",
+            histogram("score", &groups, Some([0.0, 1.0])),
+            2,
+        ),
+        ("errors", errors.draw(), 1),
+        ("planes", panels(&planes, 2), 4),
+        (
+            "bars",
+            bars(&[bar("age"), bar("height")], ["noisy counts", "the copy"]),
+            0,
+        ),
+        (
+            "heat",
+            heat(
+                &["a", "b", "c"].map(String::from),
+                [&below, &|_, _| 0.5],
+                [1.0, 2.0],
+            ),
+            0,
+        ),
+        ("rows", rows.draw(), 0),
+    ] {
+        let drawn = drawn.expect(name);
+        assert_eq!(drawn.skipped, skipped, "{name}");
+        same(&format!("{name}.svg"), &drawn.bytes);
+    }
+    let points: Vec<f32> = (0..60).map(|k| (k as f32 * 0.7).sin()).collect();
+    let classes: Vec<usize> = (0..10).collect();
+    for dimension in [5, 6] {
+        let drawn = scatter(&points[..10 * dimension], dimension, &classes, 1.6);
+        same(&format!("scatter-{dimension}.svg"), &drawn.expect("drawn"));
+    }
+}
+
+fn row(name: &str, value: f64) -> Row {
+    Row {
+        name: name.into(),
+        value,
+        error: 0.0,
+        written: format!("{value} ms"),
+        ours: name == "fast",
+    }
 }
 
 #[test]
@@ -60,11 +125,26 @@ fn nothing_to_draw_is_an_error_that_says_so() {
         histogram("a", &[], None),
         histogram("a", &[("a".into(), vec![1.0])], Some([2.0, 3.0])),
     ];
+    let rows = |groups| {
+        Rows {
+            title: String::new(),
+            groups,
+        }
+        .draw()
+        .is_err()
+    };
+    assert!(rows(vec![]) && rows(vec![(String::new(), vec![])]));
+    for bad in [f64::NAN, -1.0] {
+        assert!(rows(vec![(String::new(), vec![row("slow", bad)])]));
+    }
+    let none = |_: usize, _: usize| 0.0;
+    assert!(bars(&[], ["", ""]).is_err() && heat(&["a".into()], [&none, &none], [1.0; 2]).is_err());
     for case in cases {
-        let message = case.expect_err("refused").to_string();
+        let said = case.expect_err("refused").to_string();
         assert!(
-            message.contains("point to draw") || message.contains("cannot be drawn"),
-            "{message}"
+            ["point to draw", "cannot be drawn"]
+                .iter()
+                .any(|words| said.contains(words))
         );
     }
     assert!(grid(&[], [28, 28, 1], 10, 3).is_err());
@@ -86,61 +166,8 @@ fn a_spread_is_a_deviation_over_seeds() {
         y_error,
         ..(x, y).into()
     };
-    assert_eq!(
-        series.points,
-        [point(1.0, 2.0, 2f64.sqrt()), point(2.0, 4.0, 0.0)]
-    );
-}
-
-#[test]
-fn histograms_and_trade_offs() {
-    let groups = [
-        ("a".into(), vec![0.1, 0.2, f64::NAN]),
-        ("b".into(), vec![0.9, 5.0]),
-    ];
-    let drawn = histogram("score", &groups, Some([0.0, 1.0])).expect("drawn");
-    assert_eq!(drawn.skipped, 2);
-    assert_eq!(size(&drawn), (480, 320));
-
-    let points = [(0.1, 0.5), (1.0, 0.7), (0.0, 0.6), (10.0, 0.8)];
-    let points = points.map(|(x, y)| Point {
-        x,
-        y,
-        y_error: 0.1,
-        x_error: 2.0 * x,
-    });
-    let chart = Chart {
-        title: "accuracy".into(),
-        x: Scale::logarithmic("epsilon"),
-        y: Scale::linear("accuracy"),
-        series: vec![Series::of(Mark::Joined, "ours", points)],
-        ..Chart::default()
-    };
-    let drawn = chart.draw().expect("drawn");
-    assert_eq!(drawn.skipped, 1);
-    size(&drawn);
-}
-
-#[test]
-fn planes_of_points() {
-    let points: Vec<f32> = (0..60).map(|k| (k as f32 * 0.7).sin()).collect();
-    let classes: Vec<usize> = (0..10).collect();
-    for (dimension, columns) in [(6, 3), (5, 3)] {
-        let bytes = scatter(&points[..10 * dimension], dimension, &classes, 1.6).expect("drawn");
-        let (width, _) = size(&Drawn { bytes, skipped: 0 });
-        assert_eq!(width, columns * 304);
-    }
-    let levels = Series::level_sets(2.0, &[0.1, 0.5], |x, y| (-x * x - y * y).exp());
-    let charts: Vec<Chart> = (0..4)
-        .map(|k| {
-            let points = [(0.1 * f64::from(k), 0.0), (9.0, 0.0), (f64::NAN, 0.0)];
-            let points = Series::of(Mark::Dots, "", points);
-            Chart::plane(format!("step {k}"), 2.0, vec![points, levels.clone()])
-        })
-        .collect();
-    let drawn = panels(&charts, 2).expect("drawn");
-    assert_eq!(drawn.skipped, 8);
-    assert_eq!(size(&drawn).0, 2 * 304);
+    let expected = [point(1.0, 2.0, 2f64.sqrt()), point(2.0, 4.0, 0.0)];
+    assert_eq!(series.points, expected);
 }
 
 #[test]
@@ -153,10 +180,8 @@ fn grids_keep_pixels() {
     // Two columns and two rows of 6 pixels with gaps of 2; the last place stays empty.
     assert_eq!(picture.dimensions(), (18, 18));
     let at = |x, y| picture.get_pixel(x, y).0[0];
-    assert_eq!(
-        (at(0, 0), at(2, 2), at(13, 2), at(10, 5), at(13, 13)),
-        (128, 0, 255, 128, 128)
-    );
+    let found = [at(0, 0), at(2, 2), at(13, 2), at(10, 5), at(13, 13)];
+    assert_eq!(found, [128, 0, 255, 128, 128]);
 
     let bytes = grid(&[0.5; 2 * 12], [2, 2, 3], 2, 1).expect("drawn");
     let picture = image::load_from_memory(&bytes).expect("a PNG").to_rgb8();
@@ -180,7 +205,7 @@ proptest! {
             Ok(drawn) => {
                 prop_assert_eq!(drawn.skipped, count - shown);
                 let text = String::from_utf8(drawn.bytes).unwrap();
-                prop_assert!(!text.contains("NaN"));
+                prop_assert!(!text.contains("NaN") && !text.contains("inf"));
             }
             Err(_) => prop_assert_eq!(shown, 0),
         }

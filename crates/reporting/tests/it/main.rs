@@ -7,3 +7,4 @@ mod report;
 #[cfg(unix)]
 mod report_page;
 mod runs;
+mod snapshots;

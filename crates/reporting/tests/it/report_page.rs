@@ -3,10 +3,9 @@
 //! browser to insist on it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use crate::browser::{Browser, BrowserError, program};
-use crate::runs;
+use crate::browser::{Browser, program};
+use crate::report::pages;
 use reporting::report::write;
 use serde_json::Value;
 
@@ -20,19 +19,6 @@ fn browser() -> Option<Browser> {
         return None;
     };
     Some(Browser::start(&program).expect("the browser starts"))
-}
-
-/// One page of each kind: a finished run, a run that was cut off.
-fn pages(root: &Path) -> Vec<PathBuf> {
-    let mut pages = Vec::new();
-    for (name, epsilon, score) in [("one", 1.0, 130.0), ("two", 10.0, 120.0)] {
-        let run = runs::finished(3, epsilon, score);
-        let folder = runs::write(&root.join("swae").join(name), Some(&run));
-        pages.push(write(&folder).expect("a page"));
-    }
-    let cut = runs::write(&root.join("swae/a-run-that-was-cut-off"), None);
-    pages.push(write(&cut).expect("a page"));
-    pages
 }
 
 /// Smallest contrast (WCAG 2) between a text and what lies behind it, and that text.
@@ -68,7 +54,12 @@ const WIDTHS: &str =
 const BACKGROUND: &str =
     "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)";
 
-fn numbers(value: &Value) -> Vec<f64> {
+/// Boxes that scroll by themselves and can be reached without a mouse.
+const SCROLLING: &str = "[...document.querySelectorAll('.scroll, pre')].filter(e => \
+    e.scrollWidth > e.clientWidth && e.tabIndex === 0).length";
+
+fn numbers(browser: &mut Browser, expression: &str) -> Vec<f64> {
+    let value = browser.evaluate(expression).expect("evaluated");
     let items = value.as_array().expect("a list");
     items
         .iter()
@@ -76,47 +67,31 @@ fn numbers(value: &Value) -> Vec<f64> {
         .collect()
 }
 
-fn check(browser: &mut Browser, page: &Path, width: u32, scheme: &str) -> Result<(), BrowserError> {
-    let place = format!("{} at {width} px, {scheme}", page.display());
-    browser.open(page, width, scheme)?;
-
-    let pictures = browser.evaluate(PICTURES)?;
+fn check(browser: &mut Browser, place: &str, width: u32, scheme: &str) {
+    browser.look(width, scheme).expect("shown");
+    let pictures = browser.evaluate(PICTURES).expect("evaluated");
     let pictures = pictures.as_array().expect("a list");
     assert!(!pictures.is_empty(), "{place}: no picture");
     for picture in pictures {
         assert_eq!(picture[0], true, "{place}: {picture}");
-        for size in 1..5 {
-            assert!(picture[size].as_f64() > Some(0.0), "{place}: {picture}");
-        }
+        let sizes = (1..5).map(|size| picture[size].as_f64());
+        assert!(sizes.min_by(|a, b| a.partial_cmp(b).expect("numbers")) > Some(Some(0.0)));
     }
-
-    let widths = numbers(&browser.evaluate(WIDTHS)?);
-    assert!(
-        widths[0] <= f64::from(width) && widths[1] <= f64::from(width),
-        "{place}: content of {widths:?}"
-    );
-
-    let own = format!("file://{}", page.display());
-    for request in browser.requests() {
-        assert!(
-            request == own || request.starts_with("data:image/"),
-            "{place} asked for {request}"
-        );
-    }
-    assert_eq!(browser.complaints(), Vec::<String>::new(), "{place}");
-    assert_eq!(browser.evaluate("document.scripts.length")?, 0, "{place}");
-
-    let back = numbers(&browser.evaluate(BACKGROUND)?);
+    let widths = numbers(browser, WIDTHS);
+    let fits = widths[..2].iter().all(|&w| w <= f64::from(width));
+    assert!(fits, "{place}: content of {widths:?}");
+    let back = numbers(browser, BACKGROUND);
     let bright = back.iter().sum::<f64>() / 3.0;
-    match scheme {
-        "dark" => assert!(bright < 60.0, "{place}: {back:?}"),
-        _ => assert!(bright > 220.0, "{place}: {back:?}"),
-    }
-    let worst = browser.evaluate(CONTRAST)?;
+    let dark = scheme == "dark";
+    assert!(
+        if dark { bright < 60.0 } else { bright > 220.0 },
+        "{place}: {back:?}"
+    );
+    let worst = browser.evaluate(CONTRAST).expect("evaluated");
     assert!(worst[0].as_f64() >= Some(4.5), "{place}: contrast {worst}");
-    Ok(())
 }
 
+/// Each page is opened once, and looked at on every screen.
 #[test]
 fn pages_render_whole_on_any_screen() {
     let Some(mut browser) = browser() else {
@@ -124,41 +99,33 @@ fn pages_render_whole_on_any_screen() {
     };
     let root = tempfile::tempdir().expect("a folder");
     for page in pages(root.path()) {
+        let own = format!("file://{}", page.display());
+        browser.open(&page).expect("opened");
         for width in [TELEPHONE, 1200] {
             for scheme in ["light", "dark"] {
-                check(&mut browser, &page, width, scheme).expect("the browser answers");
+                let place = format!("{own} at {width} px, {scheme}");
+                check(&mut browser, &place, width, scheme);
+                let scrolling = browser.evaluate(SCROLLING).expect("evaluated");
+                assert!(
+                    width > TELEPHONE || scrolling.as_u64() >= Some(1),
+                    "{place}"
+                );
             }
         }
-        let printed = browser
-            .call("Page.printToPDF", serde_json::json!({}))
-            .expect("printed");
+        for request in browser.requests() {
+            assert!(
+                request == own || request.starts_with("data:image/"),
+                "{request}"
+            );
+        }
+        assert_eq!(browser.complaints(), Vec::<String>::new(), "{own}");
+        assert_eq!(browser.evaluate("document.scripts.length"), Ok(0.into()));
+        let printed = browser.call("Page.printToPDF", serde_json::json!({}));
+        let printed = printed.expect("printed");
         // Base64 of "%PDF".
         let pdf = printed["data"].as_str().unwrap_or_default();
         assert!(pdf.starts_with("JVBERi") && pdf.len() > 10_000);
     }
-}
-
-#[test]
-fn wide_tables_scroll_in_their_own_box() {
-    let Some(mut browser) = browser() else {
-        return;
-    };
-    let root = tempfile::tempdir().expect("a folder");
-    let page = pages(root.path()).remove(0);
-    let mut scrolling = |width: u32| -> Value {
-        browser.open(&page, width, "light").expect("opened");
-        browser
-            .evaluate(
-                "[...document.querySelectorAll('.scroll, pre')].filter(e => \
-                 e.scrollWidth > e.clientWidth && e.tabIndex === 0).length",
-            )
-            .expect("evaluated")
-    };
-    assert!(scrolling(TELEPHONE).as_u64() >= Some(2));
-    let faces = browser
-        .evaluate("getComputedStyle(document.querySelector('.box.private')).borderTopStyle")
-        .expect("evaluated");
-    assert_eq!(faces, "solid");
 }
 
 /// The checks above can fail: a page that breaks each rule is caught.
@@ -173,17 +140,13 @@ fn a_page_that_breaks_the_rules_is_caught() {
         <div style='width:800px;color:#ccc;background:#fff'>pale</div>\
         <img src='missing.png' alt=x></main></body>";
     fs::write(&page, html).expect("written");
-    browser.open(&page, TELEPHONE, "dark").expect("opened");
-    let widths = numbers(&browser.evaluate(WIDTHS).expect("evaluated"));
-    assert!(widths[0] > f64::from(TELEPHONE));
-    let pictures = browser.evaluate(PICTURES).expect("evaluated");
+    browser.look(TELEPHONE, "dark").expect("shown");
+    browser.open(&page).expect("opened");
+    assert!(numbers(&mut browser, WIDTHS)[0] > f64::from(TELEPHONE));
+    let pictures: Value = browser.evaluate(PICTURES).expect("evaluated");
     assert_eq!(pictures[0][1], 0);
-    assert!(
-        browser
-            .requests()
-            .iter()
-            .any(|r| r.ends_with("missing.png"))
-    );
+    let requests = browser.requests();
+    assert!(requests.iter().any(|r| r.ends_with("missing.png")));
     assert!(browser.evaluate(CONTRAST).expect("evaluated")[0].as_f64() < Some(4.5));
 }
 
@@ -191,31 +154,23 @@ fn a_page_that_breaks_the_rules_is_caught() {
 #[test]
 fn a_browser_that_dies_or_is_not_there_is_an_error() {
     let root = tempfile::tempdir().expect("a folder");
-    let absent = Browser::start(&root.path().join("no-browser"))
-        .err()
-        .expect("refused");
-    let message = absent.to_string();
-    assert!(
-        message.contains("no-browser") && message.contains("no such file"),
-        "{message}"
-    );
     // A program that is no browser ends without an answer.
-    let gone = Browser::start(Path::new("/bin/true"))
-        .err()
-        .expect("refused");
-    assert!(gone.to_string().contains("went away"), "{gone}");
-
+    for (program, says) in [
+        (root.path().join("no-browser"), "no such file"),
+        ("/bin/true".into(), "went away"),
+    ] {
+        let refused = Browser::start(&program).err().expect("refused");
+        assert!(refused.contains(says), "{refused}");
+    }
     let Some(mut browser) = browser() else {
         return;
     };
     let page = pages(root.path()).remove(0);
     let before = fs::read(&page).expect("readable");
-    browser.open(&page, 800, "light").expect("opened");
+    browser.open(&page).expect("opened");
     browser.kill();
-    let gone = browser.open(&page, 800, "light").expect_err("it is dead");
-    assert!(matches!(gone, BrowserError::Gone { .. }), "{gone}");
-    assert!(gone.to_string().contains("went away"), "{gone}");
-    assert_eq!(fs::read(&page).expect("readable"), before);
+    let gone = browser.open(&page).expect_err("it is dead");
+    assert!(gone.contains("went away"), "{gone}");
     let again = write(page.parent().expect("a folder")).expect("rebuilt");
     assert_eq!(fs::read(again).expect("readable"), before);
 }

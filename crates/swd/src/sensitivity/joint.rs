@@ -215,24 +215,17 @@ mod tests {
     }
 
     fn input() -> impl Strategy<Value = JointInput> {
-        let bound = prop_oneof![1 => Just(0.0), 8 => 0.0_f64..3.0];
-        (
-            bound.clone(),
-            bound.clone(),
-            bound.clone(),
-            0.001_f64..1.0,
-            bound.clone(),
-            bound,
-        )
-            .prop_map(|(m_bound, l1, l2, lambda_max, q_rms, shift)| JointInput {
-                m_bound,
-                l1,
-                l2,
-                n: 2,
-                lambda_max,
-                q_rms,
-                shift,
-            })
+        let bound = || prop_oneof![1 => Just(0.0), 8 => 0.0_f64..3.0];
+        let all = (bound(), bound(), bound(), 0.001_f64..1.0, bound(), bound());
+        all.prop_map(|(m_bound, l1, l2, lambda_max, q_rms, shift)| JointInput {
+            m_bound,
+            l1,
+            l2,
+            n: 2,
+            lambda_max,
+            q_rms,
+            shift,
+        })
     }
 
     proptest! {
@@ -271,24 +264,19 @@ mod tests {
         assert!(joint_bound(&good).is_ok());
         assert!(joint_bound(&JointInput { n: 0, ..good }).is_err());
         for bad in [f64::NAN, -1.0, f64::INFINITY] {
-            assert!(
-                joint_bound(&JointInput {
-                    m_bound: bad,
-                    ..good
-                })
-                .is_err()
-            );
-            assert!(joint_bound(&JointInput { l1: bad, ..good }).is_err());
-            assert!(joint_bound(&JointInput { l2: bad, ..good }).is_err());
-            assert!(
-                joint_bound(&JointInput {
-                    lambda_max: bad,
-                    ..good
-                })
-                .is_err()
-            );
-            assert!(joint_bound(&JointInput { q_rms: bad, ..good }).is_err());
-            assert!(joint_bound(&JointInput { shift: bad, ..good }).is_err());
+            let changes: [fn(&mut JointInput, f64); 6] = [
+                |input, bad| input.m_bound = bad,
+                |input, bad| input.l1 = bad,
+                |input, bad| input.l2 = bad,
+                |input, bad| input.lambda_max = bad,
+                |input, bad| input.q_rms = bad,
+                |input, bad| input.shift = bad,
+            ];
+            for change in changes {
+                let mut input = good;
+                change(&mut input, bad);
+                assert!(joint_bound(&input).is_err(), "{bad}");
+            }
         }
     }
 }

@@ -159,11 +159,9 @@ mod tests {
         let mut rng = ChaCha20Rng::seed_from_u64(4);
         let points: Vec<f32> = (0..3 * n).map(|_| rng.random_range(-1.0..1.0)).collect();
         let slices = Slices::iid(3, 7, &mut rng).unwrap();
+        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
         let sample: Vec<f32> = (0..3 * 500)
-            .map(|_| {
-                let x: f64 = StandardNormal.sample(&mut rng);
-                (1.3 * x + 0.4) as f32
-            })
+            .map(|_| (1.3 * normal() + 0.4) as f32)
             .collect();
         let cells = Cells::of_sample(&sample, &slices, 100).unwrap();
         (points, slices, cells)
@@ -218,17 +216,12 @@ mod tests {
             }));
         }
         let sorted = |l: usize| {
-            let mut all: Vec<(f64, usize)> = many
-                .chunks_exact(3)
-                .enumerate()
-                .map(|(i, x)| {
-                    let along = x
-                        .iter()
-                        .zip(slices.direction(l))
-                        .map(|(x, t)| f64::from(*x) * t);
-                    (along.sum(), i % 20)
-                })
-                .collect();
+            let along = |x: &[f32]| -> f64 {
+                let pairs = x.iter().zip(slices.direction(l));
+                pairs.map(|(x, t)| f64::from(*x) * t).sum()
+            };
+            let rows = many.chunks_exact(3).enumerate();
+            let mut all: Vec<(f64, usize)> = rows.map(|(i, x)| (along(x), i % 20)).collect();
             all.sort_by(|a, b| a.0.total_cmp(&b.0));
             all
         };
@@ -244,10 +237,8 @@ mod tests {
             }
         }
         for (found, expected) in gradient.iter().zip(expected) {
-            assert!(
-                (f64::from(*found) - expected).abs() < 0.002,
-                "{found} {expected}"
-            );
+            let off = (f64::from(*found) - expected).abs();
+            assert!(off < 0.002, "{found} {expected}");
         }
     }
 

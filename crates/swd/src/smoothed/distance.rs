@@ -90,13 +90,8 @@ mod tests {
         fn release(&mut self, deviation: f64) -> NoisyProjections {
             let region = Region::ball(1.0).unwrap();
             let projected = region.project(&self.rows, &self.slices).unwrap();
-            let noise: Vec<f64> = projected
-                .iter()
-                .map(|x| {
-                    let noise: f64 = StandardNormal.sample(&mut self.rng);
-                    x + deviation * noise
-                })
-                .collect();
+            let mut noise = || -> f64 { StandardNormal.sample(&mut self.rng) };
+            let noise = projected.iter().map(|x| x + deviation * noise()).collect();
             NoisyProjections::from_released(noise, self.slices.clone(), deviation).unwrap()
         }
     }

@@ -352,36 +352,38 @@ mod tests {
         (cotangents, distance)
     }
 
+    fn on_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap().install(run)
+    }
+
     #[test]
     fn cotangents_match_the_formula() {
         let mut rng = ChaCha20Rng::seed_from_u64(9);
-        for (n, d, k, m) in [
-            (1, 1, 1, 1),
-            (7, 2, 5, 9),
-            (600, 3, 4, 600),
-            (1100, 6, 7, 33),
+        for [n, d, k, m] in [
+            [1, 1, 1, 1],
+            [7, 2, 5, 9],
+            [600, 3, 4, 600],
+            [1100, 6, 7, 33],
         ] {
             let slices = Slices::iid(d, k, &mut rng).unwrap();
             let points: Vec<f32> = (0..m * d).map(|_| rng.random_range(-1.0..1.0)).collect();
             // Coarse values: many ties.
-            let u: Vec<f32> = (0..n * d)
-                .map(|_| f32::from(rng.random_range(-4_i8..5)) * 0.3)
-                .collect();
+            let mut coarse = || f32::from(rng.random_range(-4_i8..5)) * 0.3;
+            let u: Vec<f32> = (0..n * d).map(|_| coarse()).collect();
             let per_slice = Cells::of_sample(&points, &slices, n).unwrap();
-            assert_eq!(
-                sliced_gradient_and_distance(&u, &points, &slices).unwrap(),
-                sliced_cotangents_and_distance(&u, &slices, &per_slice).unwrap()
-            );
+            let both = sliced_gradient_and_distance(&u, &points, &slices).unwrap();
+            let by_cells = sliced_cotangents_and_distance(&u, &slices, &per_slice).unwrap();
+            assert_eq!(both, by_cells);
             let shared = Cells::shared(per_slice.row(0).to_vec(), 0.25).unwrap();
             for cells in [per_slice, shared] {
-                let (value, distance) =
-                    sliced_cotangents_and_distance(&u, &slices, &cells).unwrap();
-                let (expected, distance_expected) =
-                    sliced_cotangents_reference(&u, &slices, &cells);
+                let found = sliced_cotangents_and_distance(&u, &slices, &cells);
+                let (value, distance) = found.unwrap();
+                let (expected, exact) = sliced_cotangents_reference(&u, &slices, &cells);
                 for (a, b) in value.iter().zip(&expected) {
                     assert!((f64::from(*a) - b).abs() <= 1e-7 * b.abs() + 1e-15);
                 }
-                assert!((distance - distance_expected).abs() < 1e-12);
+                assert!((distance - exact).abs() < 1e-12);
                 assert_eq!(value, sliced_cotangents(&u, &slices, &cells).unwrap());
             }
         }
@@ -408,19 +410,11 @@ mod tests {
         }
         let distance = residuals.iter().map(|rho| rho * rho).sum::<f64>() / (n * k) as f64;
         let expected = (average(&residuals, &slices, n), distance);
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(2)
-            .build()
-            .unwrap();
-        pool.install(|| {
-            assert_eq!(
-                sliced_cotangents_and_distance(&u, &slices, &cells).unwrap(),
-                expected
-            );
-            assert_eq!(
-                sliced_gradient_and_distance(&u, &v, &slices).unwrap(),
-                expected
-            );
+        on_threads(2, || {
+            let found = sliced_cotangents_and_distance(&u, &slices, &cells).unwrap();
+            assert_eq!(found, expected);
+            let found = sliced_gradient_and_distance(&u, &v, &slices).unwrap();
+            assert_eq!(found, expected);
         });
     }
 
@@ -443,14 +437,8 @@ mod tests {
         let slices = Slices::tight(5, 23, &mut rng).unwrap();
         let u: Vec<f32> = (0..1300 * 5).map(|_| rng.random_range(-1.0..1.0)).collect();
         let cells = Cells::of_sample(&u[..500], &slices, 1300).unwrap();
-        let pool = |threads| {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build()
-                .unwrap()
-        };
         let run = || sliced_cotangents(&u, &slices, &cells).unwrap();
-        assert_eq!(pool(1).install(run), pool(7).install(run));
+        assert_eq!(on_threads(1, run), on_threads(7, run));
     }
 
     #[test]
@@ -461,13 +449,15 @@ mod tests {
         let two_rows = Cells::from_rows(2, vec![0.0; 4], vec![0.0; 2]).unwrap();
         assert!(sliced_cotangents(&[0.0; 5], &slices, &cells).is_err());
         assert!(sliced_cotangents(&[0.0; 4], &slices, &two_rows).is_err());
+        let nan = sliced_cotangents(&[0.0, 0.0, 0.0, f32::NAN], &slices, &cells);
+        let nan = nan.unwrap_err();
         assert!(matches!(
-            sliced_cotangents(&[0.0, 0.0, 0.0, f32::NAN], &slices, &cells),
-            Err(SwdError::NotFinite {
+            nan,
+            SwdError::NotFinite {
                 row: 1,
                 index: 1,
                 ..
-            })
+            }
         ));
         assert!(sliced_gradient_and_distance(&[0.0; 4], &[0.0; 3], &slices).is_err());
         assert!(sliced_gradient_and_distance(&[], &[0.0; 4], &slices).is_err());

@@ -175,14 +175,18 @@ mod tests {
     fn bad_input_is_refused() {
         let refused = |x: &[f64], w: Option<&[f64]>| plan(x, w, &[0.0], None).unwrap_err();
         assert!(matches!(refused(&[], None), SwdError::Empty { .. }));
-        let error = refused(&[0.0, f64::NAN], None);
-        assert!(matches!(error, SwdError::NotFinite { row: 1, .. }));
-        let error = refused(&[0.0], Some(&[1.0, 1.0]));
-        assert!(matches!(error, SwdError::Length { found: 2, .. }));
-        let error = refused(&[0.0], Some(&[-1.0]));
-        assert!(matches!(error, SwdError::NotABound { value: -1.0, .. }));
-        let error = refused(&[0.0], Some(&[0.0]));
-        assert!(matches!(error, SwdError::NotPositive { value: 0.0, .. }));
+        let nan = refused(&[0.0, f64::NAN], None);
+        assert!(matches!(nan, SwdError::NotFinite { row: 1, .. }));
+        let of = |weights: &[f64]| refused(&[0.0], Some(weights));
+        assert!(matches!(of(&[1.0, 1.0]), SwdError::Length { found: 2, .. }));
+        assert!(matches!(
+            of(&[-1.0]),
+            SwdError::NotABound { value: -1.0, .. }
+        ));
+        assert!(matches!(
+            of(&[0.0]),
+            SwdError::NotPositive { value: 0.0, .. }
+        ));
         let moves = plan(&[0.0, 1.0], None, &[2.0], None).unwrap();
         let error = wp_power(&moves, &[0.0], &[2.0], 2.0).unwrap_err();
         assert!(matches!(error, SwdError::NotThere { index: 1, .. }));

@@ -16,3 +16,11 @@ pub(crate) fn floats(value: &Value) -> Vec<f64> {
 pub(crate) fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
     tensor.try_into_vec_as::<f64>().unwrap()
 }
+
+#[track_caller]
+pub(crate) fn all_close(found: &[f64], expected: &[f64], tolerance: f64) {
+    assert_eq!(found.len(), expected.len());
+    for (a, b) in found.iter().zip(expected) {
+        assert!((a - b).abs() < tolerance, "{a} for {b}");
+    }
+}

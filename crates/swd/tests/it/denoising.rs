@@ -33,6 +33,20 @@ fn line(count: usize) -> Vec<f64> {
     cells.unwrap().row(0).to_vec()
 }
 
+/// Transport that is matched to noise of this size.
+fn matched(cost: Cost, size: f64) -> Sinkhorn {
+    Sinkhorn::denoising(cost, size).unwrap().tolerance(1e-6)
+}
+
+/// Records of these values and this noise.
+fn noisy(clean: Vec<f64>, noise: Vec<f64>) -> Vec<f64> {
+    clean
+        .into_iter()
+        .zip(noise)
+        .map(|(x, noise)| x + noise)
+        .collect()
+}
+
 /// The scale `a` at which the points `a z` are nearest to `y`: where the slope in `a` changes its sign.
 fn nearest_scale(sinkhorn: &Sinkhorn, z: &[f64], y: &[f32]) -> f64 {
     let slope = |a: f64| {
@@ -67,27 +81,18 @@ fn plain_scale(cost: Cost, y: &[f32]) -> f64 {
 fn the_matched_loss_finds_the_clean_variance() {
     let (n, clean, sigma) = (1500, 1.0, 1.2);
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let y = normal(n, clean, &mut rng)
-        .into_iter()
-        .zip(normal(n, sigma, &mut rng));
-    let y: Vec<f64> = y.map(|(x, noise)| x + noise).collect();
+    let y = noisy(normal(n, clean, &mut rng), normal(n, sigma, &mut rng));
     let noisy = y.iter().map(|y| y * y).sum::<f64>() / n as f64;
     let (z, y) = (line(400), singles(&y));
 
-    let matched = Sinkhorn::denoising(Cost::SquaredEuclidean, sigma)
-        .unwrap()
-        .tolerance(1e-6);
+    let matched = matched(Cost::SquaredEuclidean, sigma);
     let variance = nearest_scale(&matched, &z, &y).powi(2);
     // What the sample itself says: nothing but the cells of z lies between.
-    assert!(
-        (variance - (noisy - sigma * sigma)).abs() < 0.03,
-        "{variance} {noisy}"
-    );
+    let own = noisy - sigma * sigma;
+    assert!((variance - own).abs() < 0.03, "{variance} {noisy}");
     let deviation = (clean + sigma * sigma) * (2.0 / n as f64).sqrt();
-    assert!(
-        (variance - clean).abs() < DEVIATIONS * deviation + 0.03,
-        "{variance}"
-    );
+    let bound = DEVIATIONS * deviation + 0.03;
+    assert!((variance - clean).abs() < bound, "{variance}");
 
     let variance = plain_scale(Cost::SquaredEuclidean, &y).powi(2);
     assert!((variance / noisy - 1.0).abs() < 0.15, "{variance} {noisy}");
@@ -98,17 +103,12 @@ fn the_matched_loss_finds_the_clean_variance() {
 fn the_matched_loss_finds_the_clean_mean_deviation() {
     let (n, clean, scale) = (1500, 1.0, 0.8);
     let mut rng = ChaCha20Rng::seed_from_u64(2);
-    let y = normal(n, clean, &mut rng)
-        .into_iter()
-        .zip(laplace(n, scale, &mut rng));
-    let y: Vec<f64> = y.map(|(x, noise)| x + noise).collect();
+    let y = noisy(normal(n, clean, &mut rng), laplace(n, scale, &mut rng));
     let noisy = y.iter().map(|y| y.abs()).sum::<f64>() / n as f64;
     let (z, y) = (line(400), singles(&y));
     let mean = (2.0 / std::f64::consts::PI).sqrt();
 
-    let matched = Sinkhorn::denoising(Cost::Manhattan, scale)
-        .unwrap()
-        .tolerance(1e-6);
+    let matched = matched(Cost::Manhattan, scale);
     let found = nearest_scale(&matched, &z, &y) * mean;
     // The deviation of this estimate, over 60 samples: 0.032.
     assert!((found - clean * mean).abs() < DEVIATIONS * 0.033, "{found}");
@@ -140,11 +140,7 @@ fn the_matched_loss_finds_the_clean_covariance() {
         }
         sum.map(|s| 2.0 * s / points.len() as f64)
     };
-    let y: Vec<f64> = mapped(&clean, &rows)
-        .iter()
-        .zip(noise)
-        .map(|(x, e)| x + e)
-        .collect();
+    let y = noisy(mapped(&clean, &rows), noise);
     let noisy = covariance(&y);
 
     // Codes whose second moments are exactly those of the law: each with its three reflections.
@@ -156,9 +152,7 @@ fn the_matched_loss_finds_the_clean_covariance() {
     let size = (covariance(&z)[0]).sqrt();
     z.iter_mut().for_each(|z| *z /= size);
 
-    let matched = Sinkhorn::denoising(Cost::SquaredEuclidean, sigma)
-        .unwrap()
-        .tolerance(1e-6);
+    let matched = matched(Cost::SquaredEuclidean, sigma);
     let mut a = [[0.7, 0.0], [0.0, 0.7]];
     let y = singles(&y);
     for _ in 0..60 {
@@ -167,9 +161,8 @@ fn the_matched_loss_finds_the_clean_covariance() {
         assert!(found.converged());
         for (z, g) in z.chunks_exact(2).zip(found.gradient().chunks_exact(2)) {
             for (row, g) in a.iter_mut().zip(g) {
-                row.iter_mut()
-                    .zip(z)
-                    .for_each(|(a, z)| *a -= 0.5 * f64::from(*g) * z);
+                let pairs = row.iter_mut().zip(z);
+                pairs.for_each(|(a, z)| *a -= 0.5 * f64::from(*g) * z);
             }
         }
     }
@@ -177,19 +170,15 @@ fn the_matched_loss_finds_the_clean_covariance() {
     let truth = [1.0, 0.6, 0.5];
     // The variances of second moments of a Gaussian: s_ii s_jj + s_ij^2 over n.
     let [first, both, second] = [truth[0] + 1.0, truth[1], truth[2] + 1.0];
-    let deviations = [
+    let variances = [
         2.0 * first * first,
         first * second + both * both,
         2.0 * second * second,
     ];
     for place in 0..3 {
-        let own = if place == 1 {
-            noisy[1]
-        } else {
-            noisy[place] - sigma * sigma
-        };
+        let own = noisy[place] - [sigma * sigma, 0.0, sigma * sigma][place];
         assert!((found[place] - own).abs() < 0.06, "{found:?} {noisy:?}");
-        let bound = DEVIATIONS * (deviations[place] / n as f64).sqrt() + 0.06;
+        let bound = DEVIATIONS * (variances[place] / n as f64).sqrt() + 0.06;
         assert!((found[place] - truth[place]).abs() < bound, "{found:?}");
     }
 }

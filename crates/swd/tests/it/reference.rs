@@ -46,12 +46,6 @@ fn reference_cases() {
         let bound = prior_matching_bound(m_bound, l1, l2, &slices, &cells).unwrap();
         let n = n as f64;
         let expected = number("n_times_delta_joint");
-        println!(
-            "joint {:.6} for {expected:.6}, per slice {:.6}, theorem {:.6}",
-            n * bound.joint,
-            n * bound.per_slice,
-            n * bound.theorem
-        );
         assert!(close(n * bound.joint, expected, 1e-3));
         assert!(n * bound.sensitivity() <= expected * (1.0 + 1e-3));
         let smallest = bound.joint.min(bound.per_slice).min(bound.theorem);
@@ -72,16 +66,9 @@ fn a_private_step_of_the_autoencoder() {
     let ball = UniformBall::new(6).unwrap();
     let (n, l, m_bound) = (600, 6.0_f64.sqrt(), 1.5);
     let step = |delta: f64| 600.0 * (0.9 * 2.0 / 600.0 + 0.1 * delta);
-    assert!(close(
-        step(paper_bound(m_bound, l, 0.0, n).unwrap()),
-        6.21,
-        1e-3
-    ));
-    assert!(close(
-        step(theorem_bound(m_bound, l, 0.0, n).unwrap()),
-        4.74,
-        1e-3
-    ));
+    let of_paper = step(paper_bound(m_bound, l, 0.0, n).unwrap());
+    let of_theorem = step(theorem_bound(m_bound, l, 0.0, n).unwrap());
+    assert!(close(of_paper, 6.21, 1e-3) && close(of_theorem, 4.74, 1e-3));
     let points = ball.sample(600, &mut rng);
     for cells in [
         Cells::of_sample(&points, &slices, n).unwrap(),
@@ -105,10 +92,9 @@ fn gains_over_the_paper() {
         (48, true, 0.055),
     ] {
         let k = 144;
-        let slices = if tight {
-            Slices::tight(d, k, &mut rng).unwrap()
-        } else {
-            Slices::iid(d, 100, &mut rng).unwrap()
+        let slices = match tight {
+            true => Slices::tight(d, k, &mut rng).unwrap(),
+            false => Slices::iid(d, 100, &mut rng).unwrap(),
         };
         let points = UniformBall::new(d).unwrap().sample(600, &mut rng);
         let cells = Cells::of_sample(&points, &slices, 600).unwrap();
@@ -126,18 +112,12 @@ fn both_sides_private() {
     assert!(close(bound(6.0), 7.40, 1e-3));
     assert!(close(bound(48.0), 5.16, 1e-3));
     // The smaller side decides, and each side its own Jacobian bound.
-    assert_eq!(
-        theorem_bound_both_private(1.0, 1.0, 3.0, 10, 20).unwrap(),
-        1.6
-    );
-    assert_eq!(
-        both_private_bound(1.0, 1.0, 1.0, 100, 10, 1.0).unwrap(),
-        0.8
-    );
-    assert_eq!(
-        paper_bound_both_private(1.5, 1.0, 1.0, 10, 20).unwrap(),
-        2.4
-    );
+    let found = [
+        theorem_bound_both_private(1.0, 1.0, 3.0, 10, 20),
+        both_private_bound(1.0, 1.0, 1.0, 100, 10, 1.0),
+        paper_bound_both_private(1.5, 1.0, 1.0, 10, 20),
+    ];
+    assert_eq!(found.map(Result::unwrap), [1.6, 0.8, 2.4]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! How a copy of images is made: the plan, the releases, and samples of what they say.
 
 use burn::tensor::Device;
-use data::StoredImages;
+use data::Records;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
@@ -53,7 +53,7 @@ impl<M: ImageMethod> ImageCopy<M> {
         Self { units, ..self }
     }
 
-    fn private<'a>(&self, images: &'a StoredImages) -> PrivateImages<'a> {
+    fn private<'a>(&self, images: &'a Records) -> PrivateImages<'a> {
         let (units, most) = self.units.unwrap_or((images.len(), 1));
         PrivateImages {
             images,
@@ -67,7 +67,7 @@ impl<M: ImageMethod> ImageCopy<M> {
     ///
     /// # Errors
     /// [`SynthError::Privacy`] without units; as [`ImageMethod::check`].
-    pub fn plan(&self, images: &StoredImages) -> Result<TrainingPlan, SynthError> {
+    pub fn plan(&self, images: &Records) -> Result<TrainingPlan, SynthError> {
         let private = self.private(images);
         self.method.check(&private)?;
         let plan = plan_of_all(self.epsilon, self.delta, private.units)?;
@@ -84,7 +84,7 @@ impl<M: ImageMethod> ImageCopy<M> {
     /// nothing left.
     pub fn fit(
         &self,
-        images: &StoredImages,
+        images: &Records,
         device: &Device,
         ledger: &mut Ledger,
         rng: &mut impl Rng,
@@ -101,7 +101,7 @@ impl<M: ImageMethod> ImageCopy<M> {
     /// As [`Releasing::release`]; what `by` gives.
     pub fn released<R: Releasing>(
         &self,
-        images: &StoredImages,
+        images: &Records,
         device: &Device,
         rng: &mut impl Rng,
         by: &mut R,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use burn::tensor::Device;
-use data::{Stored, StoredImages};
+use data::{Records, Stored};
 use dp_core::mechanism::SensitiveVector;
 use model::latent::{ImageShape, LatentSpace};
 use private_queries::{Query, QueryError};
@@ -51,7 +51,7 @@ impl Encoded {
     ///
     /// [`SynthError::Data`] for a temporary file that cannot be read or written; what `watch` gives.
     pub fn of<W: Watch>(
-        images: &StoredImages,
+        images: &Records,
         space: &dyn LatentSpace,
         device: &Device,
         whole: bool,
@@ -65,7 +65,7 @@ impl Encoded {
             watch.go_on(Work::Encoding)?;
             let part = part.map_err(|e| W::failed(e.into()))?;
             let places: Vec<usize> = (0..part.len()).collect();
-            let pixels = part.gather(&places).unwrap_or_default();
+            let pixels = part.gather(&places).map_err(|e| W::failed(e.into()))?;
             let rows = space.encode_in(&pixels, shape, device);
             for (row, &label) in rows.chunks_exact(space.latent()).zip(part.labels()) {
                 groups.add(label.into(), row).map_err(W::failed)?;

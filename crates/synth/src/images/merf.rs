@@ -2,7 +2,7 @@
 //! released once, class by class, and a generator learns to have the same. Nothing is learned from any other image.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use data::StoredImages;
+use data::Records;
 use dp_core::mechanism::SensitiveVector;
 use model::latent::ImageShape;
 use private_queries::{Embedded, Embeddings};
@@ -93,15 +93,11 @@ impl ImageMethod for Merf {
 }
 
 /// Features of the private images, part by part.
-fn measured(query: &Embeddings, images: &StoredImages) -> Result<SensitiveVector, SynthError> {
+fn measured(query: &Embeddings, images: &Records) -> Result<SensitiveVector, SynthError> {
     let mut read = Ok(());
     let parts = images.blocks(PART).map_while(|part| {
-        let part = part.map_err(|e| read = Err(e)).ok()?;
-        let mut groups = vec![Vec::new(); part.classes()];
-        for (place, &label) in part.labels().iter().enumerate() {
-            groups[usize::from(label)].extend(part.image(place)?);
-        }
-        Some(groups)
+        let groups = part.and_then(|part| part.by_class());
+        groups.map_err(|e| read = Err(e)).ok()
     });
     let measured = query.measure_parts(parts);
     read?;

@@ -1,7 +1,7 @@
 //! What a method of copying images is: a file with [`ImageMethod`] in it, and a line in `mod.rs`.
 
 use burn::tensor::Device;
-use data::StoredImages;
+use data::Records;
 use rand::Rng;
 
 use super::Signal;
@@ -11,7 +11,7 @@ use crate::{Releasing, SynthError};
 #[derive(Clone, Copy)]
 pub struct PrivateImages<'a> {
     /// The images; of each unit no more than `most`.
-    pub images: &'a StoredImages,
+    pub images: &'a Records,
     /// How many neighbours there are: units, or images.
     pub units: usize,
     /// Maximum number of images used per unit.

@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use burn::tensor::Device;
-//! use data::{LabelledImages, StoredImages};
+//! use data::Records;
 //! use dp_core::ledger::Ledger;
 //! use model::latent::ImageShape;
 //! use private_synth::images::{CosineSpace, ImageCopy, ImageSampler, Mixture};
@@ -15,7 +15,7 @@
 //! // 600 private images of 8 x 8 pixels: class 0 is bright above, class 1 below.
 //! let pixel = |i: usize| if (i % 64 < 32) == (i / 64 % 2 == 0) { 200 } else { (i % 7) as u8 };
 //! let (pixels, labels) = ((0..600 * 64).map(pixel).collect(), (0..600).map(|i| (i % 2) as u8).collect());
-//! let images = StoredImages::from(LabelledImages::new(pixels, labels, 8, 8, 2)?);
+//! let images = Records::new(pixels, labels, 8, 8, 2)?;
 //!
 //! // Cosines learn from no image; another `LatentSpace` may have learned from public ones.
 //! let space = CosineSpace::new(ImageShape { channels: 1, side: 8 }, 8)?;

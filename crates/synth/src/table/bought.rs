@@ -130,7 +130,7 @@ fn heard(noisy: &NoisyCounts, ordered: usize, records: Option<f64>) -> ([usize; 
 
 #[cfg(test)]
 mod tests {
-    use rand::{Rng, RngExt, SeedableRng};
+    use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
     use rand_distr::{Distribution, StandardNormal};
 

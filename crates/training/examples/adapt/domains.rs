@@ -1,6 +1,6 @@
 //! The records of both domains: public images with labels, and private ones without.
 
-use data::{Dataset, DatasetKind, LabelledImages, LoadOptions};
+use data::{Dataset, DatasetKind, LoadOptions, Records};
 use rayon::prelude::*;
 
 use super::Failed;
@@ -48,18 +48,18 @@ impl Domains {
             Dataset::load(kind, &options)
         };
         let (source, target) = (load(source, None)?, load(target, settings.records)?);
-        Ok(Self::of(&source.train, &target, settings.upright))
+        Self::of(&source.train, &target, settings.upright)
     }
 
     /// Of public images, and of a data set whose training images are private.
-    pub(super) fn of(source: &LabelledImages, target: &Dataset, upright: bool) -> Self {
-        Self {
-            source: labelled(source, upright),
-            target: rows(&target.train, upright),
-            test: labelled(&target.test, upright),
+    pub(super) fn of(source: &Records, target: &Dataset, upright: bool) -> Result<Self, Failed> {
+        Ok(Self {
+            source: labelled(source, upright)?,
+            target: rows(&target.train, upright)?,
+            test: labelled(&target.test, upright)?,
             side: source.width(),
             classes: source.classes(),
-        }
+        })
     }
 
     pub(super) fn width(&self) -> usize {
@@ -78,17 +78,18 @@ pub(super) fn gather(rows: &[f32], width: usize, indices: &[usize]) -> Vec<f32> 
     rows.collect::<Vec<_>>().concat()
 }
 
-fn labelled(images: &LabelledImages, upright: bool) -> Labelled {
-    Labelled {
-        rows: rows(images, upright),
+fn labelled(images: &Records, upright: bool) -> Result<Labelled, Failed> {
+    Ok(Labelled {
+        rows: rows(images, upright)?,
         labels: images.labels().iter().map(|&label| label.into()).collect(),
-    }
+    })
 }
 
 /// Each image by itself, so that it costs no privacy.
-fn rows(images: &LabelledImages, upright: bool) -> Vec<f32> {
+fn rows(images: &Records, upright: bool) -> Result<Vec<f32>, Failed> {
     let side = images.width();
-    let rows = images.pixels().par_chunks(side * side);
+    let pixels = images.pixels()?;
+    let rows = pixels.par_chunks(side * side);
     let rows = rows.flat_map_iter(|image| {
         let grey: Vec<f32> = image.iter().map(|&v| f32::from(v) / 255.0).collect();
         match upright {
@@ -96,5 +97,5 @@ fn rows(images: &LabelledImages, upright: bool) -> Vec<f32> {
             false => grey,
         }
     });
-    rows.collect()
+    Ok(rows.collect())
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use clap::Parser;
-use data::{Dataset, DatasetKind, Glyphs, LabelledImages, LoadOptions};
+use data::{Dataset, DatasetKind, Glyphs, LoadOptions, Records};
 use dp_core::mechanism::{NoiseSource, SensitiveVector};
 use private_queries::{GroupMarginals, Query};
 use private_training::prelude::*;
@@ -34,14 +34,14 @@ fn domains(source: usize, target: usize) -> Domains {
     let grey = plain.gather(&all).unwrap();
     let images = grey.chunks(28 * 28).flat_map(|image| larger.of(image, 28));
     let pixels = images.map(|value| (255.0 * value) as u8).collect();
-    let images = LabelledImages::new(pixels, plain.labels().to_vec(), 28, 28, 10).unwrap();
+    let images = Records::new(pixels, plain.labels().to_vec(), 28, 28, 10).unwrap();
     let target = Dataset {
         kind: DatasetKind::Glyphs,
         name: "larger glyphs".into(),
-        train: images.clone(),
+        train: images.whole().unwrap(),
         test: images,
     };
-    Domains::of(&draw(0, source), &target, false)
+    Domains::of(&draw(0, source), &target, false).unwrap()
 }
 
 fn run(settings: &Settings, domains: &Domains, folder: &Path, seed: u64) -> (Run, Ledger) {
@@ -68,7 +68,7 @@ fn neighbours(rows: &[f32], width: usize, rng: &mut ChaCha20Rng) -> [Vec<f32>; 2
 }
 
 /// Replacing a target record moves the clipped gradient of the distance, which runs through both domains, by at most `8 M L / n`.
-/// Records that are not made for it reach a hundredth of that; those that attain it are in `tests/tests/it/fairness_contract.rs`.
+/// Records that are not made for it reach a hundredth of that; those that attain it are in `tests/contracts/fairness.rs`.
 #[test]
 fn gradients_of_a_distance_of_neighbours_are_within_the_sensitivity() {
     let (domains, device) = (domains(4, 4), Device::flex());
@@ -82,10 +82,8 @@ fn gradients_of_a_distance_of_neighbours_are_within_the_sensitivity() {
             let batch = source::batch(rows, HostTargets::Values(&[0.0; 8]), &[4, 4], &device);
             let mut gradients = Gradients::new(sliced::objective());
             let sizes = GroupSizes::Fixed(vec![4, 4]);
-            gradients
-                .clipped(&network, &batch.unwrap(), sizes)
-                .unwrap()
-                .0
+            let clipped = gradients.clipped(&network, &batch.unwrap(), sizes);
+            clipped.unwrap().0
         });
         let bound = clipped[0].sensitivity().l2_upper();
         // Slices that are no basis share their directions, so that it is less.
@@ -180,7 +178,7 @@ fn a_warp_is_learned_from_one_release() {
     assert_eq!(ledger.releases(), 1);
     let (epsilon, delta) = first.epsilon_delta.unwrap();
     assert!(
-        epsilon <= 2.0 && epsilon > 1.99 && delta == 1e-4,
+        delta == 1e-4 && (1.99..=2.0).contains(&epsilon),
         "{epsilon}"
     );
     let size = first.warps.0[0] + first.warps.0[1];
@@ -193,15 +191,13 @@ fn a_warp_is_learned_from_one_release() {
 #[test]
 fn every_method_spends_what_it_says() {
     let (place, domains) = (tempfile::tempdir().unwrap(), domains(80, 60));
-    for (seed, (words, releases)) in [
+    let cases = [
         ("--method sliced --epsilon 2", 3),
         ("--method sliced --no-privacy", 0),
         ("--method source", 0),
         ("--no-privacy", 0),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    ];
+    for (seed, (words, releases)) in cases.into_iter().enumerate() {
         let of = settings(&format!("{words} --public-steps 2 --steps 3 --batch 30"));
         let (run, ledger) = run(&of, &domains, place.path(), seed as u64);
         assert_eq!(ledger.releases(), releases, "{words}");
@@ -219,24 +215,16 @@ fn what_cannot_be_is_refused() {
     let same = Domains::load(&settings("glyphs glyphs"));
     let said = same.err().unwrap().to_string();
     assert!(said.contains("must be different"), "{said}");
-    for words in [
-        "--epsilon 0",
-        "--delta 0.5",
-        "--method sliced --batch 51",
-        "--method sliced --batch 0",
-    ] {
+    let sliced = ["--method sliced --batch 51", "--method sliced --batch 0"];
+    for words in ["--epsilon 0", "--delta 0.5"].into_iter().chain(sliced) {
         assert!(settings(words).plan(&few).is_err(), "{words}");
     }
     // A run that was cut off has spent what its ledger says: another does not begin in its place.
     let of = settings("glyphs usps --method sliced");
     let folder = place.path().join(of.name());
     std::fs::create_dir_all(&folder).unwrap();
-    let (_, ledger) = run(
-        &settings("--method sliced --public-steps 1 --steps 1 --batch 9"),
-        &few,
-        place.path(),
-        0,
-    );
+    let short = settings("--method sliced --public-steps 1 --steps 1 --batch 9");
+    let (_, ledger) = run(&short, &few, place.path(), 0);
     std::fs::copy(ledger.path(), folder.join("ledger.jsonl")).unwrap();
     let said = made(&of, place.path()).unwrap_err().to_string();
     assert!(said.contains("was cut off"), "{said}");
@@ -251,20 +239,18 @@ fn runs_come_to_what_they_came_to() {
     }
     let place = tempfile::tempdir().unwrap();
     let load = |kind, train| {
+        let train = Some(train);
         let options = LoadOptions {
-            train: Some(train),
+            train,
             ..LoadOptions::default()
         };
         Dataset::load(kind, &options).unwrap()
     };
     let glyphs = load(DatasetKind::Glyphs, 2000).train;
     let target = load(DatasetKind::Usps, 500);
-    let domains = Domains::of(&glyphs, &target, false);
-    let of = |words: &str| {
-        settings(&format!(
-            "{words} --epsilon 2 --delta 1e-4 --public-steps 20 --steps 3 --batch 60"
-        ))
-    };
+    let domains = Domains::of(&glyphs, &target, false).unwrap();
+    let usual = "--epsilon 2 --delta 1e-4 --public-steps 20 --steps 3 --batch 60";
+    let of = |words: &str| settings(&format!("{words} {usual}"));
     let (warp, _) = run(&of(""), &domains, place.path(), 5);
     let (sliced, ledger) = run(&of("--method sliced"), &domains, place.path(), 5);
     let near = |found: f64, then: f64| (found - then).abs() <= 1e-4 * then.abs();

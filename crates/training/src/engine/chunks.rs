@@ -187,10 +187,7 @@ mod tests {
         let mut tried = Vec::new();
         let carried = engine.retry_in_smaller_chunks(|_, next| tried.push(next), fits(30));
         assert_eq!(carried.unwrap(), 25);
-        assert_eq!(
-            (engine, tried),
-            (Engine::Tensor { chunk: 25 }, vec![50, 25])
-        );
+        assert_eq!((engine.chunk(), tried), (25, vec![50, 25]));
         let failure = engine.retry_in_smaller_chunks(|_, _| (), fits(0));
         let failure = failure.unwrap_err().to_string();
         assert!(failure.contains("with 1 records at once"), "{failure}");

@@ -1,7 +1,6 @@
 //! Clipping norms that follow a quantile: what one record moves in a step's gradient and count together, and where they go.
 
 use burn::tensor::{Device, Tensor};
-use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{
@@ -11,14 +10,20 @@ use private_training::{
     Batch, Checkpoint, Engine, Gradients, Loss, Objective, Optimizer, Training, TrainingConfig,
 };
 
-use crate::common::{Small, uniform};
+use test_support::networks::{Small, ledger, uniform};
 
 const RECORDS: usize = 12;
 const QUANTILE: f64 = 0.5;
 const RATE: f64 = 0.2;
+const HOST: Engine = Engine::Host { chunk: 8 };
 
 /// How far the count moves against the gradient.
 const COUNT_MOVES: f64 = 0.1;
+
+/// Targets so far apart that the norms of gradients are.
+fn rising() -> Vec<f32> {
+    (1..=RECORDS).map(|i| 10.0 * i as f32).collect()
+}
 
 fn network() -> Small {
     Small::new(3, 1, &Device::flex())
@@ -73,23 +78,16 @@ fn count(before: f64, after: f64) -> f64 {
 /// A record that is just within the norm and becomes one that is far beyond it on the other side moves all of it.
 #[test]
 fn a_record_moves_gradient_and_count_by_what_is_declared() {
-    let engines = [
-        Engine::Autodiff,
-        Engine::Host { chunk: 8 },
-        Engine::Tensor { chunk: 5 },
-    ];
+    let engines = [Engine::Autodiff, HOST, Engine::Tensor { chunk: 5 }];
     let all = BatchSampler::from(FixedSizeSampler::new(RECORDS, RECORDS).unwrap());
+    let shuffled = CyclicSampler::shuffled(RECORDS, RECORDS).unwrap();
     let samplers = [
         (all, Some(-1e4), 1.0),
         (PoissonSampler::new(RECORDS, 1.0).unwrap().into(), None, 0.5),
-        (
-            CyclicSampler::shuffled(RECORDS, RECORDS).unwrap().into(),
-            Some(-1e4),
-            1.0,
-        ),
+        (shuffled.into(), Some(-1e4), 1.0),
     ];
     let (place, steps) = (6, 5);
-    let values: Vec<f32> = (0..RECORDS).map(|i| 10.0 * (i + 1) as f32).collect();
+    let values = rising();
     let one = images(RECORDS);
     let norm = 1.0001 * norms(&one, &values)[place];
     for (sampler, replaced, moves) in &samplers {
@@ -103,9 +101,7 @@ fn a_record_moves_gradient_and_count_by_what_is_declared() {
             }
         }
         for engine in engines {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("ledger.jsonl");
-            let mut ledger = Ledger::create(&path).unwrap();
+            let (_folder, mut ledger) = ledger();
             let start = |noise| started(engine, norm, 0.05, steps, sampler.clone(), noise);
             let mut training = start(NoiseSource::insecure(3));
             for step in 1..=steps {
@@ -159,39 +155,28 @@ fn a_record_moves_gradient_and_count_by_what_is_declared() {
 #[test]
 fn the_count_has_the_noise_that_its_share_of_the_release_asks_for() {
     let (z, seeds) = (0.05, 400);
-    let values: Vec<f32> = (0..RECORDS).map(|i| 10.0 * (i + 1) as f32).collect();
+    let values = rising();
     let one = images(RECORDS);
     let norm = 1.0001 * norms(&one, &values)[6];
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.jsonl");
-    let mut ledger = Ledger::create(&path).unwrap();
+    let (_folder, mut ledger) = ledger();
     let sampler = BatchSampler::from(AllRecords::new(RECORDS).unwrap());
-    let checkpoint = {
-        let noise = NoiseSource::insecure(0);
-        let mut first = started(
-            Engine::Host { chunk: 8 },
+    let started = |seed| {
+        started(
+            HOST,
             norm,
             z,
             1,
             sampler.clone(),
-            noise,
-        );
-        first.checkpoint(&ledger)
+            NoiseSource::insecure(seed),
+        )
     };
+    let checkpoint = started(0).checkpoint(&ledger);
     let counts = (0..seeds).map(|seed| {
-        let noise = NoiseSource::insecure(seed);
-        let mut training = started(
-            Engine::Host { chunk: 8 },
-            norm,
-            z,
-            1,
-            sampler.clone(),
-            noise,
-        );
+        let mut training = started(seed);
         training.restore(&checkpoint, &ledger).unwrap();
         let step = training.next_step().unwrap().unwrap();
-        step.update_from(&one, targets(&values), &mut ledger)
-            .unwrap();
+        let made = step.update_from(&one, targets(&values), &mut ledger);
+        made.unwrap();
         count(norm, training.max_grad_norms()[0])
     });
     let counts: Vec<f64> = counts.collect();
@@ -200,14 +185,9 @@ fn the_count_has_the_noise_that_its_share_of_the_release_asks_for() {
     let expected = (1.0 + COUNT_MOVES * COUNT_MOVES).sqrt() / COUNT_MOVES * z;
     let ratio = variance.sqrt() / expected;
     assert!((ratio - 1.0).abs() < 0.2, "{ratio}");
-    let within = norms(&one, &values)
-        .into_iter()
-        .filter(|n| *n <= norm)
-        .count() as f64;
-    assert!(
-        (mean - within).abs() < 5.0 * expected / (seeds as f64).sqrt(),
-        "{mean}"
-    );
+    let within = norms(&one, &values).into_iter().filter(|n| *n <= norm);
+    let off = mean - within.count() as f64;
+    assert!(off.abs() < 5.0 * expected / (seeds as f64).sqrt(), "{mean}");
 }
 
 /// From far below and far above, the norm comes to the median of the norms of gradients, within the noise of its count.
@@ -228,11 +208,10 @@ fn the_norm_comes_to_the_quantile() {
         let releaser = plan.check().unwrap().releaser(NoiseSource::insecure(4));
         let config = config.learning_rate(1e-30);
         let mut training = config.start_with_noise(network(), releaser).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+        let (_folder, mut ledger) = ledger();
         while let Some(step) = training.next_step().unwrap() {
-            step.update_from(&images, targets(&values), &mut ledger)
-                .unwrap();
+            let made = step.update_from(&images, targets(&values), &mut ledger);
+            made.unwrap();
         }
         let last = training.max_grad_norms()[0];
         let within = sorted.partition_point(|norm| *norm <= last) as f64 / records as f64;
@@ -245,34 +224,31 @@ fn the_norm_comes_to_the_quantile() {
 
 #[test]
 fn what_cannot_follow_a_quantile_is_refused() {
-    let refused = |loss: Loss, words: &str| {
+    let refused = |quantile: f64, rate: f64, words: &str| {
+        let loss = Loss::squared_error().adaptive_clipping(quantile, rate);
         let plan = TrainingPlan::within(1.0, 1e-3, 5, FixedSizeSampler::new(12, 3).unwrap());
-        let started =
-            TrainingConfig::new(Objective::of([loss])).start(network(), plan.check().unwrap());
-        let refused = started.err().unwrap().to_string();
-        assert!(refused.contains(words), "{refused}");
+        let config = TrainingConfig::new(Objective::of([loss]));
+        let refused = config
+            .start(network(), plan.check().unwrap())
+            .err()
+            .unwrap();
+        assert!(refused.to_string().contains(words), "{refused}");
     };
     for quantile in [0.0, 1.0, -0.1, f64::NAN] {
-        refused(
-            Loss::squared_error().adaptive_clipping(quantile, 0.2),
-            "quantile",
-        );
+        refused(quantile, 0.2, "quantile");
     }
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        refused(Loss::squared_error().adaptive_clipping(0.5, rate), "rate");
+        refused(0.5, rate, "rate");
     }
     // A checkpoint of another training.
-    let folder = tempfile::tempdir().unwrap();
-    let ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+    let (_folder, ledger) = ledger();
     let sampler = || BatchSampler::from(AllRecords::new(RECORDS).unwrap());
     let noise = NoiseSource::insecure(1);
     let mut training = started(Engine::Autodiff, 1.0, 1.0, 5, sampler(), noise);
     let own = training.checkpoint(&ledger);
     for norms in [vec![], vec![0.0], vec![1.0, 2.0]] {
-        let other = Checkpoint {
-            max_grad_norms: norms,
-            ..own.clone()
-        };
+        let mut other = own.clone();
+        other.max_grad_norms = norms;
         assert!(training.restore(&other, &ledger).is_err());
         assert_eq!(training.checkpoint(&ledger), own);
     }

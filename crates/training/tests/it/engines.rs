@@ -5,9 +5,8 @@ use private_training::penalty::Pair;
 use private_training::{
     Batch, Clipping, Engine, GroupSizes, Loss, Objective, Penalty, Prior, StepObjective,
 };
+use test_support::networks::{Small, generator, labels, uniform};
 use test_support::relative_error;
-
-use crate::common::{Small, generator, labels, uniform};
 
 fn cotangent_loss() -> Loss {
     Loss::of_classes(|outputs, _| outputs.tanh().sum_dim(1).squeeze_dim(1))
@@ -17,47 +16,36 @@ fn cotangent_loss() -> Loss {
 fn objectives() -> Vec<(&'static str, Objective)> {
     let clipping = Clipping::new(0.3, 0.8);
     let entropy = || Loss::cross_entropy().max_grad_norm(0.5);
+    let one_group = cotangent_loss()
+        .weight(0.3)
+        .max_grad_norm(0.2)
+        .only_groups(&[1]);
+    let prior = Penalty::to(Prior::UniformBall)
+        .clipping(clipping)
+        .weight(0.5);
+    let gaussian = Penalty::to(Prior::StandardGaussian).clipping(clipping);
+    let between = Penalty::between_groups()
+        .slices(4)
+        .clipping(Clipping::new(1.0, 0.1));
+    let (groups, weight) = ([1, 0], 0.7);
+    let pair = Penalty::between(vec![Pair { groups, weight }])
+        .slices(3)
+        .clipping(clipping);
+    let two = Objective::of([entropy()])
+        .penalty(gaussian)
+        .penalty(between);
     vec![
         ("a loss", Objective::of([entropy()])),
         (
             "two losses, one of them on a group",
-            Objective::of([
-                entropy(),
-                cotangent_loss()
-                    .weight(0.3)
-                    .max_grad_norm(0.2)
-                    .only_groups(&[1]),
-            ]),
+            Objective::of([entropy(), one_group]),
         ),
         (
             "a prior",
-            Objective::of([entropy().weight(0.5)]).penalty(
-                Penalty::to(Prior::UniformBall)
-                    .clipping(clipping)
-                    .weight(0.5),
-            ),
+            Objective::of([entropy().weight(0.5)]).penalty(prior),
         ),
-        (
-            "two penalties",
-            Objective::of([entropy()])
-                .penalty(Penalty::to(Prior::StandardGaussian).clipping(clipping))
-                .penalty(
-                    Penalty::between_groups()
-                        .slices(4)
-                        .clipping(Clipping::new(1.0, 0.1)),
-                ),
-        ),
-        (
-            "a penalty alone",
-            Objective::default().penalty(
-                Penalty::between(vec![Pair {
-                    groups: [1, 0],
-                    weight: 0.7,
-                }])
-                .slices(3)
-                .clipping(clipping),
-            ),
-        ),
+        ("two penalties", two),
+        ("a penalty alone", Objective::default().penalty(pair)),
     ]
 }
 
@@ -73,26 +61,18 @@ fn layers_and_single_records_give_the_same_clipped_gradient() {
         let inner = device.clone().without_autodiff();
         let [c, h, w] = Small::IMAGE;
         let (sizes, n) = ([5, 6], 11);
-        let batch = Batch::new(
-            uniform([n, c, h, w], 2, &inner),
-            labels(n, 4, &inner),
-            &sizes,
-        )
-        .unwrap();
+        let images = uniform([n, c, h, w], 2, &inner);
+        let batch = Batch::new(images, labels(n, 4, &inner), &sizes).unwrap();
         for (name, mut objective) in objectives() {
             let step = sampled(&mut objective, &sizes);
             let bounded = |engine| {
-                let (gradient, losses) = step
-                    .clipped_gradient(&network, &batch, engine, &device)
-                    .unwrap();
+                let clipped = step.clipped_gradient(&network, &batch, engine, &device);
+                let (gradient, losses) = clipped.unwrap();
                 (gradient.before_noise(), losses)
             };
             let (slow, slow_losses) = bounded(Engine::Autodiff);
-            for engine in [
-                Engine::Tensor { chunk: 4 },
-                Engine::Tensor { chunk: 100 },
-                Engine::Host { chunk: 8 },
-            ] {
+            let [few, many] = [4, 100].map(|chunk| Engine::Tensor { chunk });
+            for engine in [few, many, Engine::Host { chunk: 8 }] {
                 let (fast, losses) = bounded(engine);
                 // Tightened bounds differ by 2^-16.
                 let error = relative_error(&fast, &slow);
@@ -104,13 +84,11 @@ fn layers_and_single_records_give_the_same_clipped_gradient() {
                 }
             }
             let plain = |engine| {
-                let (gradient, _) = step
-                    .gradient_without_privacy(&network, &batch, engine, &device)
-                    .unwrap();
-                gradient.to_host()
+                let plain = step.gradient_without_privacy(&network, &batch, engine, &device);
+                plain.unwrap().0.to_host()
             };
             let slow = plain(Engine::Autodiff);
-            for engine in [Engine::Tensor { chunk: 4 }, Engine::Host { chunk: 8 }] {
+            for engine in [few, Engine::Host { chunk: 8 }] {
                 let error = relative_error(&plain(engine), &slow);
                 assert!(error < 1e-5, "{name} without clipping, {engine:?}: {error}");
             }

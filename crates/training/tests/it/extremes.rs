@@ -13,8 +13,7 @@ use private_training::{
     Penalty, Prior, StepObjective,
 };
 use proptest::prelude::*;
-
-use crate::common::{generator, uniform};
+use test_support::networks::{generator, uniform};
 
 const ENGINES: [Engine; 3] = [
     Engine::Host { chunk: 8 },

@@ -1,7 +1,6 @@
 //! Private training: its promise, its engines and what it refuses.
 
 mod adaptive;
-mod common;
 mod contract;
 mod correlated;
 mod engines;

@@ -5,15 +5,17 @@ use std::sync::{Arc, Mutex};
 
 use burn::tensor::kind::Basic;
 use burn::tensor::{Device, Int, Tensor, TensorData};
+use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{AllRecords, BatchSampler, FixedSizeSampler, GroupSampler, PoissonSampler};
 use private_training::{
-    Clipping, Engine, Loss, Objective, Penalty, Prior, RankError, Ranks, TrainingConfig,
-    TrainingError, records_of,
+    Batch, Clipping, Engine, Loss, Objective, Penalty, Prior, RankError, Ranks, Training,
+    TrainingConfig, TrainingError, records_of,
 };
+use tempfile::TempDir;
 
-use crate::common::{Small, labels, training, uniform};
+use test_support::networks::{Small, labels, training, uniform};
 
 type Message = Result<Vec<u8>, String>;
 
@@ -70,19 +72,15 @@ fn threads(size: usize, planted: impl Fn(usize) -> Planted) -> Vec<Arc<Threads>>
 impl Threads {
     fn send(&self, end: usize, bytes: Vec<u8>) -> Result<(), RankError> {
         let sent = self.ends[end].0.lock().unwrap().send(Ok(bytes));
-        sent.map_err(|_| RankError::Silent {
-            ranks: vec![end + 1],
-            seconds: 0,
-        })
+        let (ranks, seconds) = (vec![end + 1], 0);
+        sent.map_err(|_| RankError::Silent { ranks, seconds })
     }
 
     fn receive(&self, end: usize) -> Result<Vec<u8>, RankError> {
         let rank = if self.rank == 0 { end + 1 } else { 0 };
         let received = self.ends[end].1.lock().unwrap().recv();
-        let silent = |_| RankError::Silent {
-            ranks: vec![rank],
-            seconds: 0,
-        };
+        let (ranks, seconds) = (vec![rank], 0);
+        let silent = |_| RankError::Silent { ranks, seconds };
         let failed = |message| RankError::Failed { rank, message };
         received.map_err(silent)?.map_err(failed)
     }
@@ -180,6 +178,8 @@ fn part<const D: usize, K: Basic>(all: &Tensor<D, K>, rank: usize, ranks: usize)
     all.clone().select(0, own)
 }
 
+type Records<'a> = (&'a Tensor<4>, &'a Tensor<1, Int>);
+
 /// How a training is made.
 #[derive(Clone)]
 struct Setup {
@@ -194,18 +194,10 @@ struct Setup {
 }
 
 impl Setup {
-    fn training(
-        &self,
-    ) -> (
-        private_training::Training<Small>,
-        dp_core::ledger::Ledger,
-        tempfile::TempDir,
-    ) {
+    fn training(&self) -> (Training<Small>, Ledger, TempDir) {
         let folder = tempfile::tempdir().unwrap();
-        let plan = TrainingPlan {
-            noise: Noise::Multiplier(self.multiplier),
-            ..TrainingPlan::within(1.0, 1e-4, self.steps, self.sampler.clone())
-        };
+        let mut plan = TrainingPlan::within(1.0, 1e-4, self.steps, self.sampler.clone());
+        plan.noise = Noise::Multiplier(self.multiplier);
         let network = Small::new(3, 4, &Device::flex());
         let config = TrainingConfig::new(self.objective.clone()).engine(self.engine);
         let (training, ledger) = training(config, &network, plan, &folder);
@@ -215,30 +207,23 @@ impl Setup {
     /// The gradient that the last step releases, with the clipping norms that have moved, and what is declared of it.
     fn released(
         &self,
-        records: (&Tensor<4>, &Tensor<1, Int>),
+        records: Records,
         planted: impl Fn(usize) -> Planted,
     ) -> Result<(Vec<f32>, f64), TrainingError> {
         let mut all = threads(self.ranks.max(1), planted);
         let root = all.remove(0);
         std::thread::scope(|scope| {
             for ranks in all {
-                let own = (
-                    part(records.0, ranks.rank, ranks.size),
-                    part(records.1, ranks.rank, ranks.size),
-                );
+                let own = own(records, &ranks);
                 scope.spawn(move || {
                     if ranks.planted == Planted::Gone {
                         return Ok(());
                     }
-                    let engine = match ranks.planted {
-                        Planted::Engine => Engine::Tensor { chunk: 8 },
-                        _ => self.engine,
-                    };
-                    let own_setup = Setup {
-                        engine,
-                        ..self.clone()
-                    };
-                    let (mut training, _, _folder) = own_setup.training();
+                    let mut setup = self.clone();
+                    if ranks.planted == Planted::Engine {
+                        setup.engine = Engine::Tensor { chunk: 8 };
+                    }
+                    let (mut training, _, _folder) = setup.training();
                     training.serve(ranks, self.ordered, |_, groups| batch(&own, groups))
                 });
             }
@@ -249,31 +234,18 @@ impl Setup {
     fn as_root(
         &self,
         ranks: Arc<Threads>,
-        records: (&Tensor<4>, &Tensor<1, Int>),
+        records: Records,
     ) -> Result<(Vec<f32>, f64), TrainingError> {
         let (mut training, mut ledger, _folder) = self.training();
-        let own = (
-            part(records.0, 0, ranks.size),
-            part(records.1, 0, ranks.size),
-        );
+        let own = own(records, &ranks);
         if self.ranks > 0 {
             training.over(ranks, self.ordered)?;
         }
         let mut last = Vec::new();
         while let Some(step) = training.next_step()? {
             let (network, own) = (step.network().clone(), batch(&own, step.own())?);
-            let before = step.records().len();
-            let released = match step.release(&network, &own, &mut ledger) {
-                Ok((released, _)) => released,
-                Err(error) => {
-                    assert_eq!(
-                        ledger.releases(),
-                        0,
-                        "nothing is released of {before} records"
-                    );
-                    return Err(error);
-                }
-            };
+            let released = step.release(&network, &own, &mut ledger);
+            let (released, _) = released.inspect_err(|_| assert_eq!(ledger.releases(), 0))?;
             last = released.gradient().to_host();
             training.apply(0.05, released.into_params());
         }
@@ -290,16 +262,21 @@ impl Setup {
     }
 }
 
+fn own(records: Records, ranks: &Threads) -> (Tensor<4>, Tensor<1, Int>) {
+    let (rank, size) = (ranks.rank, ranks.size);
+    (part(records.0, rank, size), part(records.1, rank, size))
+}
+
 fn batch(
     (inputs, targets): &(Tensor<4>, Tensor<1, Int>),
     groups: &[Vec<usize>],
-) -> Result<private_training::Batch<4>, TrainingError> {
+) -> Result<Batch<4>, TrainingError> {
     let indices: Vec<i64> = groups.concat().into_iter().map(|i| i as i64).collect();
     let count = indices.len();
     let indices = Tensor::<1, Int>::from_data(TensorData::new(indices, [count]), &inputs.device());
     let sizes: Vec<usize> = groups.iter().map(Vec::len).collect();
     let inputs = inputs.clone().select(0, indices.clone());
-    private_training::Batch::new(inputs, targets.clone().select(0, indices), &sizes)
+    Batch::new(inputs, targets.clone().select(0, indices), &sizes)
 }
 
 const RECORDS: usize = 60;
@@ -320,9 +297,8 @@ fn penalised() -> Objective {
 
 fn setups() -> Vec<(&'static str, Setup)> {
     let groups = vec![(0..35).collect(), (35..RECORDS).collect()];
-    let between = Penalty::between_groups()
-        .slices(6)
-        .clipping(Clipping::new(1.0, 0.8));
+    let between = Penalty::between_groups().slices(6);
+    let between = between.clipping(Clipping::new(1.0, 0.8));
     let setup = |objective, sampler: BatchSampler, engine| Setup {
         objective,
         sampler,
@@ -341,36 +317,25 @@ fn setups() -> Vec<(&'static str, Setup)> {
         Objective::of([loss.adaptive_clipping(0.9, 0.5)])
     };
     let poisson = || PoissonSampler::new(RECORDS, 0.3).unwrap().into();
+    let groups = || GroupSampler::new(groups, &[9, 6]).unwrap().into();
+    let few = || PoissonSampler::new(RECORDS, 0.05).unwrap().into();
+    let tensors = Engine::Tensor { chunk: 8 };
     vec![
         ("prior, host", setup(penalised(), fixed(), host)),
-        (
-            "prior, tensors",
-            setup(penalised(), fixed(), Engine::Tensor { chunk: 8 }),
-        ),
+        ("prior, tensors", setup(penalised(), fixed(), tensors)),
         (
             "prior, autodiff",
             setup(penalised(), fixed(), Engine::Autodiff),
         ),
         (
             "groups, host",
-            setup(
-                loss().penalty(between),
-                GroupSampler::new(groups, &[9, 6]).unwrap().into(),
-                host,
-            ),
+            setup(loss().penalty(between), groups(), host),
         ),
-        (
-            "Poisson, host",
-            setup(
-                loss(),
-                PoissonSampler::new(RECORDS, 0.05).unwrap().into(),
-                host,
-            ),
-        ),
+        ("Poisson, host", setup(loss(), few(), host)),
         ("a norm that moves, host", setup(moving(), poisson(), host)),
         (
             "a norm that moves, tensors",
-            setup(moving(), poisson(), Engine::Tensor { chunk: 8 }),
+            setup(moving(), poisson(), tensors),
         ),
         (
             "a norm that moves, autodiff",
@@ -389,9 +354,8 @@ fn one_two_and_four_ranks_release_the_same() {
                 ordered,
                 ..setup.clone()
             };
-            setup
-                .released((&inputs, &targets), |_| Planted::Nothing)
-                .unwrap()
+            let released = setup.released((&inputs, &targets), |_| Planted::Nothing);
+            released.unwrap()
         };
         let (alone, declared) = of(0, false);
         // Over ranks the transport is on the host, where cotangents are not shrunk for the rounding of a device.
@@ -403,10 +367,7 @@ fn one_two_and_four_ranks_release_the_same() {
             let off = (declared / same - 1.0).abs();
             assert!(off < 1e-6, "{name}: {declared} and {same}");
             for (a, b) in alone.iter().zip(&over) {
-                assert!(
-                    (a - b).abs() < near * largest,
-                    "{name}, {ranks} ranks: {a} and {b}"
-                );
+                assert!((a - b).abs() < near * largest, "{name}, {ranks} ranks: {a}");
             }
         }
         let (first, _) = of(1, true);
@@ -440,9 +401,8 @@ fn neighbours_differ_on_any_rank_by_what_is_declared() {
                 let mut all = vec![0i64; 8];
                 all[place] = label;
                 let targets = Tensor::from_data(TensorData::new(all, [8]), &device);
-                setup
-                    .released((&inputs, &targets), |_| Planted::Nothing)
-                    .unwrap()
+                let released = setup.released((&inputs, &targets), |_| Planted::Nothing);
+                released.unwrap()
             };
             let (a, declared) = released(0);
             let furthest = (1..4).map(|label| {
@@ -451,13 +411,10 @@ fn neighbours_differ_on_any_rank_by_what_is_declared() {
                 squares.sum::<f64>().sqrt() / declared
             });
             let attained = furthest.fold(0.0, f64::max);
+            let bound = 0.7..=1.0;
             assert!(
-                attained <= 1.0,
-                "rank {place} of {ranks}: {attained} of the bound"
-            );
-            assert!(
-                attained > 0.7,
-                "rank {place} of {ranks}: {attained} is no attack"
+                bound.contains(&attained),
+                "rank {place} of {ranks}: {attained}"
             );
         }
     }
@@ -487,11 +444,8 @@ fn noise_is_added_once() {
         let n = noise.len() as f64;
         (squares.sum::<f64>() - n) / (2.0 * n).sqrt()
     };
-    assert!(
-        off(Planted::Nothing).abs() < 6.0,
-        "{}",
-        off(Planted::Nothing)
-    );
+    let once = off(Planted::Nothing);
+    assert!(once.abs() < 6.0, "{once}");
     let twice = off(Planted::Noise(4.0 * setup.multiplier / RECORDS as f64));
     assert!(twice > 6.0, "noise of a rank is not found: {twice}");
 }
@@ -514,16 +468,14 @@ fn what_a_rank_does_wrong_is_named_and_nothing_is_released() {
         let refusal = setup.released((&inputs, &targets), planted).unwrap_err();
         assert!(refusal.to_string().contains(says), "{refusal}");
     }
-    let mut plain = TrainingConfig::new(penalised())
-        .start_without_privacy(
-            Small::new(3, 4, &Device::flex()),
-            FixedSizeSampler::new(RECORDS, 21).unwrap(),
-            crate::common::generator(1),
-        )
-        .unwrap();
-    let [root, other] = <[_; 2]>::try_from(threads(2, |_| Planted::Nothing))
-        .ok()
-        .unwrap();
+    let network = Small::new(3, 4, &Device::flex());
+    let sampler = FixedSizeSampler::new(RECORDS, 21).unwrap();
+    let config = TrainingConfig::new(penalised());
+    let plain =
+        config.start_without_privacy(network, sampler, test_support::networks::generator(1));
+    let mut plain = plain.unwrap();
+    let mut both = threads(2, |_| Planted::Nothing);
+    let (other, root) = (both.remove(1), both.remove(0));
     let refusal = plain.over(root, true).unwrap_err().to_string();
     assert!(refusal.contains("bound on what is added"), "{refusal}");
     let refusal = plain.over(other, false).unwrap_err().to_string();

@@ -5,13 +5,15 @@ use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 use dp_core::ledger::Ledger;
 use dp_core::per_sample::nn::Chain;
-use dp_core::sampling::{FixedSizeSampler, GroupSampler, PoissonSampler};
+use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, PoissonSampler};
 use private_training::{
     Batch, Forward, Layers, Loss, Network, Objective, Penalty, Prior, Targets, TrainingConfig,
     TrainingError,
 };
 
-use crate::common::{Small, generator, labels, plan, training, uniform};
+use test_support::networks::{
+    Small, classified, generator, labels, ledger, plan, training, uniform,
+};
 
 fn fixed() -> FixedSizeSampler {
     FixedSizeSampler::new(100, 10).unwrap()
@@ -44,26 +46,17 @@ fn refusal<const D: usize>(
 fn batches_that_were_not_drawn_are_refused_with_neither_number() {
     let device = Device::flex();
     let network = Small::new(3, 4, &device);
-    let message = refusal(
-        cross_entropy(),
-        &network,
-        uniform([50, 1, 6, 6], 0, &device),
-        labels(50, 4, &device),
-    );
-    assert_eq!(
-        message,
-        "records of a batch: not as many as the records of the sampler or of its draw"
-    );
-    let message = refusal(
-        cross_entropy(),
-        &network,
-        uniform([10, 1, 6, 6], 0, &device),
-        labels(9, 4, &device),
-    );
-    assert_eq!(
-        message,
-        "targets of a batch: not as many as the records of the sampler or of its draw"
-    );
+    for (records, classes, what) in [(50, 50, "records"), (10, 9, "targets")] {
+        let images = uniform([records, 1, 6, 6], 0, &device);
+        let said = refusal(
+            cross_entropy(),
+            &network,
+            images,
+            labels(classes, 4, &device),
+        );
+        let rest = "of a batch: not as many as the records of the sampler or of its draw";
+        assert_eq!(said, format!("{what} {rest}"));
+    }
 }
 
 #[test]
@@ -71,23 +64,20 @@ fn labels_outside_of_the_classes_are_refused() {
     let device = Device::flex();
     let network = Small::new(3, 4, &device);
     let images = || uniform([10, 1, 6, 6], 0, &device);
-    let message = refusal(cross_entropy(), &network, images(), labels(10, 5, &device));
-    assert_eq!(
-        message,
-        "a label is no class: with 4 outputs it must be from 0 to 3"
-    );
-    let below = labels(10, 4, &device) - 1;
-    let message = refusal(cross_entropy(), &network, images(), below);
-    assert!(message.starts_with("a label is no class"), "{message}");
     let one = Small::new(3, 1, &device);
     let binary = || TrainingConfig::new(Objective::of([Loss::binary_cross_entropy_with_logits()]));
-    let message = refusal(binary(), &one, images(), labels(10, 3, &device));
-    assert!(message.contains("with 2 outputs"), "{message}");
-    let message = refusal(binary(), &network, images(), labels(10, 2, &device));
-    assert_eq!(
-        message,
-        "outputs for one of two classes: expected 1, found 4"
-    );
+    let below = labels(10, 4, &device) - 1;
+    let no_class = "a label is no class: with 4 outputs it must be from 0 to 3";
+    let too_many = "outputs for one of two classes: expected 1, found 4";
+    for (with, network, labels, words) in [
+        (cross_entropy(), &network, labels(10, 5, &device), no_class),
+        (cross_entropy(), &network, below, "a label is no class"),
+        (binary(), &one, labels(10, 3, &device), "with 2 outputs"),
+        (binary(), &network, labels(10, 2, &device), too_many),
+    ] {
+        let said = refusal(with, network, images(), labels);
+        assert!(said.contains(words), "{said}");
+    }
 }
 
 #[test]
@@ -100,18 +90,12 @@ fn targets_of_another_kind_than_the_loss_takes_are_refused() {
     ];
     let own = Loss::new(|outputs, _| outputs.sum_dim(1).squeeze_dim(1));
     let own_of_classes = Loss::of_classes(|outputs, _| outputs.sum_dim(1).squeeze_dim(1));
+    let of_classes = "the loss is cross-entropy: its targets must be class numbers";
+    let of_values = "the loss is squared error: its targets must be values";
     for (loss, targets, words) in [
-        (
-            Loss::cross_entropy(),
-            &values,
-            "the loss is cross-entropy: its targets must be class numbers",
-        ),
+        (Loss::cross_entropy(), &values, of_classes),
         (own_of_classes, &values, "must be class numbers"),
-        (
-            Loss::squared_error(),
-            &classes,
-            "the loss is squared error: its targets must be values",
-        ),
+        (Loss::squared_error(), &classes, of_values),
         (own, &classes, "must be values"),
     ] {
         let with = TrainingConfig::new(Objective::of([loss]));
@@ -140,8 +124,9 @@ fn what_mixes_records_is_refused() {
     };
     let inputs = uniform([10, 3], 0, &device);
     let message = refusal(cross_entropy(), &network, inputs, labels(10, 4, &device));
+    let words = ["norm", "batch"];
     assert!(
-        message.contains("norm") && message.contains("batch"),
+        words.iter().all(|words| message.contains(words)),
         "{message}"
     );
 }
@@ -161,18 +146,16 @@ fn layers_that_are_not_the_network_are_refused() {
         }
     }
     let device = Device::flex();
+    let small = Small::new(3, 4, &device);
+    let images = uniform([10, 1, 6, 6], 0, &device);
     let message = refusal(
         cross_entropy(),
-        &Wrong {
-            small: Small::new(3, 4, &device),
-        },
-        uniform([10, 1, 6, 6], 0, &device),
+        &Wrong { small },
+        images,
         labels(10, 4, &device),
     );
-    assert!(
-        message.contains("layers and its forward pass differ"),
-        "{message}"
-    );
+    let words = "layers and its forward pass differ";
+    assert!(message.contains(words), "{message}");
 }
 
 #[test]
@@ -190,8 +173,7 @@ fn layers_that_share_or_forget_a_parameter_are_refused() {
         fn layers(&self) -> Result<Option<Layers<'_>>, dp_core::DpError> {
             let one = || Chain::features(4).linear(&self.square).build();
             if self.forgets {
-                let none = Chain::features(4).tanh();
-                return Layers::chain(none);
+                return Layers::chain(Chain::features(4).tanh());
             }
             Ok(Some(Layers::with_activation(one()?, one()?)))
         }
@@ -201,10 +183,8 @@ fn layers_that_share_or_forget_a_parameter_are_refused() {
         (false, "stands in two layers"),
         (true, "in its layers: expected 2, found 0"),
     ] {
-        let network = Tied {
-            square: LinearConfig::new(4, 4).init(&device),
-            forgets,
-        };
+        let square = LinearConfig::new(4, 4).init(&device);
+        let network = Tied { square, forgets };
         let rows = uniform([10, 4], 0, &device);
         let message = refusal(cross_entropy(), &network, rows, labels(10, 4, &device));
         assert!(message.contains(why), "{message}");
@@ -213,33 +193,25 @@ fn layers_that_share_or_forget_a_parameter_are_refused() {
 
 #[test]
 fn objectives_that_cannot_be_bounded_are_refused_before_the_first_step() {
-    let refused = |objective: Objective, plan: dp_core::plan::TrainingPlan| {
+    let refused = |objective: Objective, sampler: BatchSampler, words: &str| {
         let network = Small::new(3, 4, &Device::flex());
-        let started = TrainingConfig::new(objective).start(network, plan.check().unwrap());
-        started.err().unwrap().to_string()
+        let started = TrainingConfig::new(objective).start(network, plan(sampler).check().unwrap());
+        let said = started.err().unwrap().to_string();
+        assert!(said.contains(words), "{said}");
     };
     let clipped = |norm| Objective::of([Loss::cross_entropy().max_grad_norm(norm)]);
     for norm in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let message = refused(clipped(norm), plan(fixed()));
-        assert!(
-            message.contains("clipping norm C") && message.contains("from 1e-9"),
-            "{message}"
-        );
+        refused(clipped(norm), fixed().into(), "clipping norm C");
+        refused(clipped(norm), fixed().into(), "from 1e-9");
     }
-    let message = refused(Objective::default(), plan(fixed()));
-    assert!(message.contains("at least 1"), "{message}");
+    refused(Objective::default(), fixed().into(), "at least 1");
     let poisson = PoissonSampler::new(100, 0.1).unwrap();
     let prior = clipped(1.0).penalty(Penalty::to(Prior::UniformBall));
-    let message = refused(prior, plan(poisson));
-    assert!(message.contains("Poisson"), "{message}");
+    refused(prior, poisson.into(), "Poisson");
     let group = Objective::of([Loss::squared_error().only_groups(&[2])]);
     let groups = vec![(0..50).collect(), (50..100).collect()];
     let groups = GroupSampler::new(groups, &[5, 5]).unwrap();
-    let message = refused(group, plan(groups));
-    assert!(
-        message.contains("below the number of groups, 2"),
-        "{message}"
-    );
+    refused(group, groups.into(), "below the number of groups, 2");
 }
 
 #[test]
@@ -259,11 +231,10 @@ fn records_that_are_not_finite_count_for_nothing() {
 fn a_training_without_a_plan_releases_nothing() {
     let device = Device::flex();
     let network = Small::new(3, 4, &device);
-    let folder = tempfile::tempdir().unwrap();
-    let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+    let (_folder, mut ledger) = ledger();
     let training = cross_entropy().start_without_privacy(network.clone(), fixed(), generator(1));
     let mut training = training.unwrap();
-    let (images, targets) = (uniform([100, 1, 6, 6], 0, &device), labels(100, 4, &device));
+    let (images, targets) = classified(100);
     let step = training.next_step().unwrap().unwrap();
     let batch = step.select(&images, &targets).unwrap();
     let refused = step.release(&network, &batch, &mut ledger);
@@ -282,7 +253,7 @@ fn a_second_ledger_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (mut training, mut first) = training(cross_entropy(), &network, plan(fixed()), &folder);
     let mut second = Ledger::create(&folder.path().join("second.jsonl")).unwrap();
-    let (images, targets) = (uniform([100, 1, 6, 6], 0, &device), labels(100, 4, &device));
+    let (images, targets) = classified(100);
     let step = training.next_step().unwrap().unwrap();
     step.update_from(&images, &targets, &mut first).unwrap();
     // It tells of nothing that was spent, and would take the rest.
@@ -291,10 +262,8 @@ fn a_second_ledger_is_refused() {
     let step = training.next_step().unwrap().unwrap();
     let refused = step.update_from(&images, &targets, &mut second);
     assert!(matches!(refused, Err(TrainingError::OtherLedger { .. })));
-    assert_eq!(
-        (training.step(), first.releases(), second.releases()),
-        (1, 1, 0)
-    );
+    let made = [training.step(), first.releases(), second.releases()];
+    assert_eq!(made, [1, 1, 0]);
     let step = training.next_step().unwrap().unwrap();
     step.update_from(&images, &targets, &mut first).unwrap();
     assert!(training.epsilon_spent(&first).unwrap() > 0.0);

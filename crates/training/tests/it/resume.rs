@@ -11,7 +11,7 @@ use private_training::{
     TrainingError, weights,
 };
 
-use crate::common::{Small, generator, labels, plan, uniform};
+use test_support::networks::{Small, classified, generator, ledger, plan};
 
 fn settings() -> TrainingConfig {
     let loss = Loss::cross_entropy().max_grad_norm(1.0);
@@ -26,8 +26,7 @@ fn checked() -> CheckedPlan {
 
 /// Makes steps until the plan, or `count`, is done.
 fn steps(training: &mut Training<Small>, count: usize, ledger: &mut Ledger) {
-    let device = Device::flex();
-    let (images, targets) = (uniform([100, 1, 6, 6], 0, &device), labels(100, 4, &device));
+    let (images, targets) = classified(100);
     for _ in 0..count {
         let Some(step) = training.next_step().unwrap() else {
             break;
@@ -38,11 +37,10 @@ fn steps(training: &mut Training<Small>, count: usize, ledger: &mut Ledger) {
 
 #[test]
 fn a_stopped_training_goes_on_and_counts_what_it_repeats() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.jsonl");
+    let (_folder, mut ledger) = ledger();
+    let path = ledger.path().to_path_buf();
     let network = || Small::new(3, 4, &Device::flex());
     let planned = checked().epsilon_upper();
-    let mut ledger = Ledger::create(&path).unwrap();
     let mut first = settings().start(network(), checked()).unwrap();
     steps(&mut first, 4, &mut ledger);
     let bytes = first.checkpoint(&ledger).to_bytes().unwrap();
@@ -84,8 +82,7 @@ fn a_stopped_training_goes_on_and_counts_what_it_repeats() {
 /// From the same noise, the steps after a checkpoint are those of a training that never stopped, to the bit.
 #[test]
 fn a_restored_training_takes_the_steps_of_one_that_never_stopped() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+    let (_folder, mut ledger) = ledger();
     let started = |seed| {
         let network = Small::new(3, 4, &Device::flex());
         let releaser = checked().releaser(NoiseSource::insecure(7));
@@ -103,16 +100,12 @@ fn a_restored_training_takes_the_steps_of_one_that_never_stopped() {
     steps(&mut next, 1, &mut ledger);
     let of = |training: &Training<Small>| weights::to_host(&training.averaged().unwrap());
     assert_eq!(of(&next), of(&stopped));
-    assert_eq!(
-        weights::to_host(&next.network),
-        weights::to_host(&stopped.network)
-    );
+    let networks = [&next, &stopped].map(|training| weights::to_host(&training.network));
+    assert_eq!(networks[0], networks[1]);
     // Of a training without privacy, or of another network, it is refused.
-    let plain = settings().start_without_privacy(
-        Small::new(3, 4, &Device::flex()),
-        FixedSizeSampler::new(100, 10).unwrap(),
-        generator(1),
-    );
+    let sampler = FixedSizeSampler::new(100, 10).unwrap();
+    let network = Small::new(3, 4, &Device::flex());
+    let plain = settings().start_without_privacy(network, sampler, generator(1));
     assert!(plain.unwrap().restore(&checkpoint, &ledger).is_err());
     let other = settings().start(Small::new(3, 9, &Device::flex()), checked());
     assert!(other.unwrap().restore(&checkpoint, &ledger).is_err());
@@ -121,8 +114,7 @@ fn a_restored_training_takes_the_steps_of_one_that_never_stopped() {
 /// Without privacy too, with a rate that falls, and on a device that autodiff tracks; the batches go on.
 #[test]
 fn a_training_without_privacy_goes_on_where_it_stopped() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+    let (_folder, mut ledger) = ledger();
     let device = Device::flex().autodiff();
     let started = |seed| {
         let config = settings().learning_rate(Schedule::new(|step| 0.1 / (step + 1) as f64));
@@ -142,10 +134,11 @@ fn a_training_without_privacy_goes_on_where_it_stopped() {
     assert_eq!((next.step(), ledger.releases()), (6, 0));
     // Nothing changes where a checkpoint is of another optimizer, or has an average that is not asked for.
     let sampler = || FixedSizeSampler::new(100, 10).unwrap();
-    for config in [
+    let others = [
         settings().optimizer(Optimizer::sgd()),
         settings().average(None),
-    ] {
+    ];
+    for config in others {
         let network = Small::new(3, 4, &device);
         let training = config.start_without_privacy(network, sampler(), generator(1));
         let mut training = training.unwrap();
@@ -158,12 +151,11 @@ fn a_training_without_privacy_goes_on_where_it_stopped() {
 /// Poisson sampling draws no record now and then: that step is released as any other.
 #[test]
 fn a_step_without_a_record_is_a_step() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+    let (_folder, mut ledger) = ledger();
     let device = Device::flex();
     let sampler = PoissonSampler::new(100, 0.001).unwrap();
     let plan = plan(sampler).check().unwrap();
-    let (images, targets) = (uniform([100, 1, 6, 6], 0, &device), labels(100, 4, &device));
+    let (images, targets) = classified(100);
     // A cap on memory is taken from a record, of which there may be none at first.
     let config = TrainingConfig::new(Objective::of([Loss::cross_entropy()])).memory(1 << 20);
     let config = config.optimizer(AdamConfig::new().init());
@@ -182,12 +174,13 @@ fn a_step_without_a_record_is_a_step() {
 #[test]
 fn a_cap_on_memory_is_kept_or_refused() {
     let device = Device::flex();
-    let (images, targets) = (uniform([100, 1, 6, 6], 0, &device), labels(100, 4, &device));
+    let (images, targets) = classified(100);
     let gradient = |bytes: usize| {
         let folder = tempfile::tempdir().unwrap();
         let plan = plan(FixedSizeSampler::new(100, 50).unwrap());
         let (config, network) = (settings().memory(bytes), Small::new(3, 4, &device));
-        let (mut training, mut ledger) = crate::common::training(config, &network, plan, &folder);
+        let (mut training, mut ledger) =
+            test_support::networks::training(config, &network, plan, &folder);
         let step = training.next_step()?.unwrap();
         let batch = step.select(&images, &targets)?;
         let (released, _) = step.release(&network, &batch, &mut ledger)?;
@@ -208,8 +201,6 @@ fn a_cap_on_memory_is_kept_or_refused() {
         }
     }
     let refused = gradient(10).err().unwrap().to_string();
-    assert!(
-        refused.contains("the cap on memory, in bytes = 10"),
-        "{refused}"
-    );
+    let words = "the cap on memory, in bytes = 10";
+    assert!(refused.contains(words), "{refused}");
 }

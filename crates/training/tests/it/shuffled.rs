@@ -1,16 +1,12 @@
 //! Trainings on shuffled batches: what one record moves in all steps together, and how they resume.
 
 use burn::tensor::Device;
-use dp_core::ledger::Ledger;
-use dp_core::mechanism::{NoiseSource, NoiseState};
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::CyclicSampler;
-use private_training::{
-    Checkpoint, Engine, Objective, Penalty, Prior, Training, TrainingConfig, weights,
-};
+use private_training::{Engine, Objective, Penalty, Prior, TrainingConfig};
 
-use super::correlated::{STEPS, differences_of, loss, started, steps};
-use crate::common::{Small, generator};
+use super::correlated::{STEPS, differences_of, goes_on_or_pays, loss, steps};
+use test_support::networks::{Small, generator, ledger};
 
 // Four batches of an epoch, with a record left over; of ten steps the last two are a part of an epoch.
 const RECORDS: usize = 13;
@@ -54,9 +50,8 @@ fn a_record_moves_an_epoch_by_what_is_declared() {
     ] {
         let ratios = (0..RECORDS).map(|place| moved(sampler, other, &objective, host, place));
         let ratios: Vec<f64> = ratios.collect();
-        let worst = (0..RECORDS)
-            .max_by(|a, b| ratios[*a].total_cmp(&ratios[*b]))
-            .unwrap();
+        let worst = (0..RECORDS).max_by(|a, b| ratios[*a].total_cmp(&ratios[*b]));
+        let worst = worst.unwrap();
         assert!(ratios[worst] > attained, "{ratios:?}");
         for engine in [Engine::Autodiff, Engine::Tensor { chunk: 2 }] {
             let ratio = moved(sampler, other, &objective, engine, worst);
@@ -67,44 +62,9 @@ fn a_record_moves_an_epoch_by_what_is_declared() {
     assert!(0.98 * EPOCHS.sqrt() > 1.1 * (EPOCHS - 1.0).sqrt());
 }
 
-/// With the noise that was kept, an epoch goes on in its order, to the bit and at no cost; with new noise its rest is in
-/// another, and costs one line.
 #[test]
 fn an_epoch_goes_on_in_its_order_or_costs_another() {
-    let checked = || plan(sampler()).check().unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.jsonl");
-    let mut ledger = Ledger::create(&path).unwrap();
-    let mut stopped = started(checked(), 7);
-    steps(&mut stopped, 6, &mut ledger);
-    let bytes = stopped.checkpoint(&ledger).to_bytes().unwrap();
-    let noise = serde_json::to_string(&stopped.releaser().unwrap().noise().state()).unwrap();
-    steps(&mut stopped, 2, &mut ledger);
-    assert_eq!(ledger.releases(), 2);
-    let text = std::fs::read_to_string(&path).unwrap();
-
-    let of = |training: &Training<Small>| weights::to_host(&training.network);
-    let checkpoint = Checkpoint::from_bytes(&bytes).unwrap();
-    for (keeps, lines) in [(true, 3), (false, 4)] {
-        let path = folder.path().join(format!("{keeps}.jsonl"));
-        std::fs::write(&path, &text).unwrap();
-        let mut ledger = Ledger::open(&path).unwrap();
-        let mut next = started(checked(), 8);
-        next.restore(&checkpoint, &ledger).unwrap();
-        if keeps {
-            let state: NoiseState = serde_json::from_str(&noise).unwrap();
-            *next.releaser().unwrap().noise() = NoiseSource::resume(&state);
-        }
-        steps(&mut next, 2, &mut ledger);
-        assert_eq!(of(&next) == of(&stopped), keeps);
-        steps(&mut next, usize::MAX, &mut ledger);
-        assert_eq!((next.step(), ledger.releases()), (STEPS, lines));
-        let (spent, planned) = (
-            next.epsilon_spent(&ledger).unwrap(),
-            checked().epsilon_upper(),
-        );
-        assert_eq!(spent == planned, keeps, "{spent} {planned}");
-    }
+    goes_on_or_pays(|| plan(sampler()).check().unwrap(), [2, 3, 4]);
 }
 
 /// Without privacy the batches of an epoch are of one order too, also after a resume.
@@ -112,13 +72,11 @@ fn an_epoch_goes_on_in_its_order_or_costs_another() {
 fn a_training_without_privacy_has_an_order_for_each_epoch() {
     let plain = || {
         let network = Small::new(3, 1, &Device::flex());
-        let config = TrainingConfig::new(loss());
-        config
-            .start_without_privacy(network, sampler(), generator(1))
-            .unwrap()
+        let plain =
+            TrainingConfig::new(loss()).start_without_privacy(network, sampler(), generator(1));
+        plain.unwrap()
     };
-    let folder = tempfile::tempdir().unwrap();
-    let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
+    let (_folder, mut ledger) = ledger();
     let (mut training, mut seen) = (plain(), Vec::new());
     for step in 0..2 * PERIOD {
         if step == 2 {

@@ -2,7 +2,7 @@
 
 use burn::module::{Module, Param};
 use burn::nn::{Linear, LinearConfig};
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use private_training::{
@@ -11,8 +11,10 @@ use private_training::{
 use swd::Cost;
 use swd::sensitivity::both_private_bound;
 
-use crate::common::{generator, labels, uniform};
-use crate::contract::{ENGINES, furthest, groups, replaced_at};
+use crate::contract::{ENGINES, adversaries, furthest, groups, of_class, replaced};
+use test_support::contract::Contract;
+use test_support::networks::{Neighbours, generator, labels, uniform};
+use test_support::relative_error;
 
 const FAR: f32 = 1e3;
 const M: f64 = 0.5;
@@ -91,18 +93,12 @@ fn a_record_of_either_side_stays_within_the_bound() {
     let device = Device::flex();
     let n = 12;
     let targets = labels(n, 4, &device);
-    let class = targets.clone().narrow(0, 0, 1);
-    let with_class = |rows: Vec<Tensor<2>>| -> Vec<(Tensor<2>, Tensor<1, Int>)> {
-        rows.into_iter().map(|row| (row, class.clone())).collect()
-    };
     let network = Two::new(2, &device);
     let plain = uniform([n, 4], 5, &device);
-    let bad = [1.0, -1.0, 1e3, 1e30, 0.0, f32::NAN];
-    let own = plain.clone().narrow(0, 0, 1);
-    let bad = bad.into_iter().map(|scale| own.clone() * scale);
     let random =
         (0..20_u64).map(|i| uniform([1, 4], 50 + i, &device) * [0.3, 1.0, 5.0][i as usize % 3]);
-    let by = with_class(bad.chain(random).collect());
+    let bad = adversaries(&plain).into_iter().chain(random);
+    let by = of_class(bad.collect(), &targets);
     let rising = [Cost::Square, Cost::Power(3.0), Cost::Huber(2.0 * M)];
     let bent = [
         Cost::Huber(0.1),
@@ -117,15 +113,11 @@ fn a_record_of_either_side_stays_within_the_bound() {
     for (cost, (bounds, sizes, side)) in cases {
         let sampler = groups(&sizes);
         for engine in ENGINES {
-            let all = (&plain, &targets);
-            for place in [1, 9] {
-                let objective = objective(cost, bounds, 4);
-                let ratio = furthest(&objective, &sampler, engine, &network, all, (place, &by));
-                assert!(
-                    ratio <= 1.0,
-                    "{cost}, {bounds:?}, {engine:?}, {place}: {ratio}"
-                );
-            }
+            let contract = Contract::of(format!("{cost}, {bounds:?}, {engine:?}"));
+            contract.holds([1, 9].map(|place| {
+                let (objective, all) = (objective(cost, bounds, 4), (&plain, &targets));
+                furthest(&objective, &sampler, engine, &network, all, (place, &by))
+            }));
             let line = Two::new(1, &device);
             let values: Vec<(f32, f32)> = (0..n)
                 .map(|i| match (i >= sizes[0]) == (side == 1) {
@@ -135,15 +127,12 @@ fn a_record_of_either_side_stays_within_the_bound() {
                 .collect();
             let rows_of = rows(&values, &device);
             let by = [(0.49, FAR), (0.49, -FAR)].map(|row| rows(&[row], &device));
-            let by = with_class(by.to_vec());
+            let by = of_class(by.to_vec(), &targets);
             let (all, place) = ((&rows_of, &targets), [1, 9][side]);
             let objective = objective(cost, bounds, 1);
-            let ratio = furthest(&objective, &sampler, engine, &line, all, (place, &by));
+            let apart = furthest(&objective, &sampler, engine, &line, all, (place, &by));
             let least = if rising.contains(&cost) { 0.96 } else { 0.1 };
-            assert!(
-                (least..=1.0).contains(&ratio),
-                "{cost}, {bounds:?}, {engine:?}: {ratio}"
-            );
+            contract.attained(least).holds([apart]);
         }
     }
 }
@@ -161,20 +150,14 @@ fn a_record_that_jumps_over_all_others_moves_each_of_them() {
     let other = [-0.5, -0.3, -0.1, 0.1, 0.3, 0.5].map(|value| (value, 0.0));
     let values = [&[(0.0, FAR)], &own[..], &other[..]].concat();
     let (records, targets) = (rows(&values, &device), labels(12, 4, &device));
-    let class = targets.clone().narrow(0, 0, 1);
-    let by = [(0.49, FAR), (-0.49, FAR)].map(|row| (rows(&[row], &device), class.clone()));
+    let by = [(0.49, FAR), (-0.49, FAR)].map(|row| rows(&[row], &device));
+    let by = of_class(by.to_vec(), &targets);
     let objective = objective(cost, [0.3, 1e-4], 1);
+    let (all, sampler) = ((&records, &targets), groups(&[6, 6]));
     for engine in ENGINES {
-        let all = (&records, &targets);
-        let ratio = furthest(
-            &objective,
-            &groups(&[6, 6]),
-            engine,
-            &network,
-            all,
-            (0, &by),
-        );
-        assert!((0.8..=1.0).contains(&ratio), "{engine:?}: {ratio}");
+        let apart = furthest(&objective, &sampler, engine, &network, all, (0, &by));
+        let contract = Contract::of(format!("{engine:?}")).attained(0.8);
+        contract.holds([apart]);
     }
 }
 
@@ -189,22 +172,16 @@ fn shared_parameters_attain_the_sum_of_both_bounds() {
     let mut values = vec![(-10.0, 0.0); n];
     values.resize(n + m, (-10.0, -FAR));
     let (records, targets) = (rows(&values, &device), labels(n + m, 4, &device));
-    let class = targets.clone().narrow(0, 0, 1);
-    let by = [(0.49, FAR), (-0.49, FAR)].map(|row| (rows(&[row], &device), class.clone()));
+    let by = [(0.49, FAR), (-0.49, FAR)].map(|row| rows(&[row], &device));
+    let by = of_class(by.to_vec(), &targets);
     let (all, sampler) = ((&records, &targets), groups(&[n, m]));
     let objective = objective(Cost::Square, [l1, l2], 1);
-    let ratio = furthest(
-        &objective,
-        &sampler,
-        Engine::Autodiff,
-        &network,
-        all,
-        (1, &by),
-    );
-    assert!((0.97..=1.0).contains(&ratio), "{ratio}");
+    let engine = Engine::Autodiff;
+    let apart = furthest(&objective, &sampler, engine, &network, all, (1, &by));
+    Contract::of("shared").attained(0.97).holds([apart]);
     let bound = |l1, l2| both_private_bound(M, l1, l2, n, m, 1.0).unwrap();
-    assert!(ratio * bound(l1, l2) > bound(l1, l1));
-    assert!(ratio * bound(l1, l2) > 4.0 * M / n as f64 * (2.0 * l1).max(f64::hypot(l1, l2)));
+    assert!(apart * bound(l1, l2) > bound(l1, l1));
+    assert!(apart * bound(l1, l2) > 4.0 * M / n as f64 * (2.0 * l1).max(f64::hypot(l1, l2)));
 }
 
 /// The power of these tests: without clipping either side breaks the bound. Whatever engine, the gradients are the same.
@@ -217,14 +194,16 @@ fn without_clipping_either_side_breaks_the_bound() {
     let mut objective = objective(Cost::Square, [0.3, 0.2], 4);
     let fixed = GroupSizes::Fixed(sizes.to_vec());
     let step = objective.draw(&[4], fixed, &mut generator(0)).unwrap();
-    let batch = |records: &Tensor<2>| Batch::new(records.clone(), targets.clone(), &sizes).unwrap();
-    let apart = |a: &[f32], b: &[f32]| {
-        let squares = a.iter().zip(b).map(|(&a, &b)| f64::from(a - b).powi(2));
-        squares.sum::<f64>().sqrt()
-    };
+    let batch = |records| Batch::new(records, targets.clone(), &sizes).unwrap();
+    let trials = [0, 8].map(|place| {
+        let far = records.clone().narrow(0, place, 1) * FAR;
+        let batches = [records.clone(), replaced(place, &records, &far)].map(batch);
+        Neighbours::new(network.clone(), step.clone(), batches)
+    });
     let all = |engine| {
-        let plain = step.gradient_without_privacy(&network, &batch(&records), engine, &device);
-        let clipped = step.clipped_gradient(&network, &batch(&records), engine, &device);
+        let batch = batch(records.clone());
+        let plain = step.gradient_without_privacy(&network, &batch, engine, &device);
+        let clipped = step.clipped_gradient(&network, &batch, engine, &device);
         [
             plain.unwrap().0.to_host(),
             clipped.unwrap().0.before_noise(),
@@ -233,16 +212,13 @@ fn without_clipping_either_side_breaks_the_bound() {
     let [slow, slow_clipped] = all(Engine::Autodiff);
     for engine in ENGINES {
         let [plain, clipped] = all(engine);
-        assert!(apart(&plain, &slow) < 1e-5 * apart(&slow, &[0.0; 16]));
-        assert!(apart(&clipped, &slow_clipped) < 1e-4 * apart(&slow_clipped, &[0.0; 16]));
-        let declared = step.sensitivity(engine).unwrap().l2_upper();
-        for place in [0, 8] {
-            let far = records.clone().narrow(0, place, 1) * FAR;
-            let far = replaced_at(place, &records, &far);
-            let far = step.gradient_without_privacy(&network, &batch(&far), engine, &device);
-            let moved = apart(&plain, &far.unwrap().0.to_host());
-            assert!(moved > declared, "{engine:?}, {place}: {moved}");
-        }
+        assert!(relative_error(&plain, &slow) < 1e-5);
+        assert!(relative_error(&clipped, &slow_clipped) < 1e-4);
+        let apart = trials
+            .each_ref()
+            .map(|trial| trial.apart_without_clipping(engine));
+        let contract = Contract::of(format!("{engine:?}"));
+        contract.is_broken_by("no clipping", 2, apart);
     }
 }
 

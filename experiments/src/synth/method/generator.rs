@@ -81,11 +81,7 @@ pub(super) fn slices_of(run: &Synth, step: u64) -> ChaCha20Rng {
 fn counted(query: &LabelledMarginals, run: &Synth) -> Result<SensitiveVector, Failure> {
     let mut sum: Option<SensitiveVector> = None;
     for part in run.input.images.blocks(PART) {
-        let part = part.or_failed()?;
-        let mut classes = vec![Vec::new(); run.sizes.len()];
-        for (place, &label) in part.labels().iter().enumerate() {
-            classes[usize::from(label)].extend(part.image(place).unwrap_or_default());
-        }
+        let classes = part.and_then(|part| part.by_class()).or_failed()?;
         let counted = query.measure(&classes).or_failed()?;
         sum = Some(match sum {
             Some(sum) => sum.plus(&counted).or_failed()?,

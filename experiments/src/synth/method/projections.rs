@@ -72,15 +72,9 @@ pub(super) fn targets(
     let slices =
         Slices::signs(width(run), count, &mut slices_of(run, 1 + session.step)).or_failed()?;
     let batch = run.next_batch(session)?;
-    let sampled = run
-        .input
-        .images
-        .select(&batch.groups.concat())
-        .or_failed()?;
-    let images = sampled.whole().or_failed()?;
-    let all: Vec<usize> = (0..images.len()).collect();
-    let labels = images.labels().iter().map(|&label| usize::from(label));
-    let rows = rows(&images.gather(&all).unwrap_or_default(), labels, run);
+    let (images, sampled) = (&run.input.images, batch.groups.concat());
+    let labels = sampled.iter().filter_map(|&place| images.label(place));
+    let rows = rows(&images.gather(&sampled).or_failed()?, labels, run);
     let region = Region::ball(radius(RADIUS, run.shape())).or_failed()?;
     let query = Projections::new(slices, region, batch.sizes());
     let measured = query.measure(&[rows]).or_failed()?;

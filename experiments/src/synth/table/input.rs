@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use data::adult;
+use data::penguins::{SCHEMA as PENGUINS_SCHEMA, TABLE as PENGUINS_TABLE};
 use data::split::Use;
 use data::{BiasedConfig, CodedTable, DataError, OpenSchema, Part, Schema, biased};
 use lab::prelude::*;
@@ -19,17 +20,20 @@ use crate::schema;
 /// Tables by name.
 const ADULT: &str = "adult";
 const BIASED: &str = "biased";
-/// Files that are tables.
-const TABLES: [&str; 3] = ["csv", "tsv", "parquet"];
+const PENGUINS: &str = "penguins";
+const NAMES: [&str; 3] = [ADULT, BIASED, PENGUINS];
+/// Files that are tables, beside these packed by gzip.
+const TABLES: [&str; 6] = ["csv", "tsv", "tab", "txt", "dat", "parquet"];
 /// Records of the simulated bias, and of its test.
 const SIMULATED: [usize; 2] = [30_000, 10_000];
 
 /// Whether the input of a copy is a table, as far as its name tells.
 pub(crate) fn names_table(input: &str) -> bool {
-    let extension = Path::new(input).extension().map(|e| e.to_ascii_lowercase());
-    let is_table = |e: std::ffi::OsString| TABLES.iter().any(|known| e == *known);
-    [ADULT, BIASED].contains(&input)
-        || extension.is_some_and(is_table)
+    let name = input.to_lowercase();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    NAMES.contains(&input)
+        || ending.is_some_and(|ending| TABLES.contains(&ending))
         || data::is_parts(Path::new(input))
 }
 
@@ -53,7 +57,7 @@ impl Input {
         data_dir: Option<&Path>,
         part: Part,
     ) -> Result<Self, Failure> {
-        let known = [ADULT, BIASED].contains(&&*settings.input);
+        let known = NAMES.contains(&&*settings.input);
         for (flag, given) in [
             ("schema", settings.schema.is_some()),
             ("schema-from", settings.schema_from.is_some()),
@@ -76,6 +80,7 @@ impl Input {
         let mut input = match &*settings.input {
             ADULT => adult(data_dir, &reading)?,
             BIASED => simulated(&reading)?,
+            PENGUINS => penguins(&reading)?,
             path => own(settings, Path::new(path), &reading)?,
         };
         let all = input.records.table().rows;
@@ -195,6 +200,24 @@ fn adult(data_dir: Option<&Path>, reading: &Reading) -> Result<Input, Failure> {
     let tables = adult::tables(true, &records::options(data_dir));
     let (schema, train, test) = tables.map_err(|e| private::refused(&e, "check --data-dir"))?;
     known(ADULT, adult::SCHEMA.into(), schema, [train, test], reading)
+}
+
+/// The penguins that the program brings: each fourth is a test record.
+fn penguins(reading: &Reading) -> Result<Input, Failure> {
+    let schema = Schema::parse(PENGUINS, PENGUINS_SCHEMA).map_err(refused)?;
+    let mut lines = PENGUINS_TABLE.lines();
+    let head = lines.next().unwrap_or_default();
+    let table = |is_test: bool| {
+        let part = lines.clone().enumerate();
+        let part = part.filter(|(place, _)| (place % 4 == 3) == is_test);
+        let part = part.map(|(_, line)| format!("{line}\n"));
+        let text = format!("{head}\n{}", part.collect::<String>());
+        schema
+            .coded_bytes(PENGUINS, text.as_bytes())
+            .map_err(refused)
+    };
+    let tables = [table(false)?, table(true)?];
+    known(PENGUINS, PENGUINS_SCHEMA.into(), schema, tables, reading)
 }
 
 /// The simulated bias as a table with a header.

@@ -28,12 +28,34 @@ pub(super) fn few(codes: &[u16], columns: usize) -> &[u16] {
 
 pub(super) fn report(run: &mut TableCopy, session: &mut Session) -> Result<Report, Failure> {
     let mut metrics = scores(run)?;
+    let no_better = no_better(&metrics);
     metrics.extend(run.score_privately(session)?);
     Ok(Report {
         pictures: pictures(run)?,
         metrics,
-        warnings: warnings(run)?,
+        warnings: warnings(run)?.into_iter().chain(no_better).collect(),
         ..Report::default()
+    })
+}
+
+const ALONE: &str = "Columns alone, the baseline: ";
+const PAIRS_SCORE: &str = "mean total variation distance to test records, pairs of columns";
+
+/// What is said of a copy that has no more of how columns depend on each other than columns alone.
+fn no_better(metrics: &[Metric]) -> Option<String> {
+    let value = |name: &str| {
+        let mut known = metrics
+            .iter()
+            .filter(|metric| metric.name.eq_ignore_ascii_case(name));
+        known.next().map(|metric| metric.value)
+    };
+    let [copy, alone] =
+        [PAIRS_SCORE.into(), format!("{ALONE}{PAIRS_SCORE}")].map(|name: String| value(&name));
+    let none = copy.zip(alone).is_some_and(|(copy, alone)| copy >= alone);
+    none.then(|| {
+        "By pairs of columns the copy is no better than columns alone: the budget told nothing of how they depend on each other. \
+         Take fewer columns or values, or a larger epsilon."
+            .into()
     })
 }
 
@@ -53,7 +75,7 @@ fn scores(run: &TableCopy) -> Result<Vec<Metric>, Failure> {
         Ok(named(whose, &scores, judged.sliced(copy, &test.codes)?))
     };
     let mut metrics = named("", &run.made)?;
-    metrics.extend(named("Columns alone, the baseline: ", &alone)?);
+    metrics.extend(named(ALONE, &alone)?);
     if let Some(other) = &run.compared {
         metrics.extend(named("The compared copy: ", &other.codes)?);
     }

@@ -4,7 +4,7 @@ use dp_accountant::audit::binomial::{lower_tail, proportion_lower, proportion_up
 use dp_accountant::audit::{Claim, Counts, Guesses};
 use proptest::prelude::*;
 
-use crate::accounting_properties::log_uniform;
+use crate::common::log_uniform;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]

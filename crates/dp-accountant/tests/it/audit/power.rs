@@ -4,6 +4,7 @@ use dp_accountant::accounting::{Event, GaussianAccountant, PldAccountant, noise_
 use dp_accountant::audit::{Claim, Scores, Sequential, Verdict, gaussian_law};
 
 use super::scores::Source;
+use crate::common::within;
 
 const DELTA: f64 = 1e-5;
 const CONFIDENCE: f64 = 0.95;
@@ -30,12 +31,8 @@ fn many_runs_find_95_percent_of_the_claim_and_never_more() {
         let all = Scores::new(&with, &without).unwrap();
         let held_out = all.held_out_gaussian(DELTA, CONFIDENCE).unwrap();
         let by_counts = held_out.gaussian_lower_bound(DELTA, CONFIDENCE).unwrap();
-        for (name, runs, bound) in [("law", law, by_law), ("counts", counts, by_counts)] {
-            println!("epsilon {epsilon}, {name}, {runs} runs of each: {bound}");
-            assert!(
-                bound.epsilon > 0.95 * epsilon && bound.epsilon <= epsilon,
-                "{name}: {bound}"
-            );
+        for bound in [by_law, by_counts] {
+            within(bound.epsilon, 0.95 * epsilon, epsilon);
             assert_eq!(bound.against(epsilon), Verdict::NotViolated);
             // The same with a tenth less of noise is found.
             assert_eq!(bound.against(0.9 * epsilon), Verdict::Violated);
@@ -45,11 +42,7 @@ fn many_runs_find_95_percent_of_the_claim_and_never_more() {
             .unwrap()
             .lower_bound(DELTA, CONFIDENCE)
             .unwrap();
-        println!("epsilon {epsilon}, {counts} runs of each: {plain}");
-        assert!(
-            plain.epsilon > 0.3 * epsilon && plain.epsilon <= epsilon,
-            "{plain}"
-        );
+        within(plain.epsilon, 0.3 * epsilon, epsilon);
     }
 }
 
@@ -57,7 +50,6 @@ fn many_runs_find_95_percent_of_the_claim_and_never_more() {
 fn half_of_the_noise_is_found_in_a_few_hundred_pairs() {
     for epsilon in [1.0, 4.0, 10.0] {
         let claimed = mu(epsilon);
-        let mut needed = Vec::new();
         for seed in 0..20 {
             let mut source = Source::new(seed);
             let mut test = Sequential::new(vec![Claim::gaussian(claimed).unwrap()], 0.01).unwrap();
@@ -67,13 +59,7 @@ fn half_of_the_noise_is_found_in_a_few_hundred_pairs() {
             {
                 assert!(test.pairs() < 4_096, "epsilon {epsilon}, seed {seed}");
             }
-            needed.push(test.pairs());
         }
-        needed.sort_unstable();
-        println!(
-            "epsilon {epsilon}: {} pairs in the median, {} at most",
-            needed[10], needed[19]
-        );
     }
 }
 
@@ -89,12 +75,8 @@ fn a_training_is_held_against_its_own_curve() {
     let counts = Scores::new(&with, &without).unwrap().at(0.5 * shift);
     assert!(counts.refute(&claim, 0.99).unwrap());
     let mut test = Sequential::new(vec![claim.clone()], 0.01).unwrap();
-    let stopped = with
-        .iter()
-        .zip(&without)
-        .any(|(a, b)| test.observe(*a, *b).unwrap());
-    println!("stopped after {} pairs: {stopped}", test.pairs());
-    assert!(stopped);
+    let mut pairs = with.iter().zip(&without);
+    assert!(pairs.any(|(a, b)| test.observe(*a, *b).unwrap()));
     // A leak that the claim allows.
     let honest = source.normals(200, 0.3);
     let counts = Scores::new(&honest, &without).unwrap().at(0.15);

@@ -20,13 +20,9 @@ fn check(name: &str, sharp: bool, audit: impl Fn(&mut Source, f64) -> LowerBound
             above += u64::from(bound.mu.unwrap() > mu);
         }
         let most = most(AUDITS, 1.0 - CONFIDENCE);
-        println!("{name}, mu {mu}: {above} of {AUDITS} above the truth, at most {most} by chance");
         assert!(above <= most, "{name}, mu {mu}: {above} of {AUDITS}");
         // An exact interval is wrong as often as it says: more would be waste.
-        assert!(
-            !sharp || above >= AUDITS / 10,
-            "{name}, mu {mu}: {above} of {AUDITS}"
-        );
+        assert!(!sharp || above >= AUDITS / 10, "{name}, mu {mu}: {above}");
     }
 }
 
@@ -35,10 +31,8 @@ fn counts_at_a_threshold_that_was_fixed() {
     check("counts", false, |source, mu| {
         let (with, without) = (source.normals(100, mu), source.normals(80, 0.0));
         let scores = Scores::new(&with, &without).unwrap();
-        scores
-            .at(0.5 * mu)
-            .gaussian_lower_bound(DELTA, CONFIDENCE)
-            .unwrap()
+        let counts = scores.at(0.5 * mu);
+        counts.gaussian_lower_bound(DELTA, CONFIDENCE).unwrap()
     });
 }
 
@@ -86,12 +80,12 @@ fn plain_bounds_of_laplace_noise() {
     let (epsilon, mut source) = (1.0, Source::new(5));
     let (mut counted, mut guessed, mut refuted) = (0, 0, 0);
     for _ in 0..AUDITS {
-        let with: Vec<f64> = (0..300)
-            .map(|_| source.laplace(1.0, 1.0 / epsilon))
-            .collect();
-        let without: Vec<f64> = (0..300)
-            .map(|_| source.laplace(0.0, 1.0 / epsilon))
-            .collect();
+        let mut scores = |mean| -> Vec<f64> {
+            (0..300)
+                .map(|_| source.laplace(mean, 1.0 / epsilon))
+                .collect()
+        };
+        let (with, without) = (scores(1.0), scores(0.0));
         let counts = Scores::new(&with, &without)
             .unwrap()
             .held_out(0.0, CONFIDENCE)
@@ -103,20 +97,11 @@ fn plain_bounds_of_laplace_noise() {
             .collect();
         let found = Guesses::by_scores(&scores, &coins, 60).unwrap();
         guessed += u64::from(found.lower_bound(0.0, CONFIDENCE).unwrap().epsilon > epsilon);
-        let mut test = Sequential::new(
-            vec![Claim::approximate(epsilon, 0.0).unwrap()],
-            1.0 - CONFIDENCE,
-        )
-        .unwrap();
-        refuted += u64::from(
-            with.iter()
-                .zip(&without)
-                .any(|(a, b)| test.observe(*a, *b).unwrap()),
-        );
+        let claim = Claim::approximate(epsilon, 0.0).unwrap();
+        let mut test = Sequential::new(vec![claim], 1.0 - CONFIDENCE).unwrap();
+        let mut pairs = with.iter().zip(&without);
+        refuted += u64::from(pairs.any(|(a, b)| test.observe(*a, *b).unwrap()));
     }
-    println!(
-        "{counted} by counts, {guessed} by guesses, {refuted} one after the other, of {AUDITS}"
-    );
     let most = most(AUDITS, 1.0 - CONFIDENCE);
     assert!(counted <= most && guessed <= most && refuted <= most);
 }

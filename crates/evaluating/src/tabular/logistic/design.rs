@@ -127,11 +127,8 @@ mod tests {
         assert_eq!(design.scores(&weights), scores);
         let transposed = |power| -> Vec<f64> {
             let input = |at: usize| {
-                whole
-                    .iter()
-                    .zip(&values)
-                    .map(|(x, v)| v * x[at].powi(power))
-                    .sum()
+                let rows = whole.iter().zip(&values);
+                rows.map(|(x, v)| v * x[at].powi(power)).sum()
             };
             (0..10).map(input).collect()
         };

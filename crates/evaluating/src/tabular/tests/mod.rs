@@ -67,9 +67,8 @@ proptest! {
 fn distances_of_many_cells_are_those_of_plain_counts() {
     // 5000 x 4000 cells: more than are counted one by one.
     let codes = |step: u16| -> Vec<u16> {
-        (0..3000)
-            .flat_map(|i: u16| [i * step % 5000, i % 7 * 500])
-            .collect()
+        let record = |i: u16| [i * step % 5000, i % 7 * 500];
+        (0..3000).flat_map(record).collect()
     };
     let (copy, real) = (codes(1), codes(3));
     let copy = CodedRecords::new(&copy, &[5000, 4000], &[0, 0]).unwrap();
@@ -118,16 +117,12 @@ fn trees_find_what_no_column_tells_by_itself() {
 fn a_copy_that_lost_a_class_or_its_signal_ranks_by_chance() {
     let real = learnable(2000, 2, 2);
     let sizes = [6, 6, 3, 2];
-    let one_class: Vec<u16> = real
-        .iter()
-        .enumerate()
-        .map(|(i, &code)| if i % 4 == 3 { 0 } else { code })
-        .collect();
-    let constant: Vec<u16> = real
-        .iter()
-        .enumerate()
-        .map(|(i, &code)| if i % 4 == 3 { code } else { 0 })
-        .collect();
+    let with = |of: fn(bool, u16) -> u16| -> Vec<u16> {
+        let codes = real.iter().enumerate();
+        codes.map(|(i, &code)| of(i % 4 == 3, code)).collect()
+    };
+    let one_class = with(|label, code| if label { 0 } else { code });
+    let constant = with(|label, code| if label { code } else { 0 });
     let table = |codes| CodedRecords::new(codes, &sizes, &[0; 4]).unwrap();
     let real = table(&real);
     for copy in [table(&one_class), table(&constant)] {
@@ -148,10 +143,8 @@ fn scores_are_the_same_for_any_number_of_threads() {
     let copy = CodedRecords::new(&copy, &sizes, &[0, 6, 0, 0]).unwrap();
     let real = CodedRecords::new(&real, &sizes, &[0, 6, 0, 0]).unwrap();
     let scores = |threads| {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let pool = pool.build().unwrap();
         pool.install(|| score_tables(&copy, &real, Some(3)).unwrap())
     };
     let found = scores(1);
@@ -163,16 +156,12 @@ fn scores_are_the_same_for_any_number_of_threads() {
 fn what_needs_a_label_or_more_columns_is_none_without() {
     let one = CodedRecords::new(&[0, 1, 0], &[2], &[0]).unwrap();
     let scores = score_tables(&one, &one, None).unwrap();
-    assert_eq!(
-        (scores.single_tvd, scores.pairs_tvd, scores.triples_tvd),
-        (0.0, None, None)
-    );
+    assert_eq!(scores.single_tvd, 0.0);
+    assert_eq!((scores.pairs_tvd, scores.triples_tvd), (None, None));
     assert_eq!((scores.trees_auc, scores.logistic_auc), (None, None));
     let labelled = score_tables(&one, &one, Some(0)).unwrap();
-    assert_eq!(
-        (labelled.trees_auc, labelled.logistic_auc),
-        (Some(0.5), Some(0.5))
-    );
+    let aucs = [labelled.trees_auc, labelled.logistic_auc];
+    assert_eq!(aucs, [Some(0.5); 2]);
     let wide = CodedRecords::new(&[0; 26], &[1; 13], &[0; 13]).unwrap();
     assert_eq!(triples_tvd(&wide, &wide, None).unwrap(), None);
     assert_eq!(triples_tvd(&wide, &wide, Some(12)).unwrap(), Some(0.0));
@@ -181,9 +170,8 @@ fn what_needs_a_label_or_more_columns_is_none_without() {
 #[test]
 fn bad_tables_are_refused_and_no_code_is_quoted() {
     let refused = |codes: &[u16], sizes: &[usize], ordered: &[usize]| {
-        CodedRecords::new(codes, sizes, ordered)
-            .unwrap_err()
-            .to_string()
+        let refused = CodedRecords::new(codes, sizes, ordered);
+        refused.unwrap_err().to_string()
     };
     assert_eq!(
         refused(&[0, 1, 0, 4711], &[3, 2], &[0, 0]),
@@ -219,32 +207,22 @@ fn tables_that_do_not_fit_are_refused_by_every_score() {
     ];
     for score in scores {
         assert!(score(&good, &good).is_ok());
-        assert!(matches!(
-            score(&good, &empty),
-            Err(EvaluateError::TooFew { .. })
-        ));
-        assert!(matches!(
-            score(&empty, &good),
-            Err(EvaluateError::TooFew { .. })
-        ));
-        assert!(matches!(
-            score(&good, &other),
-            Err(EvaluateError::Shape { found: 4, .. })
-        ));
-        assert!(matches!(
-            score(&good, &three),
-            Err(EvaluateError::Shape { found: 3, .. })
-        ));
-        assert!(matches!(
-            score(&good, &in_order),
-            Err(EvaluateError::Shape { found: 1, .. })
-        ));
+        for (one, other) in [(&good, &empty), (&empty, &good)] {
+            assert!(matches!(
+                score(one, other),
+                Err(EvaluateError::TooFew { .. })
+            ));
+        }
+        for (other, expected) in [(&other, 4), (&three, 3), (&in_order, 1)] {
+            let refused = score(&good, other);
+            assert!(
+                matches!(refused, Err(EvaluateError::Shape { found, .. }) if found == expected)
+            );
+        }
     }
     for label in [2, usize::MAX] {
         let refused = score_tables(&good, &good, Some(label));
-        assert!(matches!(
-            refused,
-            Err(EvaluateError::Setting { name: "label", .. })
-        ));
+        let setting = matches!(refused, Err(EvaluateError::Setting { name: "label", .. }));
+        assert!(setting);
     }
 }

@@ -206,10 +206,8 @@ fn outer_products_are_sums_over_records() {
     for b in 0..blocks {
         for i in 0..inputs {
             for o in 0..outputs {
-                for lane in 0..LANES {
-                    expected[i * outputs + o] +=
-                        x[b * inputs + i].0[lane] * d[b * outputs + o].0[lane];
-                }
+                let (x, d) = (x[b * inputs + i].0, d[b * outputs + o].0);
+                expected[i * outputs + o] += x.iter().zip(d).map(|(x, d)| x * d).sum::<f32>();
             }
         }
     }

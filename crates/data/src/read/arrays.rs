@@ -1,0 +1,258 @@
+//! Images in arrays: NPZ archives, and pairs of idx files.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use files::foreign::Decoder;
+use image::{DynamicImage, GrayImage, RgbImage};
+use rayon::prelude::*;
+use zip::ZipArchive;
+
+use super::{Asked, Classes, Form, Found, Skipped, decode};
+use crate::class::{class, no_class};
+use crate::error::{check_count, check_pair, decoded, open, unfit};
+use crate::idx::IdxStream;
+use crate::npy::NpyStream;
+use crate::{DataError, Records, Stored};
+
+/// Images that are read, and told of, at once.
+const BLOCK: usize = 500;
+
+/// `images` and `labels` of an archive of NumPy.
+pub(super) fn npz(
+    path: &Path,
+    asked: &Asked,
+    done: &(dyn Fn(usize) + Sync),
+    mut pixels: Stored<u8>,
+) -> Result<Found, DataError> {
+    let file = path.display().to_string();
+    let refuse = |why: &dyn Display| other(&file, why);
+    let zip = open(path)?;
+    let mut archive = decoded(&file, || ZipArchive::new(zip).map_err(|e| refuse(&e)))?;
+    let mut skipped = Vec::new();
+    for name in archive.file_names().filter_map(Result::ok) {
+        if !["images.npy", "labels.npy"].contains(&&*name) {
+            let reason = "it is neither images.npy nor labels.npy";
+            Skipped::count(&mut skipped, reason, Path::new(&*name));
+        }
+    }
+    let classes = listed(&file, &asked.classes)?;
+    let labels = match &classes {
+        Some(classes) => Some(labels(
+            array(&file, &mut archive, "labels", 2)?,
+            classes.len(),
+        )?),
+        None => None,
+    };
+    let mut images = array(&file, &mut archive, "images", 4)?;
+    let (count, height, width, channels) = match *images.shape() {
+        [n, h, w] => (n, h, w, 1),
+        [n, h, w, c @ (1 | 3)] => (n, h, w, c),
+        ref other => {
+            return Err(refuse(&format!(
+                "images of shape {other:?}: expected [n, h, w] or [n, h, w, 3]"
+            )));
+        }
+    };
+    if images.kind() != "|u1" {
+        let found = images.kind();
+        return Err(refuse(&format!(
+            "images of type {found}: expected |u1, bytes of 0 to 255"
+        )));
+    }
+    let name = images.name().to_string();
+    if let Some(labels) = &labels {
+        check_pair((&name, count as u64), (&file, labels.len() as u64))?;
+    }
+    let to = Resize::of(&file, asked, [channels, height, width])?;
+    let (count, mut read) = (asked.count(&name, count)?, 0);
+    while read < count {
+        let block = images.next(BLOCK.min(count - read))?;
+        let bytes: Vec<u8> = block.into_iter().map(|value| value as u8).collect();
+        read += to.append(&bytes, &mut pixels)?;
+        done(read);
+    }
+    let found = to.found(pixels, count, labels.zip(classes), Form::Npz)?;
+    Ok(Found { skipped, ..found })
+}
+
+/// An array of an archive, of so many dimensions at most.
+fn array<'a>(
+    file: &str,
+    archive: &'a mut ZipArchive<File>,
+    name: &str,
+    dimensions: usize,
+) -> Result<NpyStream<impl Read + use<'a>>, DataError> {
+    let entry = decoded(file, || {
+        let entry = archive.by_name(&format!("{name}.npy"));
+        entry.map_err(|e| other(file, &format!("{name}: {e}")))
+    })?;
+    NpyStream::of(&format!("{file}: {name}.npy"), Decoder(entry), dimensions)
+}
+
+/// An archive that holds something else.
+fn other(file: &str, why: &dyn Display) -> DataError {
+    DataError::file(format!(
+        "{file}: {why}; save it by numpy.savez(FILE, images=bytes, labels=numbers)"
+    ))
+}
+
+/// An idx file of images, with its labels beside it or where they were said to be.
+pub(super) fn idx(
+    path: &Path,
+    asked: &Asked,
+    done: &(dyn Fn(usize) + Sync),
+    mut pixels: Stored<u8>,
+) -> Result<Found, DataError> {
+    let file = path.display().to_string();
+    let unread = asked.classes == Classes::Unread;
+    let beside = || {
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        let named = name.contains("images-idx3");
+        named.then(|| path.with_file_name(name.replace("images-idx3", "labels-idx1")))
+    };
+    let labels_path = asked.labels.clone().filter(|_| !unread);
+    let labels_path = labels_path.or_else(beside);
+    if labels_path.is_none() && !unread {
+        return Err(DataError::file(format!(
+            "{file}: expected a folder, a .tar or .npz archive, or an idx file whose name has images-idx3 in it; convert it"
+        )));
+    }
+    let classes = listed(&file, &asked.classes)?;
+    let most = classes
+        .as_ref()
+        .map_or(0, |classes| (classes.len() - 1) as u8);
+    let labels_path = labels_path.filter(|_| !unread);
+    let mut images = IdxStream::open(path, labels_path.as_deref(), most)?;
+    let to = Resize::of(&file, asked, images.shape)?;
+    let (count, mut labels) = (asked.count(&file, images.count)?, Vec::new());
+    let mut read = 0;
+    while read < count {
+        let (block, of) = images.next(BLOCK.min(count - read))?;
+        labels.extend(of);
+        read += to.append(&block, &mut pixels)?;
+        done(read);
+    }
+    to.found(
+        pixels,
+        count,
+        classes.map(|classes| (labels, classes)),
+        Form::Idx,
+    )
+}
+
+/// The labels that an array of one column holds.
+pub(super) fn labels<R: Read>(
+    mut array: NpyStream<R>,
+    classes: usize,
+) -> Result<Vec<u8>, DataError> {
+    if array.columns() != 1 {
+        let (file, columns) = (array.name(), array.columns());
+        return Err(DataError::record(format!(
+            "{file}, {columns} columns: expected one, of classes; save them as an array of one dimension"
+        )));
+    }
+    let values = array.next(array.rows())?;
+    let label = |(place, &value): (usize, &f32)| {
+        let refused = || no_class(array.name(), &format!("row {place}"), classes, value);
+        let class = class(f64::from(value), classes);
+        class.map(|label| label as u8).ok_or_else(refused)
+    };
+    values.iter().enumerate().map(label).collect()
+}
+
+impl Asked {
+    /// How many of all records there are in a file are read.
+    pub(super) fn count(&self, file: &str, all: usize) -> Result<usize, DataError> {
+        let count = self.first.unwrap_or(all);
+        check_count(file, count, all)?;
+        Ok(count)
+    }
+}
+
+/// The names of the classes; none where no labels are read.
+pub(super) fn listed(file: &str, classes: &Classes) -> Result<Option<Vec<String>>, DataError> {
+    let listed = classes.listed()?;
+    if listed.is_none() && *classes != Classes::Unread {
+        return Err(DataError::request(format!(
+            "{file}: how many classes there are is public, and no record is asked for it; say it, or name them"
+        )));
+    }
+    Ok(listed)
+}
+
+/// From the size of an array to that of the images.
+struct Resize {
+    from: [usize; 3],
+    to: [usize; 3],
+}
+
+impl Resize {
+    fn of(file: &str, asked: &Asked, from: [usize; 3]) -> Result<Self, DataError> {
+        let [channels, height, width] = from;
+        let unread = asked.classes == Classes::Unread;
+        let side = match asked.side {
+            // Rows of numbers may be of any shape.
+            None if unread && channels == 1 => return Ok(Self { from, to: from }),
+            None if height != width => {
+                return Err(unfit(
+                    &format!("{file}: images"),
+                    "as high as wide, or a side to cut them to",
+                    format!("{height} x {width}"),
+                ));
+            }
+            side => side.unwrap_or(width),
+        };
+        crate::error::check_side(side)?;
+        match asked.channels.unwrap_or(channels) {
+            channels @ (1 | 3) => Ok(Self {
+                from,
+                to: [channels, side, side],
+            }),
+            other => Err(unfit("channels of an image", "1 or 3", other)),
+        }
+    }
+
+    /// Appends images `[n, h, w, channels]` as they shall be, and says how many.
+    fn append(&self, images: &[u8], pixels: &mut Stored<u8>) -> Result<usize, DataError> {
+        let [channels, height, width] = self.from;
+        let size = channels * height * width;
+        if channels == 1 && self.from == self.to {
+            pixels.add(images)?;
+            return Ok(images.len() / size);
+        }
+        let [to, side, _] = self.to;
+        let image = |bytes: &[u8]| {
+            let (w, h) = (width as u32, height as u32);
+            let image = match channels {
+                1 => GrayImage::from_raw(w, h, bytes.to_vec()).map(DynamicImage::from),
+                _ => RgbImage::from_raw(w, h, bytes.to_vec()).map(DynamicImage::from),
+            };
+            // A buffer of w h channels bytes makes an image.
+            decode::square(image.unwrap_or_default(), side, to)
+        };
+        let parts: Vec<Vec<u8>> = images.par_chunks_exact(size).map(image).collect();
+        pixels.add(&parts.concat())?;
+        Ok(parts.len())
+    }
+
+    fn found(
+        self,
+        pixels: Stored<u8>,
+        count: usize,
+        labels: Option<(Vec<u8>, Vec<String>)>,
+        form: Form,
+    ) -> Result<Found, DataError> {
+        let (mut labels, classes) = labels.unwrap_or((vec![0; count], Vec::new()));
+        labels.truncate(count);
+        Ok(Found {
+            records: Records::planes(pixels, labels, self.to, classes.len().max(1))?,
+            classes,
+            paths: Vec::new(),
+            form,
+            skipped: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,4 @@
+//! How the workspace is built, and what its documents say of it.
+
+mod architecture;
+mod pages;

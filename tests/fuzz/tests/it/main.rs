@@ -1,3 +1,0 @@
-//! Parsers of damaged files.
-
-mod bounded;
