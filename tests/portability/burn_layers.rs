@@ -7,8 +7,8 @@ use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::per_sample::{Needs, Reference};
 use private_training::Engine;
 
-use super::stacks::{Draw, KINDS, Net, Part, generator};
 use super::{Case, TestDevice, Tolerance, wave, wide};
+use test_support::stacks::{Draw, KINDS, Net, Part, generator};
 
 const RECORDS: usize = 3;
 const ROWS: usize = 2;

@@ -18,8 +18,6 @@ mod flows;
 mod reference;
 mod runs;
 #[allow(dead_code)] // The tests there use more of it.
-#[path = "../../crates/dp-core/tests/it/stacks.rs"]
-mod stacks;
 mod steps;
 mod test_device;
 mod training;

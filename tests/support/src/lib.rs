@@ -5,6 +5,8 @@ pub mod contract;
 #[cfg(feature = "networks")]
 pub mod networks;
 pub mod noise;
+#[cfg(feature = "stacks")]
+pub mod stacks;
 
 use std::fmt::Display;
 use std::fs::OpenOptions;

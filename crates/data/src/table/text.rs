@@ -81,12 +81,18 @@ fn refuse(path: &Path, start: &[u8]) -> Result<(), DataError> {
             "a workbook or an archive",
             "save its sheet as CSV in UTF-8, or: libreoffice --convert-to csv",
         ),
-        _ => match start.trim_ascii_start() {
-            [b'{', ..] => (
+        // Without white space, which may stand anywhere in JSON.
+        _ => match start
+            .iter()
+            .filter(|b| !b.is_ascii_whitespace())
+            .take(3)
+            .collect::<Vec<_>>()[..]
+        {
+            [b'{', b'"', _] => (
                 "JSON",
                 "python3 -c \"import pandas; pandas.read_json('IN', lines=True).to_csv('OUT', index=False)\"",
             ),
-            [b'[', b'{', ..] => (
+            [b'[', b'{', b'"'] => (
                 "JSON",
                 "python3 -c \"import pandas; pandas.read_json('IN').to_csv('OUT', index=False)\"",
             ),

@@ -478,7 +478,7 @@ fn what_is_no_table_says_how_to_make_one() {
             b"\xd0\xcf\x11\xe0\xa1\xb1",
             "found a workbook or an archive",
         ),
-        (b"[{\"a\": 1}]", "found JSON; convert it: python3 -c"),
+        (b"[\n  {\"a\": 1}]", "found JSON; convert it: python3 -c"),
         (b"{\"a\": 1}\n{\"a\": 2}\n", "lines=True"),
         (
             b"name,l\nZ\xfcrich,1\n",
@@ -491,4 +491,10 @@ fn what_is_no_table_says_how_to_make_one() {
             .to_string();
         assert!(refused.contains(says), "{refused}");
     }
+    // Braces alone are no JSON.
+    let braces = table("{v},l", 60, |place| {
+        format!("{},{}", place * place % 50, place % 2)
+    });
+    let (draft, _) = drafted(braces.as_bytes(), None);
+    assert!(draft.contains("name = \"{v}\""), "{draft}");
 }

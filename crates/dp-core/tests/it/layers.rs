@@ -9,7 +9,7 @@ use rand::{Rng, RngExt};
 use test_support::relative_error;
 
 use crate::common::{host, tensor, wide};
-use crate::stacks::{self, Draw, KINDS, Net, generator, uniform};
+use test_support::stacks::{self, Draw, KINDS, Net, generator, uniform};
 
 const RECORDS: usize = 3;
 const ROWS: usize = 2;

@@ -9,4 +9,3 @@ mod norms;
 mod plan;
 mod random;
 mod shuffled;
-mod stacks;

@@ -10,7 +10,7 @@ use burn::tensor::{Device, Tensor};
 use dp_core::per_sample::nn::Chain;
 
 use crate::common::added;
-use crate::stacks::{generator, uniform};
+use test_support::stacks::{generator, uniform};
 
 /// Two tokens of four numbers.
 const SHAPE: [usize; 2] = [2, 4];

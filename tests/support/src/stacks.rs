@@ -1,5 +1,8 @@
 //! Random stacks of burn's layers, as a chain and as burn runs them.
 
+// A layer is what its name says.
+#![allow(missing_docs)]
+
 use burn::module::{Module, ModuleMapper, Param};
 use burn::nn;
 use burn::nn::conv::{
@@ -19,7 +22,7 @@ use rand_chacha::ChaCha20Rng;
 
 /// A layer of a stack.
 #[derive(Module, Debug)]
-pub(super) enum Part {
+pub enum Part {
     Linear(nn::Linear),
     Conv1d(Conv1d),
     Conv2d(Conv2d),
@@ -50,7 +53,7 @@ pub(super) enum Part {
 }
 
 /// The names of [`Part`], in its order.
-pub(super) const KINDS: [&str; 27] = [
+pub const KINDS: [&str; 27] = [
     "Linear",
     "Conv1d",
     "Conv2d",
@@ -81,21 +84,21 @@ pub(super) const KINDS: [&str; 27] = [
 ];
 
 #[derive(Module, Debug)]
-pub(super) struct Flatten {}
+pub struct Flatten {}
 
 #[derive(Module, Debug)]
-pub(super) struct Transpose {}
+pub struct Transpose {}
 
 /// Dropout with the masks of a batch, one row a record.
 #[derive(Module, Debug)]
-pub(super) struct Masked {
+pub struct Masked {
     #[module(skip)]
     pub rows: Vec<Vec<f32>>,
 }
 
 /// Parts in sequence; of two, side by side, in a concatenation.
 #[derive(Module, Debug)]
-pub(super) struct Net {
+pub struct Net {
     pub parts: Vec<Part>,
     #[module(skip)]
     pub shape: Vec<usize>,
@@ -103,7 +106,7 @@ pub(super) struct Net {
 
 impl Net {
     /// The parts as a chain.
-    pub(super) fn chain(&self, device: &Device) -> Chain<'_> {
+    pub fn chain(&self, device: &Device) -> Chain<'_> {
         self.grow(Chain::new(self.shape.clone()), device)
     }
 
@@ -113,7 +116,7 @@ impl Net {
     }
 
     /// As burn runs the parts, for records from number `first` on: `[n, features] -> [n, features]`.
-    pub(super) fn forward(&self, input: Tensor<2>, first: usize) -> Tensor<2> {
+    pub fn forward(&self, input: Tensor<2>, first: usize) -> Tensor<2> {
         let (x, _) = self.run((input, self.shape.clone()), first);
         x
     }
@@ -240,7 +243,7 @@ impl Part {
 }
 
 /// What every layer is sampled from.
-pub(super) struct Draw<'a> {
+pub struct Draw<'a> {
     pub rng: ChaCha20Rng,
     pub device: &'a Device,
     pub records: usize,
@@ -292,7 +295,7 @@ impl Draw<'_> {
     }
 
     /// A shape at which the kind may stand first.
-    pub(super) fn shape(&mut self, kind: &str) -> Vec<usize> {
+    pub fn shape(&mut self, kind: &str) -> Vec<usize> {
         match kind {
             "Conv1d" | "MaxPool1d" | "AvgPool1d" | "AdaptiveAvgPool1d" | "Transpose" => {
                 vec![2 * self.from(1, 2), self.from(5, 9)]
@@ -311,7 +314,7 @@ impl Draw<'_> {
     }
 
     /// A layer of the kind that takes records of the shape, if there is one.
-    pub(super) fn part(&mut self, kind: &str, shape: &[usize]) -> Option<Part> {
+    pub fn part(&mut self, kind: &str, shape: &[usize]) -> Option<Part> {
         let on = self.device.clone();
         let last = *shape.last()?;
         let rank = shape.len();
@@ -484,7 +487,7 @@ impl Draw<'_> {
     }
 
     /// A stack that has a layer of the kind in it, behind as many others as fit and in front of `more`.
-    pub(super) fn net(&mut self, kind: &str, before: usize, more: usize) -> Net {
+    pub fn net(&mut self, kind: &str, before: usize, more: usize) -> Net {
         let mut net = Net {
             parts: Vec::new(),
             shape: self.shape(kind),
@@ -511,7 +514,7 @@ impl Draw<'_> {
     }
 
     /// The same with weights of this generator.
-    pub(super) fn valued(&mut self, net: Net) -> Net {
+    pub fn valued(&mut self, net: Net) -> Net {
         net.map(&mut Values(&mut self.rng))
     }
 
@@ -559,17 +562,17 @@ impl ModuleMapper for Values<'_> {
     }
 }
 
-pub(super) fn generator(seed: u64) -> ChaCha20Rng {
+pub fn generator(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }
 
-pub(super) fn uniform(count: usize, rng: &mut impl Rng) -> Vec<f32> {
+pub fn uniform(count: usize, rng: &mut impl Rng) -> Vec<f32> {
     (0..count).map(|_| rng.random_range(-1.0..1.0)).collect()
 }
 
 impl Part {
     /// Its name in [`KINDS`].
-    pub(super) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         let all = format!("{self:?}");
         let name = all.split('(').next().unwrap_or_default();
         KINDS
