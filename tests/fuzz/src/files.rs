@@ -121,8 +121,10 @@ pub(super) const PARSERS: &[Parser] = &[
         read: |bytes, _| {
             let schema = Schema::parse("schema", SCHEMA).expect("a schema");
             let _ = schema.decode("file", bytes);
-            // A file is read by its draft.
-            if let Ok(draft) = Schema::draft("file", bytes, None) {
+            // A file is read by its draft, unless that asks whether a day is a month.
+            if let Ok(draft) = Schema::draft("file", bytes, None)
+                && !draft.contains("written = [")
+            {
                 let schema = Schema::parse("draft", &draft).expect("a schema");
                 let _ = schema.coded_bytes("file", bytes);
             }
