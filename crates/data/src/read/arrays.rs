@@ -78,7 +78,7 @@ pub(super) fn npz(
     Ok(Found { skipped, ..found })
 }
 
-/// An array of an archive, of so many dimensions at most.
+/// An array of an archive with at most this number of dimensions.
 fn array<'a>(
     file: &str,
     archive: &'a mut ZipArchive<File>,
@@ -172,7 +172,7 @@ impl Asked {
     }
 }
 
-/// The names of the classes; none where no labels are read.
+/// The names of the classes; none if no labels are read.
 pub(super) fn listed(file: &str, classes: &Classes) -> Result<Option<Vec<String>>, DataError> {
     let listed = classes.listed()?;
     if listed.is_none() && *classes != Classes::Unread {

@@ -37,6 +37,8 @@ const PARTS: [&str; 8] = [
     "dev",
 ];
 
+const LINK: &str = "an image in it is a link; pack the images themselves";
+
 /// A file by its path in the folder or the archive, with the place of its content where that was read already.
 type Held = (PathBuf, Option<Range<usize>>);
 
@@ -126,8 +128,12 @@ pub(super) fn read(
             folders.iter().cloned().collect()
         }
     };
+    let mut labels = vec![0; files.len()];
+    // What folders are called is public where their names are the classes, but only if they can be.
+    let of_folders = asked.classes == Classes::Folders;
     let is_part = |name: &String| PARTS.contains(&&*name.to_lowercase());
-    if names.len() > 1
+    if of_folders
+        && names.len() > 1
         && names.iter().all(is_part)
         && files.iter().all(|(file, _)| file.iter().count() > 2)
     {
@@ -138,9 +144,6 @@ pub(super) fn read(
         );
         return Err(DataError::file(format!("{}: {problem}", path.display())));
     }
-    let mut labels = vec![0; files.len()];
-    // What folders are called is public where their names are the classes, but only if they can be.
-    let of_folders = asked.classes == Classes::Folders;
     if !flat {
         check_classes(&names).map_err(|e| match of_folders {
             true => e.hidden(&format!(
@@ -324,8 +327,7 @@ fn untar(
             continue;
         }
         if !kind.is_file() {
-            let problem = "an image in it is a link; pack the images themselves";
-            return Err(refuse(path, problem, &name));
+            return Err(refuse(path, LINK, &name));
         }
         unpacked.add(&name, entry)?;
     }
@@ -345,13 +347,20 @@ fn unzip(
     for place in 0..archive.len() {
         let entry = decoded(&shown, || Ok(archive.by_index(place).map_err(damaged)));
         let entry = entry?.map_err(|error| unpacked.failed(error))?;
-        // A name that leads out of the folder is none.
-        let Some(name) = entry.enclosed_name().filter(|_| entry.is_file()) else {
+        if entry.is_dir() {
             continue;
-        };
-        if unpacked.takes(&name)? {
-            unpacked.add(&name, entry)?;
         }
+        let Some(name) = entry.enclosed_name() else {
+            let problem = "a path in it leads out of it; pack the images again";
+            return Err(refuse(path, problem, Path::new("..")));
+        };
+        if !unpacked.takes(&name)? {
+            continue;
+        }
+        if !entry.is_file() {
+            return Err(refuse(path, LINK, &name));
+        }
+        unpacked.add(&name, entry)?;
     }
     unpacked.all()
 }

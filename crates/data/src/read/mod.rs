@@ -11,7 +11,7 @@
 //! | anything else | an idx file of images, gzip or not, with its labels beside it: `*-images-idx3-*` and `*-labels-idx1-*` |
 //!
 //! Size, channels and classes are public, so they are asked for and never looked up in the records. What an array's
-//! header and the names of class folders say is taken where nothing else is asked for: whoever gives them makes them
+//! header and the names of class folders say is taken if nothing else is asked for: whoever gives them makes them
 //! public.
 //!
 //! Every JPEG, PNG, BMP, GIF (its first picture), TIFF and WebP file of a folder, by its ending, is a record, in the order
@@ -42,15 +42,15 @@ pub const MAX_CLASSES: usize = 256;
 /// What is asked of records, all of it public.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Pixels along a side; for arrays that of the file where it is `None`.
+    /// Pixels along a side; for arrays that of the file if it is `None`.
     pub side: Option<usize>,
     /// 1 for grey, 3 for colour; likewise.
     pub channels: Option<usize>,
     /// What classes there are.
     pub classes: Classes,
-    /// A file of the labels: of idx images where it does not lie beside them, and of an NPY array.
+    /// A file of the labels: of idx images if it does not lie beside them, and of an NPY array.
     pub labels: Option<PathBuf>,
-    /// The first so many records alone, those of files in the order of their paths; of text all are read.
+    /// Only this number of first records, those of files in the order of their paths; of text all are read.
     pub first: Option<usize>,
     /// Of image files those at these places in the order of their paths, in this order.
     pub places: Option<Vec<usize>>,
@@ -66,7 +66,7 @@ pub enum Classes {
     Folders,
     /// These; a label of an array is a place in the list.
     Named(Vec<String>),
-    /// So many, named by their numbers.
+    /// This number of classes, named by their numbers.
     Counted(usize),
     /// None are read, whatever folders and labels there are.
     Unread,
@@ -89,7 +89,7 @@ pub enum Form {
 
 /// Records with what is known of them.
 pub struct Found {
-    /// The records; all of class 0 where they have no classes.
+    /// The records; all of class 0 if they have no classes.
     pub records: Records,
     /// The names of the classes; none for records without.
     pub classes: Vec<String>,
@@ -176,7 +176,7 @@ pub fn read(path: &Path, asked: &Asked, done: &(dyn Fn(usize) + Sync)) -> Result
     read_beyond(path, asked, done, Stored::<u8>::IN_MEMORY)
 }
 
-/// As [`read`], with at most so many bytes of values in memory.
+/// As [`read`], with at most this number of bytes of values in memory.
 #[doc(hidden)]
 pub fn read_beyond(
     path: &Path,

@@ -278,7 +278,7 @@ impl Number {
         }
     }
 
-    /// So many units as a field of a file.
+    /// A number of units as a field of a file.
     pub(super) fn text(&self, count: i64) -> String {
         let written = self.written.as_ref();
         written.map_or_else(

@@ -277,7 +277,7 @@ impl Written {
         }
     }
 
-    /// So many units as they are written.
+    /// A number of units as it is written.
     pub(super) fn write(&self, count: i64, unit: Unit) -> String {
         match self {
             Self::Number(form) => form.write(&unit.text(count)),

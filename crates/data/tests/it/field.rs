@@ -4,7 +4,7 @@ use data::{OpenSchema, Schema};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-/// A table of so many records below a line of names.
+/// A table of `count` records below a line of names.
 fn table(head: &str, count: usize, record: impl Fn(usize) -> String) -> String {
     let records = (0..count).map(|place| record(place) + "\n");
     format!("{head}\n{}", records.collect::<String>())

@@ -544,11 +544,19 @@ fn a_zip_archive_is_read_as_its_folder() {
         &read(&path, &public(8, 3)).unwrap_err(),
         &["damaged or cut off; pack it again"],
     );
-    // A path that leads out of the archive is no image of it.
-    pack(&["../a/1.png", "around/a/1.png", "around/b/1.png"], false);
-    assert_eq!(
-        read(&path, &public(8, 3)).unwrap().paths,
-        ["a/1.png", "b/1.png"]
+    // Nothing is left out without a word: a path that leads out of the archive, and a link.
+    pack(&["../a/1.png", "around/a/1.png"], false);
+    says(
+        &read(&path, &public(8, 3)).unwrap_err(),
+        &["a path in it leads out of it"],
+    );
+    let mut archive = zip::ZipWriter::new(File::create(&path).unwrap());
+    let options = zip::write::SimpleFileOptions::default();
+    archive.add_symlink("a/1.png", "b/1.png", options).unwrap();
+    archive.finish().unwrap();
+    says(
+        &read(&path, &public(8, 3)).unwrap_err(),
+        &["an image in it is a link", "a/1.png"],
     );
 }
 
@@ -578,7 +586,15 @@ fn parts_of_a_data_set_are_no_classes() {
             .classes,
         ["a", "b"]
     );
-    // Of images without a folder more, they are classes.
+    // Who names them says that they are classes; of images without a folder more, they are.
+    let named = Asked {
+        classes: Classes::Named(vec!["train".into(), "Val".into()]),
+        ..public(8, 3)
+    };
+    assert_eq!(
+        read(folder.path(), &named).unwrap().records.labels(),
+        [1, 1, 0, 0]
+    );
     let flat = tempfile::tempdir().unwrap();
     for name in ["train/1.png", "test/1.png"] {
         save(flat.path(), name, 3);

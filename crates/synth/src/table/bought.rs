@@ -15,7 +15,7 @@ const CATEGORIES: &str = "categories";
 const DELTA: f64 = 0.1;
 /// A bin of so many deviations of the noise has records: of 500 bins without any, one does in 60 tables.
 const HEARD: f64 = 4.0;
-/// A range is taken if it has this share of the records, but for so many deviations of its noise.
+/// A range is taken if it has this share of the records, less `SURE` deviations of its noise.
 const COVERED: f64 = 0.9;
 const SURE: f64 = 2.4;
 

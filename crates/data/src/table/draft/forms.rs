@@ -20,7 +20,7 @@ const DIGITS: [[&str; 2]; 8] = [
     [" ", ","],
     ["\u{a0}", ","],
 ];
-/// Days, with the slash where several signs may stand; `true` where day and month may be mistaken for each other.
+/// Days, with a slash in the place of signs that may stand there.
 const DAYS: [&str; 8] = [
     "%Y/%m/%d",
     "%d/%m/%Y",
@@ -157,7 +157,7 @@ impl InForm {
         (form.strays.keys().eq(self.strays.keys())).then_some(form)
     }
 
-    /// Takes a text so many times; `false` where this is not the form of the column.
+    /// Takes a text that stands `times` times; `false` if this is not the form of the column.
     fn add(&mut self, text: &str, times: u64) -> bool {
         let Some((value, decimals)) = self.read(text) else {
             *self.strays.entry(text.into()).or_default() += times;
@@ -215,7 +215,7 @@ impl InForm {
 pub(super) struct Forms(pub Vec<InForm>);
 
 impl Forms {
-    /// Of a column with these values, each so many times.
+    /// Of a column with these values, each with how often it stands there.
     pub(super) fn of<'a>(counts: impl Iterator<Item = (&'a String, &'a u64)> + Clone) -> Self {
         // A form has to fit one of the first few values: others may be words.
         let mut forms: Vec<InForm> = Vec::new();

@@ -424,16 +424,17 @@ impl Guessed {
                     continue;
                 }
                 // Those that do not reach each other are in order anyway.
-                let near = one.range[1] > other.range[0];
-                let both = || {
-                    lows.iter()
-                        .zip(highs)
-                        .filter_map(|(a, b)| Some((*a.as_ref()?, *b.as_ref()?)))
-                };
-                let ordered = both().count() >= 20
-                    && both().all(|(a, b)| a <= b)
-                    && both().any(|(a, b)| a < b);
-                if near && ordered {
+                if one.range[1] <= other.range[0] {
+                    continue;
+                }
+                let (mut both, mut apart) = (0, 0);
+                let pairs = lows.iter().zip(highs);
+                let ordered = pairs.filter_map(|(a, b)| a.zip(*b)).all(|(a, b)| {
+                    both += 1;
+                    apart += usize::from(a < b);
+                    a <= b
+                });
+                if ordered && both >= 20 && apart > 0 {
                     let rule =
                         Fields(vec![("at_most", texts([low_name, high_name]))]).written(file)?;
                     text += &format!(
