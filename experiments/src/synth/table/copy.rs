@@ -10,10 +10,10 @@ use lab::prelude::*;
 use lab::run_folder::write_file_with;
 use private_synth::table::Model;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::marginals;
 use super::run::TableCopy;
+use super::{marginals, pandas};
 use crate::export::{Card, Contents, Destination, ExportRequest, bytes, damaged};
 use crate::in_run::Watched;
 use crate::random::stream;
@@ -81,111 +81,6 @@ fn published(schema: &str) -> Result<String, Failure> {
         columns.retain(|column| column.get("kind").and_then(toml::Value::as_str) != Some("ignore"));
     }
     toml::to_string(&table).or_failed()
-}
-
-/// How pandas reads a file of these columns.
-fn python(file: &str, schema: &str, columns: &[&str]) -> Result<String, Failure> {
-    if file == PARQUET {
-        return Ok(format!(
-            "import pandas as pd\n\ntable = pd.read_parquet(\"export/{PARQUET}\")\n"
-        ));
-    }
-    let table: toml::Table = toml::from_str(schema).or_failed()?;
-    let mut arguments = String::new();
-    if let Some(delimiter) = table.get("delimiter").filter(|d| d.as_str() != Some(",")) {
-        arguments += &format!(", sep={}", json!(delimiter));
-    }
-    if table.get("header").and_then(toml::Value::as_bool) == Some(false) {
-        arguments += &format!(", header=None, names={}", json!(columns));
-    }
-    let all = table.get("column").and_then(toml::Value::as_array);
-    let all: Vec<&toml::Table> = all
-        .into_iter()
-        .flatten()
-        .filter_map(|c| c.as_table())
-        .collect();
-    if table.get("byte_order_mark").and_then(toml::Value::as_bool) == Some(true) {
-        arguments += ", encoding=\"utf-8-sig\"";
-    }
-    let named = |of: &dyn Fn(&toml::Table) -> Option<Value>| -> serde_json::Map<String, Value> {
-        let value = |column: &&toml::Table| {
-            let name = column.get("name")?.as_str()?;
-            Some((name.to_string(), of(column)?))
-        };
-        all.iter().filter_map(value).collect()
-    };
-    let text = |column: &toml::Table, field: &str| column.get(field)?.as_str().map(String::from);
-    let codes = named(&|column| {
-        let levels = column.get("levels")?.as_array()?;
-        let mut levels = levels.iter().filter_map(toml::Value::as_str);
-        levels.any(is_code).then(|| json!("str"))
-    });
-    if !codes.is_empty() {
-        arguments += &format!(", dtype={}", json!(codes));
-    }
-    let words = table.get("missing").map_or(json!([]), |words| json!(words));
-    let absent = named(&|column| column.get("absent").map(|words| json!(words)));
-    if absent.is_empty() {
-        if table.contains_key("missing") {
-            arguments += &format!(", na_values={words}, keep_default_na=False");
-        }
-    } else {
-        let of =
-            named(&|column| Some(column.get("absent").map_or(words.clone(), |own| json!(own))));
-        arguments += &format!(", na_values={}, keep_default_na=False", json!(of));
-    }
-    let is_date = |column: &toml::Table| {
-        matches!(column.get("kind")?.as_str()?, "date" | "datetime").then_some(())
-    };
-    let dates: Vec<String> = named(&|column| is_date(column).map(|()| Value::Null))
-        .into_iter()
-        .map(|(name, _)| name)
-        .collect();
-    if !dates.is_empty() {
-        arguments += &format!(", parse_dates={}", json!(dates));
-    }
-    let formats = named(&|column| {
-        is_date(column)
-            .and_then(|()| text(column, "written"))
-            .map(|w| {
-                json!(
-                    w.replace("%-", "%")
-                        .replace("%.3f", ".%f")
-                        .replace("%.6f", ".%f")
-                )
-            })
-    });
-    if !formats.is_empty() {
-        arguments += &format!(", date_format={}", json!(formats));
-    }
-    let is_number = |column: &toml::Table| {
-        is_date(column)
-            .is_none()
-            .then(|| text(column, "written"))
-            .flatten()
-    };
-    let numbers = named(&|column| is_number(column).map(Value::from));
-    let numbers: Vec<&str> = numbers.values().filter_map(Value::as_str).collect();
-    if numbers.iter().any(|text| text.contains("234,5")) {
-        arguments += ", decimal=\",\"";
-    }
-    let between = numbers.iter().find_map(|text| {
-        Some(text.split_once('1')?.1.split_once("234")?.0).filter(|sign| !sign.is_empty())
-    });
-    if let Some(between) = between {
-        arguments += &format!(", thousands={}", json!(between));
-    }
-    Ok(format!(
-        "import pandas as pd\n\ntable = pd.read_csv(\"export/{TABLE}\"{arguments})\n"
-    ))
-}
-
-/// Whether a program that guesses would take a category for a number, and lose how it is spelled.
-fn is_code(level: &str) -> bool {
-    level.parse::<f64>().is_ok()
-        && level.starts_with('0')
-        && level.len() > 1
-        && !level.starts_with("0.")
 }
 
 /// What a run's folder keeps of its copy.
@@ -266,7 +161,12 @@ impl<'a> Kept<'a> {
             public_knowledge: self.source.public_knowledge.clone(),
             scores_are_of: self.source.scores_are_of.clone(),
             kept_back: &["input", "schema", "schema-from", "test", "unit"],
-            python: python(table, &self.text, &names)?,
+            python: match table {
+                PARQUET => format!(
+                    "import pandas as pd\n\ntable = pd.read_parquet(\"export/{PARQUET}\")\n"
+                ),
+                _ => pandas::read_csv(TABLE, &self.text, &names)?,
+            },
         };
         let card = Card::new(&self.record, self.folder, contents, seed)?;
         let what = format!("{rows} records");

@@ -4,6 +4,7 @@
 mod copy;
 mod input;
 mod marginals;
+mod pandas;
 mod pictures;
 mod report;
 mod run;

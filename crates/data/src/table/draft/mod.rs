@@ -2,6 +2,7 @@
 
 mod forms;
 mod guess;
+mod range;
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::{BufRead, BufReader, Read};
