@@ -76,11 +76,9 @@ pub(super) fn find<R: Releasing>(records: &mut Records, by: &mut R) -> Result<Fo
             .is_none()
             .then_some(records.neighbours() as f64);
         for ((noisy, &place), number) in noisy.iter().zip(&places).zip(&numbers) {
-            let ordered = ordered[place];
-            let (range, certain) = heard(noisy, ordered, public);
             let is_first = name == RANGES[0];
-            let whole = [0, ordered.saturating_sub(1)];
-            bins.push(if certain || is_first { range } else { whole });
+            let (range, certain) = taken(noisy, ordered[place], public, is_first);
+            bins.push(range);
             if !certain && is_first {
                 drowned.push(number.clone());
             } else if !certain && !drowned.contains(number) {
@@ -102,6 +100,19 @@ pub(super) fn find<R: Releasing>(records: &mut Records, by: &mut R) -> Result<Fo
         drowned,
         rough,
     })
+}
+
+/// The bins that are taken for the range, and whether they are known to have nine in ten records. If they are not, the first search
+/// keeps what it heard, and the second one keeps all bins: a finer range would be one of noise.
+fn taken(
+    noisy: &NoisyCounts,
+    ordered: usize,
+    records: Option<f64>,
+    is_first: bool,
+) -> ([usize; 2], bool) {
+    let (range, certain) = heard(noisy, ordered, records);
+    let whole = [0, ordered.saturating_sub(1)];
+    (if certain || is_first { range } else { whole }, certain)
 }
 
 /// The first and the last bin that the noise has not drowned, with one more on each side, and whether they have nine in ten of all
@@ -245,7 +256,7 @@ mod tests {
                         let values: Vec<f64> = (0..count).map(value).collect();
                         let all = Some(count as f64);
                         let noisy = counted(&values, &coarse, deviation, rng);
-                        let ([first, last], certain) = heard(&noisy, coarse.len() - 1, all);
+                        let ([first, last], certain) = taken(&noisy, coarse.len() - 1, all, true);
                         if !certain {
                             continue;
                         }
@@ -255,8 +266,7 @@ mod tests {
                             .map(|bin| low + (high - low) * f64::from(bin) / 256.0)
                             .collect();
                         let noisy = counted(&values, &fine, deviation, rng);
-                        let (range, certain) = heard(&noisy, 256, all);
-                        let [first, last] = if certain { range } else { [0, 255] };
+                        let ([first, last], certain) = taken(&noisy, 256, all, false);
                         rough += usize::from(!certain);
                         let range = fine[first]..=fine[last + 1];
                         let covered = values.iter().filter(|value| range.contains(value)).count();
