@@ -63,10 +63,7 @@ fn ranges_and_categories_are_found_with_noise() {
         (15..=24).contains(&min) && (75..=150).contains(&max),
         "{min} {max}"
     );
-    for (end, starts) in [
-        ("min", ["2018-", "2019-01"]),
-        ("max", ["2019-1", "2020-"]),
-    ] {
+    for (end, starts) in [("min", ["2018-", "2019-01"]), ("max", ["2019-1", "2020-"])] {
         let date = columns[1][end].as_str().expect("a date");
         assert!(starts.iter().any(|start| date.starts_with(start)), "{date}");
     }
