@@ -14,7 +14,7 @@ use dp_core::mechanism::NoiseSource;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::FixedSizeSampler;
 use lab::diagnostic::{Failure, OrFailed};
-use private_queries::marginals::{Basis, Bins};
+use private_queries::marginals::Bins;
 use private_queries::{LabelledMarginals, MarginalQuery, Moments, Projections, Query};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -68,7 +68,7 @@ fn blocks(repeat: u64) -> Result<(), Failure> {
         let region = Region::ball(1.0).or_failed()?;
         let directions = Slices::tight(LATENT, slices, &mut rng).or_failed()?;
         let bins = Bins::uniform(1.0, 64).or_failed()?;
-        let query = MarginalQuery::new(directions, region, bins, Basis::Haar);
+        let query = MarginalQuery::new(directions, region, bins);
         let query = LabelledMarginals::of(vec![query.or_failed()?]).or_failed()?;
         part(
             &format!("{slices} sliced marginals of 64 bins"),

@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import ot
-from ot.sliced import get_projections_sphere, get_random_projections
+from ot.sliced import get_random_projections
 
 SEED = 42
 
@@ -17,21 +17,14 @@ def f32(values):
     return np.float64(np.float32(values))
 
 
-def on_sphere(points):
-    return f32(points / np.linalg.norm(points, axis=-1, keepdims=True))
-
-
 np.random.seed(SEED)
-x0 = on_sphere(np.random.randn(500, 3))  # The documented example of sliced_wasserstein_sphere_unif.
 x, y = f32(np.random.randn(20, 5)), f32(np.random.randn(15, 5) + 0.5)
 u, v = f32(np.random.randn(9)), f32(np.random.randn(12) - 0.3)
 a, b = np.random.rand(9), np.random.rand(12)
 a[3] = 0.0
 a, b = a / a.sum(), b / b.sum()
-s, t = on_sphere(np.random.randn(20, 3)), on_sphere(np.random.randn(13, 3) + 0.4)
 theta = get_random_projections(5, 50, seed=0)
 long = theta * np.linspace(0.1, 3.0, 50)
-circles = get_projections_sphere(3, 50, seed=SEED)
 
 columns = {"projections": theta}
 cases = {
@@ -43,7 +36,6 @@ cases = {
     "sliced": ot.sliced_wasserstein_distance(x, y, **columns),
     "sliced_same": ot.sliced_wasserstein_distance(x, x, **columns),
     "sliced_equal_sizes": ot.sliced_wasserstein_distance(x[:15], y, **columns),
-    "max_sliced": ot.max_sliced_wasserstein_distance(x, y, **columns),
     # POT takes projections as they are; these are the ones above, not of unit norm.
     "sliced_long": ot.sliced_wasserstein_distance(x, y, projections=long),
     "lengths": np.linspace(0.1, 3.0, 50),
@@ -52,12 +44,6 @@ cases = {
     "a": a,
     "b": b,
     "weighted": {str(p): ot.wasserstein_1d(u, v, a, b, p=p) for p in (1, 1.5, 2, 3)},
-    "circles": circles,
-    "sphere_x": x0,
-    "sphere_uniform": ot.sliced_wasserstein_sphere_unif(x0, projections=circles),
-    "sphere_s": s,
-    "sphere_t": t,
-    "sphere_w1": ot.sliced_wasserstein_sphere(s, t, p=1, projections=circles),
 }
 
 

@@ -1,6 +1,6 @@
 //! Scores of an attack in, lower bounds on epsilon out.
 
-use dp_accountant::audit::{self, Assumption, Counts, Guesses, Scores, gaussian_law};
+use dp_audit::{Assumption, Counts, Guesses, Scores, gaussian_law};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::refusal::{Whole, refused};
 
 /// A lower bound on epsilon that an attack proves, and how sure it is. Printed, epsilon is rounded down.
 #[pyclass(frozen, module = "sliver_dp.audit")]
-pub(crate) struct LowerBound(pub(crate) audit::LowerBound);
+pub(crate) struct LowerBound(pub(crate) dp_audit::LowerBound);
 
 #[pymethods]
 impl LowerBound {
@@ -49,7 +49,7 @@ impl LowerBound {
 
     /// Whether it is above a claimed `epsilon` at the same delta. False is no proof of the claim.
     fn violates(&self, epsilon: f64) -> bool {
-        self.0.against(epsilon) == audit::Verdict::Violated
+        self.0.against(epsilon) == dp_audit::Verdict::Violated
     }
 
     fn __str__(&self) -> String {
@@ -198,6 +198,6 @@ pub(crate) fn best_guesses(
     confidence: f64,
 ) -> PyResult<u64> {
     let canaries = canaries.0;
-    py.detach(|| audit::best_guesses(canaries, mu, delta, confidence))
+    py.detach(|| dp_audit::best_guesses(canaries, mu, delta, confidence))
         .map_err(refused)
 }

@@ -1,6 +1,6 @@
 //! A test of claims that may be looked at after every pair of runs.
 
-use dp_accountant::audit::{Claim, Sequential};
+use dp_audit::{Claim, Sequential};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 

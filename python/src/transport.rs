@@ -45,7 +45,7 @@ pub(crate) fn sliced_w2_squared_and_gradient<'py>(
 
 /// The least mean cost of moving `u` to the quantile cells of `v` along slices, and its gradient in `u`: float32, [n, d].
 ///
-/// cost: "square", "power:P" with 1 < P <= 16, or "huber:T", "log-cosh:T" or "pseudo-huber:T" with a width T > 0 in the
+/// cost: "square", "power:P" with 1 < P <= 16, or "huber:T" with a width T > 0 in the
 /// units of the points. Where u and v have one size, the cells are the sorted values of v; otherwise the variance of v
 /// within its cells is left out of every cost but the square.
 #[pyfunction]

@@ -74,7 +74,7 @@ def test_a_divergence_of_a_sample_to_itself_is_nothing():
 
 
 # Differences over a step that no two points of a slice change places in, of points rounded to float32: 0.2 %.
-@pytest.mark.parametrize("cost", ["square", "power:3", "huber:0.5", "log-cosh:0.3", "pseudo-huber:1"])
+@pytest.mark.parametrize("cost", ["square", "power:3", "huber:0.5"])
 def test_gradients_are_differences(cost):
     u, v = sample(12, 3, 9), sample(12, 3, 10)
     slices = Slices.tight(3, 7, seed=11)

@@ -98,10 +98,7 @@ fn trial_of(cost: Cost, index: u64, device: &Device) -> Trial {
         mode,
     };
     // Costs whose slope levels off need no ball.
-    let free = matches!(
-        cost,
-        Cost::Huber(_) | Cost::LogCosh(_) | Cost::PseudoHuber(_)
-    );
+    let free = matches!(cost, Cost::Huber(_));
     if free && index % 4 == 3 {
         clipping.activation = f64::INFINITY;
     }
@@ -157,8 +154,6 @@ fn neighbours_stay_within_the_declared_sensitivity_of_any_cost() {
     let costs = [
         Cost::Huber(0.02),
         Cost::Huber(0.5),
-        Cost::LogCosh(0.1),
-        Cost::PseudoHuber(0.1),
         Cost::Power(1.2),
         Cost::Power(3.0),
     ];

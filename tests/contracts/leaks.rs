@@ -13,9 +13,7 @@ use data::idx::IdxImages;
 use data::table::Labels;
 use data::{Biased, DataError, GroupedTable, NpyArray, PlanePoints, Records, Skipped, Units};
 use dp_core::DpError;
-use dp_core::accounting::{Event, Neighbours};
-use dp_core::audit::Recorded;
-use dp_core::ledger::{Ledger, LedgerEntry};
+use dp_core::ledger::Ledger;
 use dp_core::local::LocalMechanism;
 use dp_core::mechanism::{
     BoundedGradient, NameCounts, NoiseSource, Noisy, ParameterGradient, Releaser, SensitiveVector,
@@ -200,23 +198,6 @@ fn no_type_shows_what_is_private() {
     shown("clipped", &clipped);
     assert!(losses.losses[0] > 7777.0);
     shown("losses", &losses);
-    let release = Recorded {
-        declared: LedgerEntry {
-            event: Event::Gaussian {
-                noise_multiplier: 1.0,
-            },
-            count: 1,
-            neighbours: Neighbours::ReplaceOne,
-            sensitivity: None,
-            deviation: None,
-            secret_noise: true,
-            mechanism: None,
-        },
-        input: wide.clone(),
-        noise: wide,
-        batch: Some(vec![LABEL]),
-    };
-    shown("recorded", &release);
     let sinkhorn = Sinkhorn::new(Cost::SquaredEuclidean, 1e9).unwrap();
     shown("transport", &sinkhorn.solve(&values, &values, 2).unwrap());
     shown(
@@ -437,7 +418,6 @@ fn every_field_of_every_error_was_looked_at() {
         // An infinity or none at all. Private rows are put into a region first, where they are no error.
         | SwdError::NotFinite { what: _, row: _, index: _, value: _ }
         | SwdError::ZeroDirection { what: _, index: _ }
-        | SwdError::NoGreatCircle { dim: _ }
         | SwdError::NotAnOrder { value: _ }
         | SwdError::NotSorted { what: _, row: _, index: _ }
         | SwdError::Cost { what: _, value: _, bound: _ }
@@ -445,7 +425,6 @@ fn every_field_of_every_error_was_looked_at() {
         | SwdError::NotABound { what: _, value: _ }
         | SwdError::NotPositive { what: _, value: _ }
         | SwdError::Radius { value: _, least: _, most: _ }
-        | SwdError::NotAProbability { what: _, value: _, most: _ }
         | SwdError::NotAPowerOfTwo { what: _, found: _ }
         | SwdError::NotThere { what: _, index: _, count: _ }
         | SwdError::Device(_) => (),
@@ -557,10 +536,7 @@ const PUBLIC: [(&str, &[&str]); 10] = [
             "Component",
             "Gaussians",
             "Moments",
-            "PointsGradient",
-            "Products",
             "Projections",
-            "Table",
         ],
     ),
     // What was released, and names of columns.
@@ -570,6 +546,7 @@ const PUBLIC: [(&str, &[&str]); 10] = [
             "SynthError",
             "Bins",
             "Model",
+            "Products",
             "Released",
             "Mixed",
             "CosineSpace",

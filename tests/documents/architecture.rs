@@ -173,7 +173,7 @@ fn the_libraries_bring_neither_tools_nor_backends() {
 /// minute from nothing.
 #[test]
 fn the_accountant_data_the_reports_and_the_tools_need_no_tensors() {
-    for package in ["dp-accountant", "data", "reporting", "tools"] {
+    for package in ["dp-accountant", "dp-audit", "data", "reporting", "tools"] {
         let needs = compiled(&["--package", package], "normal,build");
         assert!((20..200).contains(&needs.len()), "{}", needs.len());
         for heavy in ["burn", "cubecl", "wgpu", "nalgebra ", "ndarray "] {
@@ -191,6 +191,7 @@ fn arrows_go_one_way() {
         ("swd", &[]),
         ("files", &[]),
         ("data", &["files"]),
+        ("dp-audit", &["dp-accountant"]),
         ("dp-core", &["dp-accountant"]),
         ("private-queries", &["dp-core", "swd"]),
         ("private-training", &["dp-core", "swd"]),
@@ -351,7 +352,13 @@ fn the_libraries_can_be_published() {
     sorted.sort_unstable();
     assert_eq!(
         sorted,
-        ["dp-accountant", "dp-core", "private-training", "swd"]
+        [
+            "dp-accountant",
+            "dp-audit",
+            "dp-core",
+            "private-training",
+            "swd"
+        ]
     );
     // The pages name the same ones: the commands that publish, and the table of crates.
     let text = |page: &str| std::fs::read_to_string(root().join(page)).expect("a page");

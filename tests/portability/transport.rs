@@ -4,11 +4,10 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::device::{stable_order, stable_ranks};
-use swd::sinkhorn::{Cost, Sinkhorn};
 use swd::sort::{ranks, stable_orders};
 use swd::transport::host::{sliced_cotangents, sliced_cotangents_and_distance, transport_residual};
 use swd::transport::tensor;
-use swd::{Cells, GreatCircles, SlicedWassersteinConfig, Slices, SwdError, UniformBall};
+use swd::{Cells, SlicedWassersteinConfig, Slices, SwdError, UniformBall};
 
 use super::{Case, TestDevice, Tolerance, wide};
 
@@ -170,62 +169,6 @@ fn weighted() -> Case {
     )
 }
 
-fn farthest() -> Case {
-    Case::new(
-        GROUP,
-        "max_sliced_w2_squared and gradients",
-        Tolerance::Operation,
-        |test_device: &TestDevice| {
-            let device = test_device.device.clone().autodiff();
-            let x = matrix(&[0.0, 0.0, 0.0, 1.0, 0.0, 0.0], 3, &device).require_grad();
-            let y = matrix(&[0.0, 3.0, 4.0, 1.0, 3.0, 4.0], 3, &device).require_grad();
-            let starts = Slices::from_directions(3, &[1.0, 0.0, 0.0, 0.5, 0.5, 0.5]);
-            let starts = starts.expect("directions");
-            let (value, direction) =
-                tensor::max_sliced_w2_squared(x.clone(), y.clone(), &starts, 2).expect("distance");
-            let mut all = with_gradients(value, [x, y]);
-            all.extend(direction.directions().iter().map(|t| t.abs()));
-            all
-        },
-        || {
-            let there = [0.0, 3.0, 4.0, 0.0, 3.0, 4.0];
-            let back = there.map(|a| -a);
-            [&[25.0], &back[..], &there, &[0.0, 0.6, 0.8]].concat()
-        },
-    )
-}
-
-/// A quarter of a turn, on whichever circle of the plane.
-fn spherical() -> Case {
-    Case::new(
-        GROUP,
-        "sphere_sliced_w1, sphere_sliced_w2_squared_to_uniform and gradients",
-        Tolerance::Operation,
-        |test_device: &TestDevice| {
-            let device = test_device.device.clone().autodiff();
-            let mut rng = ChaCha20Rng::seed_from_u64(9);
-            let circles = GreatCircles::iid(2, 40, &mut rng).expect("circles");
-            let points =
-                || [[1.0, 0.0], [0.0, 1.0]].map(|at| matrix(&at, 2, &device).require_grad());
-            let [x, y] = points();
-            let between = tensor::sphere_sliced_w1(x.clone(), y.clone(), &circles);
-            let mut all = with_gradients(between.expect("distance"), [x, y]);
-            let [x, y] = points();
-            let both = Tensor::cat(vec![x.clone(), y.clone()], 0);
-            let uniform = tensor::sphere_sliced_w2_squared_to_uniform(both, &circles);
-            all.extend(with_gradients(uniform.expect("distance"), [x, y]));
-            all
-        },
-        || {
-            let turn = 1.0 / std::f64::consts::TAU;
-            // Each is an eighth of a turn from the middle of its half.
-            let (apart, eighth) = (1.0 / 64.0 + 1.0 / 48.0, turn / 8.0);
-            let between = [0.25, 0.0, -turn, -turn, 0.0];
-            [between, [apart, 0.0, eighth, eighth, 0.0]].concat()
-        },
-    )
-}
-
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (k, n) in ROWS {
@@ -357,8 +300,6 @@ pub(super) fn cases() -> Vec<Case> {
         },
     ));
     cases.push(weighted());
-    cases.push(farthest());
-    cases.push(spherical());
     let line = || Slices::from_directions(1, &[1.0]).expect("a direction");
     // One zero: a projection forgets the sign of the other.
     let on_line = || (keys(1, 30).into_iter()).map(|x| x.clamp(-4.0, 4.0) + 0.0);
@@ -385,7 +326,6 @@ pub(super) fn cases() -> Vec<Case> {
             std::iter::once(distance).chain(wide(in_u)).collect()
         },
     ));
-    cases.extend([Cost::Manhattan, Cost::SquaredEuclidean].map(sinkhorn));
     let samples = || Samples::new(300, 1, 12);
     let ball = || {
         UniformBall::new(3)
@@ -418,36 +358,4 @@ pub(super) fn cases() -> Vec<Case> {
         },
     ));
     cases
-}
-
-/// Entropic transport of 60 points to 50, with its gradient, after as many iterations as it takes.
-fn sinkhorn(cost: Cost) -> Case {
-    let samples = || Samples::new(60, 50, 3);
-    let transport = move |tolerance: f64| {
-        let sinkhorn = Sinkhorn::new(cost, 1.0).expect("a regularisation");
-        sinkhorn.iterations(200).tolerance(tolerance)
-    };
-    Case::new(
-        GROUP,
-        format!("Sinkhorn::forward and gradient, {cost:?}"),
-        Tolerance::Operation,
-        move |test_device: &TestDevice| {
-            let (samples, device) = (samples(), test_device.device.clone().autodiff());
-            let x = matrix(&samples.x, Samples::D, &device).require_grad();
-            let y = matrix(&samples.y, Samples::D, &device);
-            let found = transport(1e-6).forward(x.clone(), y).expect("a transport");
-            let gradients = found.loss.backward();
-            let mut all = numbers(found.loss);
-            all.extend(x.grad(&gradients).map(numbers).unwrap_or_default());
-            all
-        },
-        move || {
-            let samples = samples();
-            let found = transport(1e-12).solve(&samples.x, &samples.y, Samples::D);
-            let found = found.expect("a transport");
-            std::iter::once(found.value())
-                .chain(wide(found.gradient()))
-                .collect()
-        },
-    )
 }

@@ -6,7 +6,6 @@
 //! - [`sampling`]: how the records of a step are sampled, and the event that this makes of a release;
 //! - [`plan`]: sampler, noise, steps and other releases as one value, checked once;
 //! - [`ledger`]: the record of what was released, and what it cost;
-//! - [`audit`]: what an attack proves of a mechanism, to hold against what is claimed of it;
 //! - [`delta`] and [`decimal`]: what delta must stay below, and bounds that stay bounds when they are printed.
 //!
 //! # Mechanisms
@@ -30,13 +29,12 @@
 //! | `PoissonSampler` | `PoissonZeroOut` | a record counts or is blank |
 //! | `AddRemoveSampler` | `Poisson` | add or remove one record |
 //! | `AllRecords` | none | replace one record |
-//! | `CyclicSampler` | none, or `ShuffledUpper` | replace one record, or a record counts or is blank |
+//! | `CyclicSampler` | none | replace one record, or a record counts or is blank |
 //! | for accounting alone | `PoissonTruncated`, `RandomAllocation` | a record counts or is blank |
 
 #![forbid(unsafe_code)]
 
 pub mod accounting;
-pub mod audit;
 pub mod decimal;
 pub mod delta;
 mod error;

@@ -10,7 +10,7 @@
 //! - [`local`]: records that are privatised by their owner, each by itself;
 //! - [`accounting`]: from what the ledger holds to epsilon and delta.
 //!
-//! Accounting, audits, plans, ledger and samplers are those of [`dp_accountant`], which has no tensors.
+//! Accounting, plans, ledger and samplers are those of [`dp_accountant`], which has no tensors.
 //!
 //! # Layers
 //!
@@ -42,4 +42,4 @@ pub mod mechanism;
 pub mod per_sample;
 pub mod sampling;
 
-pub use dp_accountant::{DpError, accounting, audit, decimal, delta, ledger, plan};
+pub use dp_accountant::{DpError, accounting, decimal, delta, ledger, plan};

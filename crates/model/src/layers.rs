@@ -167,7 +167,7 @@ pub fn halve() -> AvgPool2d {
 }
 
 /// Each pixel repeated in a 2x2 block.
-pub fn double() -> Interpolate2d {
+pub(crate) fn double() -> Interpolate2d {
     let twice = Some([2.0, 2.0]);
     Interpolate2dConfig::new().with_scale_factor(twice).init()
 }

@@ -7,5 +7,4 @@
 pub mod generator;
 pub mod latent;
 pub mod layers;
-pub mod postprocess;
 pub mod swae;

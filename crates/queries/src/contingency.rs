@@ -3,7 +3,7 @@
 //! # Sensitivity
 //! Under replacement of one record, in any of its columns: each table loses one count and gains one, so with `w_t` the
 //! weight of table `t` the weighted counts move by at most `sqrt(2 sum_t w_t^2)` in `L2`. A record that changes all of its
-//! columns attains it. With `w_t^2` the table's share of the budget, which sum to 1, this is `sqrt 2`, and a table is released
+//! columns attains it. In `L1` they move by at most `2 sum_t w_t`. With `w_t^2` the table's share of the budget, which sum to 1, this is `sqrt 2`, and a table is released
 //! with noise of deviation `z sqrt(2) / w_t` on each count, `z` being the noise multiplier: as if each table had been
 //! released by itself with its share of `1/z^2`.
 
@@ -40,6 +40,7 @@ pub struct Contingency {
     sizes: Vec<usize>,
     /// Columns of each table, and the square root of its share.
     tables: Vec<(Vec<usize>, f64)>,
+    laplace: bool,
     /// Maximum number of records used per unit.
     most: usize,
 }
@@ -103,8 +104,38 @@ impl Contingency {
                 .into_iter()
                 .map(|(columns, share)| (columns, share.sqrt()))
                 .collect(),
+            laplace: false,
             most: 1,
         })
+    }
+
+    /// One table over all of the columns, which have so many values each.
+    ///
+    /// # Errors
+    /// No column, or one without values.
+    ///
+    /// ```
+    /// use dp_core::mechanism::Noisy;
+    /// use private_queries::{Contingency, Query};
+    ///
+    /// let query = Contingency::joint([2, 3])?;
+    /// let tables = query.read(&Noisy::without_privacy(query.measure(&[0, 0, 1, 2, 1, 2])?))?;
+    /// assert_eq!(tables[0].counts, [1.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+    /// # Ok::<(), private_queries::QueryError>(())
+    /// ```
+    pub fn joint(sizes: impl Into<Vec<usize>>) -> Result<Self, QueryError> {
+        let sizes = sizes.into();
+        let columns = (0..sizes.len()).collect();
+        Self::new(sizes, [(columns, 1.0)])
+    }
+
+    /// The same with its sensitivity in `L1`, for Laplace noise.
+    #[must_use]
+    pub fn laplace(self) -> Self {
+        Self {
+            laplace: true,
+            ..self
+        }
     }
 
     /// Where neighbours replace a unit of which at most `most` records count: `most` times the sensitivity.
@@ -233,9 +264,12 @@ impl Counting<'_> {
         let counts = self.counts.into_iter().zip(weights);
         let values = counts.map(|(count, weight)| f64::from(count) * weight);
         let values: Vec<f64> = values.collect();
-        let squares: f64 = query.tables.iter().map(|(_, weight)| weight * weight).sum();
-        let upper = (2.0 * squares).sqrt() * (1.0 + ROUNDING) * query.most as f64;
-        SensitiveVector::l2(values, upper)
+        let sum = |of: fn(f64) -> f64| -> f64 { query.tables.iter().map(|&(_, w)| of(w)).sum() };
+        let most = query.most as f64 * (1.0 + ROUNDING);
+        match query.laplace {
+            true => SensitiveVector::l1(values, 2.0 * sum(|w| w) * most),
+            false => SensitiveVector::l2(values, (2.0 * sum(|w| w * w)).sqrt() * most),
+        }
     }
 }
 
@@ -348,8 +382,34 @@ mod tests {
         assert!(most <= 1.0 && most > 0.99, "{most}");
     }
 
+    /// The same in `L1`, of several tables and of one.
+    #[test]
+    fn a_replaced_record_moves_counts_by_the_bound_of_laplace_at_most() {
+        let rng = &mut seeded(3);
+        for query in [query(), Contingency::joint([2, 3]).expect("a query")] {
+            let sizes = query.sizes.clone();
+            let laplace = query.clone().laplace();
+            let mut attained = 0.0_f64;
+            for _ in 0..300 {
+                let mut record = |_| -> Vec<u16> {
+                    let value = |&size: &usize| rng.random_range(0..size as u16);
+                    sizes.iter().map(value).collect()
+                };
+                let mut records: Vec<u16> = (0..5).flat_map(&mut record).collect();
+                let before = laplace.measure(&records).expect("counts");
+                records.splice(..sizes.len(), record(0));
+                let after = laplace.measure(&records).expect("counts");
+                let pairs = before.before_noise().iter().zip(after.before_noise());
+                let sum: f64 = pairs.map(|(a, b)| (a - b).abs()).sum();
+                attained = attained.max(sum / after.sensitivity_upper());
+            }
+            assert!(attained <= 1.0 && attained > 0.999, "{attained}");
+        }
+    }
+
     #[test]
     fn what_there_is_not_is_refused() {
+        assert!(Contingency::joint([]).is_err() && Contingency::joint([2, 0]).is_err());
         assert!(Contingency::new([2, 3], []).is_err());
         assert!(Contingency::new([2, 0], [(vec![0], 1.0)]).is_err());
         assert!(Contingency::new([2, 3], [(vec![2], 1.0)]).is_err());

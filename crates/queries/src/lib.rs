@@ -8,12 +8,10 @@
 //! | [`Moments`]: sums of `(u, u u^T)` of each group | `sqrt(2 M^2 + 2 M^4 + 1/2)` in a ball of radius `M` | a Gaussian a group |
 //! | [`Mixture`]: the same in the cells that the Gaussians were cut into | the same | a Gaussian a cell |
 //! | [`GroupMarginals`], [`LabelledMarginals`]: histograms of every slice | `sqrt(k (2 log2 B + 2))` | distributions on the slices |
-//! | [`PointsGradient`]: the gradient of a barycentre's loss in `m` points | `4 w_j lambda M / sqrt(n_j max(n_j, m))` | the gradient |
 //! | [`Embeddings`]: numbers and random Fourier features of each group | 2 | mean embeddings |
 //! | [`Projections`]: every row on every slice | `2 r sigma_max(Theta)` | noisy projections |
 //! | [`distance::Sides`]: the same of one or two sides, for the distance between them | the same | a distance, with a two-sample test |
-//! | [`Table`]: counts of the cells of a contingency table | 2 in `L1`, `sqrt 2` in `L2` | noisy counts |
-//! | [`Contingency`]: the same of tables over several subsets of columns, with shares `s_t` | `sqrt(2 sum s_t)` | noisy counts |
+//! | [`Contingency`]: counts of the cells of tables over subsets of columns, with shares `s_t` | `sqrt(2 sum s_t)`; in `L1` `2 sum sqrt(s_t)` | noisy counts |
 //!
 //! Neighbours replace one record; the number of records is public.
 //!
@@ -22,7 +20,7 @@
 //! use dp_core::mechanism::NoiseSource;
 //! use dp_core::plan::{ReleaseNoise, TrainingPlan};
 //! use dp_core::sampling::AllRecords;
-//! use private_queries::{Query, Table};
+//! use private_queries::{Contingency, Query};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("ledger.jsonl");
@@ -32,10 +30,10 @@
 //! let mut releaser = plan.releaser(NoiseSource::secret()?);
 //! let mut ledger = Ledger::create(&path)?;
 //!
-//! let table = Table::of([2, 3])?;
-//! let cells: Vec<usize> = (0..1000).map(|record| record % 6).collect();
-//! let noisy = releaser.release_vector("ages", &table.measure(&cells)?, &mut ledger)?;
-//! let counts = table.read(&noisy)?;
+//! let query = Contingency::joint([2, 3])?;
+//! let records: Vec<u16> = (0..1000).flat_map(|record| [record % 2, record % 3]).collect();
+//! let noisy = releaser.release_vector("ages", &query.measure(&records)?, &mut ledger)?;
+//! let counts = &query.read(&noisy)?[0].counts;
 //! assert!(counts.iter().all(|count| (count - 166.5).abs() < 100.0));
 //! // The event was written before the noise was added.
 //! assert_eq!(ledger.releases(), 1);
@@ -49,11 +47,8 @@ pub mod distance;
 mod embeddings;
 pub mod marginals;
 pub mod moments;
-mod points;
-pub mod products;
 mod projections;
 mod query;
-mod table;
 #[cfg(test)]
 mod tests;
 
@@ -61,10 +56,8 @@ pub use contingency::{Contingency, Counting, NoisyCounts};
 pub use embeddings::{Embedded, Embeddings};
 pub use marginals::{GroupMarginals, LabelledMarginals, MarginalQuery};
 pub use moments::{Gaussians, Mixture, Moments};
-pub use points::PointsGradient;
 pub use projections::{Projections, project};
 pub use query::{Query, QueryError};
-pub use table::Table;
 
 /// The relative amount added to the sensitivity of marginals for rounding: projections are computed in `f64` from rows that exceed
 /// the radius by at most 1e-15, so for `d` up to 10^5 less is enough. Likewise to that of embeddings, whose features are sines and

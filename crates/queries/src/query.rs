@@ -8,13 +8,13 @@ use thiserror::Error;
 ///
 /// ```
 /// use dp_core::mechanism::Noisy;
-/// use private_queries::{Query, Table};
+/// use private_queries::{Contingency, Query};
 ///
-/// let table = Table::of([2, 3])?;
-/// let measured = table.measure(&[0, 5, 5])?;
+/// let query = Contingency::joint([2, 3])?;
+/// let measured = query.measure(&[0, 0, 1, 2, 1, 2])?;
 /// // A releaser adds the noise here, and writes it to the ledger before.
-/// let counts = table.read(&Noisy::without_privacy(measured))?;
-/// assert_eq!(counts, [1.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+/// let tables = query.read(&Noisy::without_privacy(measured))?;
+/// assert_eq!(tables[0].counts, [1.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # Ok::<(), private_queries::QueryError>(())
 /// ```
 pub trait Query {

@@ -16,8 +16,6 @@ use crate::SwdError;
 /// | `Square` | `x^2` | `2x` | |
 /// | `Power(p)`, `1 < p <= 16` | `abs(x)^p` | `p abs(x)^(p-1) sign(x)` | |
 /// | `Huber(t)` | `x^2/2t` up to `t`, then `abs(x) - t/2` | `x/t` within `[-1, 1]` | `t/2` |
-/// | `LogCosh(t)` | `t ln cosh(x/t)` | `tanh(x/t)` | `t ln 2` |
-/// | `PseudoHuber(t)` | `sqrt(t^2 + x^2) - t` | `x / sqrt(t^2 + x^2)` | `t` |
 ///
 /// The width `t` is in the units of the points. Of all costs with `h'' <= 1/t` none is nearer to `abs(x)`, up to a constant,
 /// than Huber's.
@@ -40,10 +38,6 @@ pub enum Cost {
     Power(f64),
     /// A square up to a distance, and linear beyond.
     Huber(f64),
-    /// Smooth everywhere, near Huber's.
-    LogCosh(f64),
-    /// A branch of a hyperbola.
-    PseudoHuber(f64),
 }
 
 impl Cost {
@@ -55,7 +49,7 @@ impl Cost {
         let (what, value, bound, holds) = match self {
             Self::Square => return Ok(self),
             Self::Power(p) => ("power", p, "above 1 and at most 16", p > 1.0 && p <= 16.0),
-            Self::Huber(t) | Self::LogCosh(t) | Self::PseudoHuber(t) => {
+            Self::Huber(t) => {
                 let holds = t > 0.0 && t.is_finite();
                 ("width", t, "positive and finite", holds)
             }
@@ -74,13 +68,6 @@ impl Cost {
             Self::Power(p) => size.powf(p),
             Self::Huber(t) if size <= t => x * x / (2.0 * t),
             Self::Huber(t) => size - t / 2.0,
-            // ln cosh y = y + ln(1 + e^(-2y)) - ln 2, which does not overflow.
-            Self::LogCosh(t) => {
-                let y = size / t;
-                t * (y + (-2.0 * y).exp().ln_1p() - std::f64::consts::LN_2)
-            }
-            // Without the cancellation of sqrt(t^2 + x^2) - t.
-            Self::PseudoHuber(t) => size * (size / (t.hypot(size) + t)),
         }
     }
 
@@ -90,9 +77,6 @@ impl Cost {
             Self::Square => 2.0 * x,
             Self::Power(p) => (p * x.abs().powf(p - 1.0)).copysign(x),
             Self::Huber(t) => (x / t).clamp(-1.0, 1.0),
-            Self::LogCosh(t) => (x / t).tanh(),
-            Self::PseudoHuber(_) if x.is_infinite() => 1.0_f64.copysign(x),
-            Self::PseudoHuber(t) => x / t.hypot(x),
         }
     }
 
@@ -102,16 +86,13 @@ impl Cost {
             Self::Square => 2.0,
             Self::Power(p) if p < 2.0 => f64::INFINITY,
             Self::Power(p) => p * (p - 1.0) * reach.powf(p - 2.0),
-            Self::Huber(t) | Self::LogCosh(t) | Self::PseudoHuber(t) => 1.0 / t,
+            Self::Huber(t) => 1.0 / t,
         }
     }
 
     /// Whether `h'` is at most 1 in size, however far a point is moved.
     pub(crate) fn levels_off(self) -> bool {
-        matches!(
-            self,
-            Self::Huber(_) | Self::LogCosh(_) | Self::PseudoHuber(_)
-        )
+        matches!(self, Self::Huber(_))
     }
 
     /// Whether `h'` is convex above 0, and not concave.
@@ -130,11 +111,6 @@ impl Cost {
             Self::Square => 0.0,
             Self::Power(p) => (s / (p * (p - 1.0))).powf(1.0 / (p - 2.0)),
             Self::Huber(t) => f64::from(u8::from(s * t < 1.0)) * t,
-            Self::LogCosh(t) => t * (1.0 - s * t).max(0.0).sqrt().atanh(),
-            Self::PseudoHuber(t) => {
-                let root = (t * t / s).cbrt();
-                (root * root - t * t).max(0.0).sqrt()
-            }
         };
         // At s = 0 the place is infinite, or not a number.
         let x = if x < most { x } else { most };
@@ -143,7 +119,7 @@ impl Cost {
 }
 
 /// The names of the costs, as they are written: `square`, `huber:0.3`.
-const NAMES: [&str; 5] = ["square", "power", "huber", "log-cosh", "pseudo-huber"];
+const NAMES: [&str; 3] = ["square", "power", "huber"];
 
 impl Display for Cost {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
@@ -151,8 +127,6 @@ impl Display for Cost {
             Self::Square => return formatter.write_str(NAMES[0]),
             Self::Power(p) => (NAMES[1], p),
             Self::Huber(t) => (NAMES[2], t),
-            Self::LogCosh(t) => (NAMES[3], t),
-            Self::PseudoHuber(t) => (NAMES[4], t),
         };
         write!(formatter, "{name}:{value}")
     }
@@ -161,7 +135,7 @@ impl Display for Cost {
 impl FromStr for Cost {
     type Err = SwdError;
 
-    /// As it is displayed: `square`, or `power:P`, `huber:T`, `log-cosh:T` and `pseudo-huber:T`.
+    /// As it is displayed: `square`, or `power:P` and `huber:T`.
     fn from_str(text: &str) -> Result<Self, SwdError> {
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
         let value = value.parse();
@@ -169,8 +143,6 @@ impl FromStr for Cost {
             (Some(0), _) if name == text => Some(Self::Square),
             (Some(1), Ok(p)) => Some(Self::Power(p)),
             (Some(2), Ok(t)) => Some(Self::Huber(t)),
-            (Some(3), Ok(t)) => Some(Self::LogCosh(t)),
-            (Some(4), Ok(t)) => Some(Self::PseudoHuber(t)),
             _ => None,
         };
         let unknown = || SwdError::UnknownCost { found: text.into() };
@@ -188,8 +160,6 @@ mod tests {
             Just(Cost::Square),
             (1.05_f64..6.0).prop_map(Cost::Power),
             (0.05_f64..3.0).prop_map(Cost::Huber),
-            (0.05_f64..3.0).prop_map(Cost::LogCosh),
-            (0.05_f64..3.0).prop_map(Cost::PseudoHuber),
         ]
     }
 
@@ -230,16 +200,8 @@ mod tests {
         }
         for width in [0.0, -1.0, f64::INFINITY, f64::NAN] {
             assert!(Cost::Huber(width).check().is_err());
-            assert!(Cost::LogCosh(width).check().is_err());
         }
-        assert_eq!(Cost::PseudoHuber(0.1).check(), Ok(Cost::PseudoHuber(0.1)));
-        for text in [
-            "square",
-            "power:2.5",
-            "huber:0.3",
-            "log-cosh:1",
-            "pseudo-huber:0.25",
-        ] {
+        for text in ["square", "power:2.5", "huber:0.3"] {
             assert_eq!(text.parse::<Cost>().unwrap().to_string(), text);
         }
         for text in ["", "square:1", "huber", "huber:x", "huber:-1", "w1:2"] {

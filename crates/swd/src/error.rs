@@ -71,12 +71,6 @@ pub enum SwdError {
         /// Its place, counted from 0.
         index: usize,
     },
-    /// A space without great circles.
-    #[error("a great circle needs a space of at least 2 dimensions, found {dim}")]
-    NoGreatCircle {
-        /// The dimension.
-        dim: usize,
-    },
     /// An order `p` for which `W_p` is no distance.
     #[error("the order of a distance must be a finite number of at least 1, found {value}")]
     NotAnOrder {
@@ -104,9 +98,7 @@ pub enum SwdError {
         bound: &'static str,
     },
     /// A name that no cost has.
-    #[error(
-        "a cost is square, power:P, huber:T, log-cosh:T or pseudo-huber:T with a number, found {found:?}"
-    )]
+    #[error("a cost is square, power:P or huber:T with a number, found {found:?}")]
     UnknownCost {
         /// The text.
         found: String,
@@ -135,16 +127,6 @@ pub enum SwdError {
         /// The least.
         least: f64,
         /// The largest.
-        most: f64,
-    },
-    /// A probability outside the range that a formula covers.
-    #[error("{what} must lie strictly between 0 and {most}, found {value}")]
-    NotAProbability {
-        /// The quantity.
-        what: &'static str,
-        /// The value.
-        value: f64,
-        /// The end of the range.
         most: f64,
     },
     /// A count that must be a power of two.

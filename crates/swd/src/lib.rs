@@ -5,11 +5,9 @@
 //! | distance | function | a bound on its gradient |
 //! |---|---|---|
 //! | squared sliced Wasserstein | [`SlicedWasserstein`], [`transport::tensor::sliced_w2_squared`], [`transport::host::sliced_gradient_and_distance`] | [`sensitivity`] |
-//! | the same by another cost: powers, Huber, log-cosh, pseudo-Huber | [`Cost`], [`transport::host::sliced_cotangents_and_cost`] | [`sensitivity::cost_bound`], [`sensitivity::prior_cost_bound`] |
+//! | the same by another cost: powers, Huber | [`Cost`], [`transport::host::sliced_cotangents_and_cost`] | [`sensitivity::cost_bound`], [`sensitivity::prior_cost_bound`] |
 //! | smoothed, to noisy projections | [`smoothed::smoothed_distance_and_gradient`] | not needed: the projections have the noise |
-//! | on a line, any weights and powers | [`transport::line`], [`transport::tensor::w2_squared_1d`], [`transport::tensor::wp_power_1d`] | [`sensitivity::cost_bound`], [`sensitivity::weighted_bound`]; none for `W_1` and for roots |
-//! | max-sliced | [`transport::tensor::max_sliced_w2_squared`] | none |
-//! | spherical | [`transport::tensor::sphere_sliced_w1`], [`transport::tensor::sphere_sliced_w2_squared_to_uniform`] | none |
+//! | on a line, any weights and powers | [`transport::line`], [`transport::tensor::w2_squared_1d`], [`transport::tensor::wp_power_1d`] | [`sensitivity::cost_bound`]; none for `W_1` and for roots |
 //! | entropic (Sinkhorn), its divergence | [`sinkhorn::Sinkhorn`] | none |
 //!
 //! # Where what is
@@ -21,9 +19,7 @@
 //!
 //! [`sinkhorn`] is entropic transport, whose minimiser is the distribution before a known noise.
 //!
-//! [`SlicedWasserstein`] is the distance as a loss of burn. Without a sensitivity, for data that may be
-//! seen: the distance of weighted values on the line, the max-sliced and the spherical ones
-//! ([`transport::tensor`]).
+//! [`SlicedWasserstein`] is the distance as a loss of burn.
 //!
 //! [`smoothed`] is the distance to noisy projections of private records, which are a [`FlowTarget`] for the particles of
 //! [`flow`]. Nothing here is released: what is measured of private records is for `private-queries`.
@@ -40,7 +36,6 @@ mod error;
 mod fields;
 pub mod flow;
 mod gaussian;
-mod great_circles;
 mod loss;
 mod normal;
 mod region;
@@ -59,7 +54,6 @@ pub use cost::Cost;
 pub use error::SwdError;
 pub use flow::{FlowTarget, Particles};
 pub use gaussian::StandardGaussian;
-pub use great_circles::GreatCircles;
 pub use loss::{SlicedWasserstein, SlicedWassersteinConfig};
 pub use region::{RADII, Region};
 pub use slices::Slices;

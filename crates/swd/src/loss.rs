@@ -5,7 +5,7 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use rand::Rng;
 
-use crate::transport::tensor::{sliced_w2_squared, w2_squared_by_slice};
+use crate::transport::tensor::sliced_w2_squared;
 use crate::{Slices, SwdError};
 
 /// How [`SlicedWasserstein`] draws its slices.
@@ -110,19 +110,5 @@ impl SlicedWasserstein {
     ) -> Result<Tensor<1>, SwdError> {
         let slices = slices.tensor(&x.device());
         sliced_w2_squared(x, y, slices)
-    }
-
-    /// `W_2^2` along each of `k` given slices, `[k]`, whose mean is [`SlicedWasserstein::forward_with`].
-    ///
-    /// # Errors
-    /// As [`sliced_w2_squared`].
-    pub fn forward_no_reduction(
-        &self,
-        x: Tensor<2>,
-        y: Tensor<2>,
-        slices: &Slices,
-    ) -> Result<Tensor<1>, SwdError> {
-        let slices = slices.tensor(&x.device());
-        w2_squared_by_slice(x, y, slices)
     }
 }

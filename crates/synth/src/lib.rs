@@ -46,6 +46,7 @@
 
 mod error;
 pub mod images;
+mod products;
 mod releasing;
 pub mod table;
 

@@ -10,7 +10,6 @@ use dp_core::mechanism::{NoiseSource, ReleasedGradient, Releaser};
 use dp_core::per_sample::check_norm;
 use dp_core::plan::CheckedPlan;
 use dp_core::sampling::{BatchSampler, Draw};
-use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use crate::checkpoint::{Checkpoint, RngState};
@@ -247,14 +246,7 @@ impl<M: Module> Training<M> {
             Batches::Private(releaser) => Sampled::Private(releaser.draw()?),
             Batches::Public { sampler, rng, made } => {
                 let step = *made + 1;
-                Sampled::Public(match sampler.epoch(step) {
-                    None => sampler.sample(step, rng),
-                    Some(epoch) => {
-                        let mut order = ChaCha20Rng::from_seed(rng.get_seed());
-                        order.set_stream(rng.get_stream().wrapping_add(epoch));
-                        sampler.sample(step, &mut order)
-                    }
-                })
+                Sampled::Public(sampler.sample(step, rng))
             }
         };
         let norms = self.max_grad_norms();
@@ -395,8 +387,7 @@ impl<M: Module> Training<M> {
     /// them again. Where the noise of steps is correlated, it counts all of them again, unless the noise goes on too: by
     /// [`NoiseSource::resume`] of a state that was kept with the checkpoint, and is secret. **Only where the steps are made again
     /// to the last bit**: the same records in the same order, objective, schedule and program, on host kernels and without
-    /// ranks. The same noise on other values releases their difference. Where batches are shuffled, the rest of an epoch is
-    /// counted as one more, unless the noise goes on.
+    /// ranks. The same noise on other values releases their difference.
     ///
     /// # Errors
     ///

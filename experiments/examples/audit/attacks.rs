@@ -1,7 +1,7 @@
 //! The attacks, each with all estimators that its scores allow.
 
+use dp_audit::{Claim, Guesses, Scores, Sequential, best_guesses, gaussian_law};
 use dp_core::accounting::{PldAccountant, Result as Accounted};
-use dp_core::audit::{Claim, Guesses, Scores, Sequential, best_guesses, gaussian_law};
 use lab::diagnostic::{Failure, OrFailed};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use clap::ValueEnum;
-use dp_core::audit::{Fault, LowerBound, Verdict};
+use dp_audit::{LowerBound, Verdict};
 use dp_core::decimal::{lower, nearest, upper};
 use lab::diagnostic::Failure;
 
 use super::Arguments;
+use super::replay::Fault;
 use super::target::{AuditedMechanism, Mechanism};
 
 /// How many estimators share the probability of a false alarm, at most.

@@ -2,7 +2,7 @@
 //!
 //! The mechanism is the one that every training goes through: a plan's `Releaser`, its sampler, its noise and its
 //! ledger. The attacker knows all but the noise, the batches and one record, whose gradient is as long as the declared
-//! sensitivity allows, and sees every release. See `dp_core::audit` for the estimators.
+//! sensitivity allows, and sees every release. See `dp_audit` for the estimators.
 //!
 //! `--mechanism training` looks below the noise: whole trainings of a small network are recorded and replayed on
 //! neighbours.
@@ -15,6 +15,7 @@
 mod attacks;
 mod final_model;
 mod findings;
+mod replay;
 mod target;
 mod training;
 

@@ -9,7 +9,6 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
-use dp_core::audit::{Fault, Recorded, Recording};
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{BoundedGradient, NoiseSource, ParameterGradient, Releaser, Sensitivity};
 use dp_core::per_sample::nn::Chain;
@@ -26,6 +25,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
+use super::replay::{Fault, Recorded, Recording};
 use super::{Arguments, Sabotage};
 
 const FEATURES: usize = 3;

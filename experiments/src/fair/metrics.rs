@@ -4,13 +4,13 @@ use burn::tensor::Device;
 use data::{BiasedConfig, GroupedTable};
 use lab::evaluate::transport::sliced_w2_squared;
 use lab::prelude::*;
-use model::postprocess::kolmogorov_smirnov;
 use private_training::adam::ModuleAdam;
 use private_training::{Engine, Gradients, HostTargets, Loss, Objective};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::{Region, Slices};
 
+use super::fair_map::kolmogorov_smirnov;
 use super::network::FairNetwork;
 use super::settings::{Settings, Task};
 use super::table::{self, labels};

@@ -1,10 +1,10 @@
-//! Fair regression by post-processing ([`model::postprocess`]), from private histograms of the outputs on the
+//! Fair regression by post-processing ([`super::fair_map`]), from private histograms of the outputs on the
 //! private records of each group: one record of a group moves one count out of a bin and one into another.
 
 use lab::prelude::*;
-use model::postprocess::{Bins, FairMap};
-use private_queries::Table;
+use private_queries::Contingency;
 
+use super::fair_map::{Bins, FairMap};
 use super::train::Fair;
 use crate::random::stream;
 
@@ -25,18 +25,17 @@ impl Fair {
         predicted: &Predictions,
         beta: f64,
     ) -> Result<Predictions, Failure> {
-        let table = Table::of([2, BINS.count]).or_failed()?;
-        let table = table.laplace();
-        let counts = session.release(self, HISTOGRAMS, &table, |run, session| {
+        let query = Contingency::joint([2, BINS.count]).or_failed()?;
+        let query = query.laplace();
+        let tables = session.release(self, HISTOGRAMS, &query, |run, session| {
             let train = &run.steps.records.private;
             let predicted = Predictions::of(&run.steps.scored()?, train, &session.chosen.device);
             let records = predicted.outputs.iter().zip(train.groups());
-            let cell = |(&value, &group)| table.cell(&[usize::from(group), BINS.bin(value)]);
-            let cells: Result<Vec<_>, _> = records.map(cell).collect();
-            session.measure(&table, &cells.or_failed()?)
+            let codes = records.flat_map(|(&value, &group)| [group.into(), BINS.bin(value) as u16]);
+            session.measure(&query, &codes.collect::<Vec<u16>>())
         })?;
         let histograms = [0, 1].map(|group| {
-            let counts = counts.chunks(BINS.count).nth(group);
+            let counts = tables[0].counts.chunks(BINS.count).nth(group);
             BINS.histogram(counts.unwrap_or_default())
         });
         let sizes = self.group_sizes;

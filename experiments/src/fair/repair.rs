@@ -5,7 +5,7 @@
 
 use data::GroupedTable;
 use lab::prelude::*;
-use private_queries::marginals::{Barycentre, Basis, Bins};
+use private_queries::marginals::{Barycentre, Bins};
 use private_queries::{GroupMarginals, MarginalQuery};
 use swd::{Region, Slices};
 
@@ -27,7 +27,7 @@ impl Fair {
         // No record lies outside of it.
         let region = Region::ball((d as f64).sqrt()).or_failed()?;
         let bins = Bins::uniform(HALF, BINS).or_failed()?;
-        let query = MarginalQuery::new(slices, region, bins, Basis::Haar).or_failed()?;
+        let query = MarginalQuery::new(slices, region, bins).or_failed()?;
         let sizes = self.group_sizes;
         let query = GroupMarginals::new(vec![query; 2], sizes.to_vec()).or_failed()?;
         let released = session.release(self, MARGINALS, &query, |run, session| {

@@ -50,13 +50,22 @@ impl PreparedLoss {
         };
         match self {
             Self::Entropic(sinkhorn, unbiased) => {
-                let noisy = tensor(noisy);
-                let found = match unbiased {
-                    false => sinkhorn.forward(made, noisy),
-                    true => sinkhorn.forward_divergence(made, noisy),
-                };
-                let found = found.or_failed()?;
-                Ok((found.loss, found.converged))
+                let values: Vec<f32> = made.clone().inner().into_data().iter().collect();
+                let between = sinkhorn.solve(&values, &noisy, width).or_failed()?;
+                let (mut value, mut gradient) = (between.value() as f32, between.gradient());
+                let mut converged = between.converged();
+                if *unbiased {
+                    let within = sinkhorn.solve(&values, &values, width).or_failed()?;
+                    // A point stands on both sides of its own transport: half of the value has the slope of one side.
+                    value -= within.value() as f32 / 2.0;
+                    for (slope, within) in gradient.iter_mut().zip(within.gradient()) {
+                        *slope -= within;
+                    }
+                    converged &= within.converged();
+                }
+                // Its value is the distance, its slope the gradient.
+                let along = (made * tensor(gradient)).sum();
+                Ok((along.clone() - along.detach() + value, converged))
             }
             Self::Exact(cost) => {
                 let values: Vec<f32> = made.clone().inner().into_data().iter().collect();

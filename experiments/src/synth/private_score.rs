@@ -6,7 +6,7 @@ use std::f64::consts::SQRT_2;
 use data::Records;
 use lab::evaluate::EvaluateError;
 use lab::prelude::*;
-use private_queries::{Query, Table};
+use private_queries::{Contingency, Query};
 
 /// Its name in the plan.
 pub(super) const SCORE: &str = "score";
@@ -25,22 +25,24 @@ pub(super) struct Bought {
 }
 
 impl Bought {
-    /// Releases how many records of each class are known, and how many are not, by the `cells` of all records; gives the accuracy as
+    /// Releases how many records of each class are known, and how many are not, by the `codes` of all records, a pair each; gives the accuracy as
     /// lines of a report. None without a share of the budget.
     pub(super) fn metrics<R: Releases>(
         &self,
         run: &mut R,
         session: &mut Session,
-        cells: impl FnOnce(&R, &Session) -> Result<Vec<usize>, Failure>,
+        codes: impl FnOnce(&R, &Session) -> Result<Vec<u16>, Failure>,
     ) -> Result<Vec<Metric>, Failure> {
         if self.share == 0.0 {
             return Ok(Vec::new());
         }
-        let table = Table::of([self.classes, 2]).or_failed()?;
-        let table = table.of_units(self.most);
-        let counts = session.release(run, SCORE, &table, |run, session| {
-            table.measure(&cells(run, session)?).or_failed()
+        let query = Contingency::joint([self.classes, 2]).or_failed()?;
+        let query = query.of_units(self.most);
+        let tables = session.release(run, SCORE, &query, |run, session| {
+            query.measure(&codes(run, session)?).or_failed()
         })?;
+        let counts = tables.into_iter().flat_map(|table| table.counts);
+        let counts: Vec<f64> = counts.collect();
         let noise = run.releaser().map_or(0.0, |r| r.plan().noise_multiplier());
         // What the noise alone makes of the accuracy, to first order: with `s` on each of `2 C` counts and an accuracy `a` of at least
         // `n` records, `s sqrt(C ((1 - a)^2 + a^2)) / n`, which is at most `s sqrt(C) / n`.
@@ -50,28 +52,28 @@ impl Bought {
     }
 }
 
-/// The cell of each record, by its label and what it was taken for.
-pub(super) fn cells(
-    labels: impl IntoIterator<Item = usize>,
-    found: impl IntoIterator<Item = usize>,
-) -> Vec<usize> {
+/// The label of each record, and whether it was taken for that.
+pub(super) fn codes(
+    labels: impl IntoIterator<Item = u16>,
+    found: impl IntoIterator<Item = u16>,
+) -> Vec<u16> {
     let pairs = labels.into_iter().zip(found);
     pairs
-        .map(|(label, found)| 2 * label + usize::from(label == found))
+        .flat_map(|(label, found)| [label, u16::from(label == found)])
         .collect()
 }
 
 /// The same of images, so many at once, by the class that `find` takes each for.
-pub(super) fn cells_of(
+pub(super) fn codes_of(
     images: &Records,
     at_once: usize,
     find: impl Fn(&Records) -> Result<Vec<u8>, EvaluateError>,
-) -> Result<Vec<usize>, Failure> {
-    let mut all = Vec::with_capacity(images.len());
+) -> Result<Vec<u16>, Failure> {
+    let mut all = Vec::with_capacity(2 * images.len());
     for block in images.blocks(at_once) {
         let block = block.or_failed()?;
         let labels = block.labels().iter().map(|&label| label.into());
-        all.extend(cells(labels, find(&block)?.into_iter().map(usize::from)));
+        all.extend(codes(labels, find(&block)?.into_iter().map(u16::from)));
     }
     Ok(all)
 }
@@ -105,13 +107,13 @@ mod tests {
 
     #[test]
     fn known_records_are_counted_by_class() {
-        let expected = [1, 0, 3, 3, 2];
-        assert_eq!(cells([0, 0, 1, 1, 1], [0, 1, 1, 1, 0]), expected);
+        let expected = [0, 1, 0, 0, 1, 1, 1, 1, 1, 0];
+        assert_eq!(codes([0, 0, 1, 1, 1], [0, 1, 1, 1, 0]), expected);
         // The pixel of an image is the class that it is taken for.
         let images = Records::new(vec![0, 1, 1, 1, 0], vec![0, 0, 1, 1, 1], 1, 1, 2);
         let images = images.unwrap();
         for at_once in 1..7 {
-            let found = cells_of(&images, at_once, |block| Ok(block.pixels()?.to_vec()));
+            let found = codes_of(&images, at_once, |block| Ok(block.pixels()?.to_vec()));
             assert_eq!(found.unwrap(), expected);
         }
         let metrics = metrics(&[1.0, 1.0, 1.0, 2.0], "a classifier", 0.5);

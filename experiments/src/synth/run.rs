@@ -189,7 +189,7 @@ impl Synth {
             let (settings, interrupt) = (downstream::Settings::default(), &session.interrupt);
             let learner = Learner::Convolutional;
             let find = learner.learned(pixels, &labels, images, &settings, interrupt)?;
-            private_score::cells_of(images, SCORED_AT_ONCE, find)
+            private_score::codes_of(images, SCORED_AT_ONCE, find)
         })
     }
 

@@ -112,7 +112,7 @@ pub enum AccountingError {
 pub type Result<T> = std::result::Result<T, AccountingError>;
 
 /// Checks `value` against a range given in words.
-pub(crate) fn check(name: &'static str, value: f64, ok: bool, bound: &'static str) -> Result<()> {
+pub fn check(name: &'static str, value: f64, ok: bool, bound: &'static str) -> Result<()> {
     if ok && !value.is_nan() {
         Ok(())
     } else {
@@ -121,11 +121,11 @@ pub(crate) fn check(name: &'static str, value: f64, ok: bool, bound: &'static st
 }
 
 /// Checks that delta lies in `[0, 1]`.
-pub(crate) fn check_delta(delta: f64) -> Result<()> {
+pub fn check_delta(delta: f64) -> Result<()> {
     check("delta", delta, (0.0..=1.0).contains(&delta), "in [0, 1]")
 }
 
 /// Checks that epsilon is not negative (infinity is allowed).
-pub(crate) fn check_epsilon(epsilon: f64) -> Result<()> {
+pub fn check_epsilon(epsilon: f64) -> Result<()> {
     check("epsilon", epsilon, epsilon >= 0.0, "at least 0")
 }

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::binomial::upper_tail;
 use super::error::{AccountingError, Result, check};
 use super::neighbours::Neighbours;
 use super::selection::Runs;
-use crate::audit::binomial::upper_tail;
 
 /// Relative allowance for the rounding of a binomial tail, upwards.
 const TAIL_ROUNDING: f64 = 1e-9;
@@ -381,7 +381,7 @@ pub enum Event {
     ///
     /// Noise multipliers fall to `1 / records` of theirs, epsilons of mechanisms grow by as much and a rho by its square. On
     /// Poisson samples of Gaussian noise the pair is that of `Binomial(records, rate)` shifts (see `docs/accounting.md`).
-    /// Elsewhere it is refused, and [`super::group_epsilon`] has a bound.
+    /// Elsewhere it is refused: no pair is known.
     Group {
         /// Records of a group, 1 to 1e6, and to 128 on Poisson samples.
         records: u64,

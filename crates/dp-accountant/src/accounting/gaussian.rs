@@ -78,7 +78,7 @@ impl Accountant for GaussianAccountant {
 const ROUNDING: f64 = 1e-11;
 
 /// Delta of a Gaussian release with this `mu >= 0` at `epsilon >= 0`, rounded up.
-pub(crate) fn delta(mu: f64, epsilon: f64) -> f64 {
+pub fn delta(mu: f64, epsilon: f64) -> f64 {
     if mu == 0.0 || epsilon == f64::INFINITY {
         return 0.0;
     }
@@ -86,12 +86,12 @@ pub(crate) fn delta(mu: f64, epsilon: f64) -> f64 {
 }
 
 /// Epsilon of a Gaussian release with this `mu >= 0` at `delta` in `[0, 1]`, rounded up.
-pub(crate) fn epsilon(mu: f64, target: f64) -> f64 {
+pub fn epsilon(mu: f64, target: f64) -> f64 {
     bracket(mu, target, delta).1
 }
 
 /// The same, rounded down: what a lower bound on `mu` says of epsilon.
-pub(crate) fn epsilon_lower(mu: f64, target: f64) -> f64 {
+pub fn epsilon_lower(mu: f64, target: f64) -> f64 {
     let lower = |mu: f64, epsilon: f64| gaussian_delta(mu, epsilon) * (1.0 - ROUNDING);
     bracket(mu, target, lower).0
 }

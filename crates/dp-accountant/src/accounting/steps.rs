@@ -287,10 +287,9 @@ impl Walk<'_> {
             Event::Group { .. } if self.sampled => {
                 Err(self.refuse(event, "a group goes around the sample, not into it"))
             }
-            Event::Group { records, .. } if self.parted && *records > 1 => Err(self.refuse(
-                event,
-                "records of one group may lie in several parts; ask group_epsilon",
-            )),
+            Event::Group { records, .. } if self.parted && *records > 1 => {
+                Err(self.refuse(event, "records of one group may lie in several parts"))
+            }
             Event::Group { records, event } => {
                 let all = self.records.saturating_mul(*records);
                 check(
@@ -332,10 +331,9 @@ impl Walk<'_> {
                 self.visit(event, count)
             }
             Event::Composed { events } => events.iter().try_for_each(|e| self.visit(e, count)),
-            Event::Parallel { .. } if self.records > 1 || self.grouped => Err(self.refuse(
-                event,
-                "records of one group may lie in several parts; ask group_epsilon",
-            )),
+            Event::Parallel { .. } if self.records > 1 || self.grouped => {
+                Err(self.refuse(event, "records of one group may lie in several parts"))
+            }
             Event::Parallel { partition, events } => {
                 let group = self.choice.get(partition.as_str()).copied().unwrap_or(0);
                 let outside = std::mem::replace(&mut self.parted, true);
@@ -384,9 +382,7 @@ impl Walk<'_> {
                 self.push(base, Sampling::Allocation { steps }, count)
             }
             (Base::Gaussian { .. }, 1) => Err(self.refuse(event, "random allocation; use pld")),
-            (Base::Gaussian { .. }, _) => {
-                Err(self.refuse(event, "random allocation of groups; ask group_epsilon"))
-            }
+            (Base::Gaussian { .. }, _) => Err(self.refuse(event, "random allocation of groups")),
             _ => Err(self.refuse(event, "random allocation; use Gaussian noise")),
         }
     }
@@ -401,7 +397,10 @@ impl Walk<'_> {
     ) -> Result<()> {
         let rate = sampler.rate()?;
         let Base::Gaussian { mu } = base else {
-            return Err(self.refuse(event, "groups of records on a sample; ask group_epsilon"));
+            return Err(self.refuse(
+                event,
+                "groups of records on a sample, of other than Gaussian noise",
+            ));
         };
         if rate == 1.0 {
             let base = Base::Gaussian {
@@ -410,7 +409,7 @@ impl Walk<'_> {
             return self.push(base, Sampling::None, count);
         }
         if !sampler.is_poisson() {
-            let reason = "groups of records on a sample of fixed size; ask group_epsilon";
+            let reason = "groups of records on a sample of fixed size; use Poisson samples";
             return Err(self.refuse(event, reason));
         }
         if self.accountant != PLD {

@@ -4,7 +4,7 @@
 const LINES: u32 = 2048;
 
 /// Values of epsilon from 0 to `largest`, closer together near 0.
-pub(crate) fn grid(largest: f64) -> Vec<f64> {
+pub fn grid(largest: f64) -> Vec<f64> {
     let largest = if largest.is_finite() { largest } else { 0.0 };
     (0..=LINES)
         .map(|k| largest * (f64::from(k) / f64::from(LINES)).powi(2))

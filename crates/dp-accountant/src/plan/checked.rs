@@ -59,7 +59,7 @@ impl CheckedPlan {
         &self.sampler
     }
 
-    /// What one step releases; where batches are fixed, what all of them do, and where they are shuffled, those of an epoch.
+    /// What one step releases; where batches are fixed, what all of them do.
     pub fn step_event(&self) -> &Event {
         &self.step
     }
@@ -78,7 +78,7 @@ impl CheckedPlan {
     fn lines(&self) -> u64 {
         match self.correlation {
             Some(_) => 1,
-            None => self.sampler.epoch(self.steps).unwrap_or(self.steps),
+            None => self.steps,
         }
     }
 
@@ -106,8 +106,7 @@ impl CheckedPlan {
         self.steps
     }
 
-    /// Steps, or all of them once where batches are fixed, or epochs where they are shuffled, and other releases, counted
-    /// together: the lines that the ledger of a finished run holds.
+    /// Steps, or all of them once where batches are fixed, and other releases, counted together: the lines that the ledger of a finished run holds.
     pub fn releases_in_all(&self) -> u64 {
         self.lines() + self.releases.len() as u64
     }

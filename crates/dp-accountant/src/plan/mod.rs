@@ -130,8 +130,7 @@ impl TrainingPlan {
             }
         }
         // Without sampling and without other noise there is a closed form.
-        let epochs = self.sampler.epoch(self.steps);
-        let unsampled = self.steps == 0 || correlation.is_some() || epochs.is_some();
+        let unsampled = self.steps == 0 || correlation.is_some();
         let closed_form = unsampled && releases.iter().all(|r| !r.is_laplace());
         let accountant: &dyn Accountant = if closed_form {
             &GaussianAccountant
@@ -150,10 +149,10 @@ impl TrainingPlan {
             (Some(sampler), None) => gaussian(z).sampled(sampler.clone()),
             (None, None) => gaussian(z),
         };
-        // All steps with correlated noise are one release, and so are those of a shuffled epoch.
+        // All steps with correlated noise are one release.
         let lines = match correlation {
             Some(_) => 1,
-            None => epochs.unwrap_or(self.steps),
+            None => self.steps,
         };
         // What the accountants take correlated noise for: its sensitivity is the same for all z.
         let whole = correlation
@@ -203,7 +202,7 @@ impl TrainingPlan {
     /// How the noise of steps on fixed batches is correlated, and the period of their cycle.
     fn correlation(&self) -> Result<Option<(BandedInverse, u64)>, DpError> {
         match &self.sampler {
-            BatchSampler::Cyclic(sampler) if self.steps > 0 && sampler.epoch(1).is_none() => {
+            BatchSampler::Cyclic(sampler) if self.steps > 0 => {
                 let noise = BandedInverse::new(self.bandwidth, self.steps)?;
                 Ok(Some((noise, sampler.period() as u64)))
             }
@@ -211,7 +210,7 @@ impl TrainingPlan {
             _ => Err(out_of_range(
                 "bandwidth of the noise",
                 self.bandwidth as f64,
-                "1, independent noise, but for steps on the fixed batches of a CyclicSampler that does not shuffle",
+                "1, independent noise, but for steps on the fixed batches of a CyclicSampler",
             )),
         }
     }

@@ -1,28 +1,15 @@
-use rand::Rng;
-use rand::seq::SliceRandom;
-
 use super::check_batch;
 use crate::DpError;
 use crate::accounting::Neighbours;
 
-/// All records in turn, in batches of one size: in one order for all cycles ([`CyclicSampler::new`]), or in a fresh one for
-/// each epoch ([`CyclicSampler::shuffled`]). Nothing is amplified: each record is in one step of each cycle. Neighbours
-/// replace one record, or one counts or is blank ([`CyclicSampler::zero_out`]).
+/// All records in turn, in batches of one size, in one order for all cycles. Nothing is amplified: each record is in one step
+/// of each cycle. Neighbours replace one record, or one counts or is blank ([`CyclicSampler::zero_out`]).
 ///
 /// ```
 /// use dp_accountant::sampling::CyclicSampler;
-/// use rand::SeedableRng;
 ///
-/// let any = || rand_chacha::ChaCha20Rng::seed_from_u64(1);
-/// let fixed = CyclicSampler::new(6, 2)?;
-/// assert_eq!([1, 2, 3, 4].map(|step| fixed.sample(step, &mut any())), [[0, 3], [1, 4], [2, 5], [0, 3]]);
-///
-/// // Three batches of an epoch, and one record that is left over.
-/// let shuffled = CyclicSampler::shuffled(7, 2)?;
-/// let mut epoch = [1, 2, 3].map(|step| shuffled.sample(step, &mut any())).concat();
-/// epoch.sort();
-/// epoch.dedup();
-/// assert_eq!(epoch.len(), 6);
+/// let sampler = CyclicSampler::new(6, 2)?;
+/// assert_eq!([1, 2, 3, 4].map(|step| sampler.sample(step)), [[0, 3], [1, 4], [2, 5], [0, 3]]);
 /// # Ok::<(), dp_accountant::DpError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +17,6 @@ pub struct CyclicSampler {
     records: usize,
     batch: usize,
     neighbours: Neighbours,
-    shuffled: bool,
 }
 
 impl CyclicSampler {
@@ -45,11 +31,12 @@ impl CyclicSampler {
     /// # Errors
     /// [`DpError::Batch`] unless `batch` is at least 1 and divides `records`.
     pub fn new(records: usize, batch: usize) -> Result<Self, DpError> {
-        let sampler = Self::shuffled(records, batch)?;
+        check_batch("the data", records, batch)?;
         if records.is_multiple_of(batch) {
             return Ok(Self {
-                shuffled: false,
-                ..sampler
+                records,
+                batch,
+                neighbours: Neighbours::ReplaceOne,
             });
         }
         Err(DpError::Batch {
@@ -57,26 +44,6 @@ impl CyclicSampler {
             batch,
             records,
             advice: "take a batch that divides their number",
-        })
-    }
-
-    /// Batches of `batch` of `records` in a fresh random order for each epoch of `records / batch` steps, rounded down: what
-    /// is left over of an order is dropped. An epoch costs one release of all records
-    /// ([`Sampler::ShuffledUpper`](crate::accounting::Sampler::ShuffledUpper)), whoever knows the order, and so does one that
-    /// ends early.
-    ///
-    /// Only what resumes with its secret noise state goes on in the order of its epoch; otherwise the rest of the epoch is
-    /// in another, and costs a release more.
-    ///
-    /// # Errors
-    /// [`DpError::Batch`] unless `batch` is in 1..=`records`.
-    pub fn shuffled(records: usize, batch: usize) -> Result<Self, DpError> {
-        check_batch("the data", records, batch)?;
-        Ok(Self {
-            records,
-            batch,
-            neighbours: Neighbours::ReplaceOne,
-            shuffled: true,
         })
     }
 
@@ -105,30 +72,15 @@ impl CyclicSampler {
         self.batch
     }
 
-    /// Steps of a cycle, or of an epoch: records / batch, rounded down.
+    /// Steps of a cycle: records / batch.
     pub fn period(&self) -> usize {
         self.records / self.batch
     }
 
-    /// The epoch of a step, both from 1, that has an order of its own; none where batches are fixed.
-    pub fn epoch(&self, step: u64) -> Option<u64> {
-        self.shuffled.then(|| step.div_ceil(self.period() as u64))
-    }
-
     /// The records of a step, from 1, in ascending order.
-    ///
-    /// - `generator`: of the order of the step's epoch, **in the same state for all of its steps**. Fixed batches do not look
-    ///   at it.
-    pub fn sample<R: Rng + ?Sized>(&self, step: u64, generator: &mut R) -> Vec<usize> {
+    pub fn sample(&self, step: u64) -> Vec<usize> {
         let period = self.period();
         let first = (step.wrapping_sub(1) % period as u64) as usize;
-        if !self.shuffled {
-            return (first..self.records).step_by(period).collect();
-        }
-        let mut order: Vec<usize> = (0..self.records).collect();
-        order.shuffle(generator);
-        let mut batch = order[first * self.batch..][..self.batch].to_vec();
-        batch.sort_unstable();
-        batch
+        (first..self.records).step_by(period).collect()
     }
 }

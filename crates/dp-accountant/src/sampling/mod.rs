@@ -10,7 +10,7 @@
 //! | [`PoissonSampler`] | each record independently | one counts or is blank, their number is public |
 //! | [`AddRemoveSampler`] | each record independently | add or remove one |
 //! | [`AllRecords`] | all records | replace one |
-//! | [`CyclicSampler`] | fixed, in a cycle; or of a fresh order of all records in each epoch | replace one, or one counts or is blank |
+//! | [`CyclicSampler`] | fixed, in a cycle | replace one, or one counts or is blank |
 //!
 //! ```
 //! use dp_accountant::accounting::Neighbours;
@@ -126,10 +126,7 @@ impl BatchSampler {
             Self::AddRemove(sampler) => Some(Sampler::Poisson {
                 rate: sampler.rate(),
             }),
-            Self::Cyclic(sampler) => sampler.epoch(1).map(|_| Sampler::ShuffledUpper {
-                zero_out: sampler.neighbours() == Neighbours::ZeroOut,
-            }),
-            Self::All(_) => None,
+            Self::Cyclic(_) | Self::All(_) => None,
         }
     }
 
@@ -146,17 +143,8 @@ impl BatchSampler {
         }
     }
 
-    /// The epoch of a step, both from 1, whose batches are of one order; none where steps have nothing to do with each other.
-    pub fn epoch(&self, step: u64) -> Option<u64> {
-        match self {
-            Self::Cyclic(sampler) => sampler.epoch(step),
-            _ => None,
-        }
-    }
-
-    /// The batch of a step, from 1: the record indices of each group. Only [`CyclicSampler`] looks at the step, and where it
-    /// [shuffles](CyclicSampler::sample) asks for one state of the generator in each [`BatchSampler::epoch`]. For private
-    /// training a plan's releaser draws; this is for training without privacy.
+    /// The batch of a step, from 1: the record indices of each group. Only [`CyclicSampler`] looks at the step, and only it does
+    /// not look at the generator. For private training a plan's releaser draws; this is for training without privacy.
     pub fn sample<R: Rng + ?Sized>(&self, step: u64, generator: &mut R) -> Vec<Vec<usize>> {
         match self {
             Self::FixedSize(sampler) => vec![sampler.sample(generator)],
@@ -164,7 +152,7 @@ impl BatchSampler {
             Self::Poisson(sampler) => vec![sampler.sample(generator)],
             Self::AddRemove(sampler) => vec![sampler.sample(generator)],
             Self::All(sampler) => vec![(0..sampler.records()).collect()],
-            Self::Cyclic(sampler) => vec![sampler.sample(step, generator)],
+            Self::Cyclic(sampler) => vec![sampler.sample(step)],
         }
     }
 }

@@ -1,10 +1,9 @@
-//! What privacy costs: accountants, samplers, plans and audits.
+//! What privacy costs: accountants, samplers and plans.
 
 mod accounting_extremes;
 mod accounting_golden;
 mod accounting_properties;
 mod allocation;
-mod audit;
 mod banded_inverse;
 mod common;
 mod discrete_gaussian;

@@ -2,7 +2,7 @@
 
 use dp_accountant::accounting::{
     Accountant, AccountingError, Event, GaussianAccountant, GdpCltAccountant, PldAccountant,
-    RdpAccountant, Sampler, group_epsilon, zcdp_of, zcdp_to_delta, zcdp_to_epsilon,
+    RdpAccountant, Sampler, zcdp_of, zcdp_to_delta, zcdp_to_epsilon,
 };
 
 use crate::common::{composed, gaussian, laplace, parallel, pld, poisson, without_replacement};
@@ -83,11 +83,9 @@ fn parameters_out_of_range_are_refused_by_name() {
     }
     for bad in [0, 1_000_001] {
         refused(gaussian(2.0).of_groups(bad), &format!("group is {bad}"));
-        assert!(group_epsilon(&pld(), &gaussian(2.0), bad, 1e-6).is_err());
     }
     let large = gaussian(2e3).sampled(poisson(0.1)).of_groups(129);
     refused(large, "group is 129, but must be between 1 and 128");
-    assert!(group_epsilon(&pld(), &gaussian(2.0), 2, -1.0).is_err());
     for (records, rate, largest, words) in [
         (100, 1.5, 10, "rate is 1.5"),
         (0, 0.1, 10, "records is 0"),
@@ -201,7 +199,11 @@ fn what_is_not_covered_is_refused_by_name() {
             laplace(2.0).sampled(Sampler::RandomAllocation { steps: 4 }),
             "use Gaussian noise",
         ),
-        (&[pld], dealt.clone().of_groups(2), "group_epsilon"),
+        (
+            &[pld],
+            dealt.clone().of_groups(2),
+            "random allocation of groups",
+        ),
         (&[rdp], dealt, "use pld"),
         (
             &[pld],

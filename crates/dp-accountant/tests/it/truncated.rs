@@ -1,7 +1,7 @@
 //! Poisson samples whose batches are cut, against exact divergences of few records.
 
+use dp_accountant::accounting::binomial::upper_tail;
 use dp_accountant::accounting::{Accountant, RdpAccountant, Sampler};
-use dp_accountant::audit::binomial::upper_tail;
 use proptest::prelude::*;
 
 use crate::common::{delta as delta_of, epsilon as epsilon_of, gaussian, replayed, within};

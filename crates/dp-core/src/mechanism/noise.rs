@@ -15,7 +15,6 @@ const NEXT_KEY: u64 = 0;
 const DRAWS: u64 = 1;
 const NOISE: u64 = 2;
 const STEPS: u64 = 3;
-const ORDER: u64 = 4;
 const NAME: u64 = 5;
 
 /// A source of Gaussian and Laplace noise.
@@ -28,8 +27,7 @@ const NAME: u64 = 5;
 /// processor's registers and stack, a gradient's tensors or the system's swap keep of them until it is used again is not
 /// overwritten. A key opens all noise that comes after it and none before: one that a checkpoint keeps opens what leaves from then on, until it
 /// is removed. Where the noise of steps is correlated, the keys of the last steps, of their noise alone, are kept as long as
-/// later steps have a part of it: a checkpoint opens these steps too. Where batches are shuffled, the key of the order of an epoch is
-/// kept too. Noise and other draws are separate streams of a key, so that the noise of a step does
+/// later steps have a part of it: a checkpoint opens these steps too. Noise and other draws are separate streams of a key, so that the noise of a step does
 /// not depend on how many other numbers the step drew.
 ///
 /// What is released once gets discrete noise, which is exact. Gaussian noise of steps is `f64`, and not the continuous
@@ -113,8 +111,7 @@ struct Chain {
     name: String,
     /// The last of the steps.
     step: u64,
-    /// Keys of their noise, from the last step back, where that of the next step is correlated with it; the key of the order
-    /// of records where that is one for all of them.
+    /// Keys of their noise, from the last step back, where that of the next step is correlated with it.
     keys: Vec<Key>,
 }
 
@@ -265,28 +262,6 @@ impl NoiseSource {
 
     fn derived(&self, number: u64) -> Key {
         Key::from(Generator::new(&self.key, number))
-    }
-
-    /// The key of the order of records in an epoch, where the last of its steps that this source made noise for is `step`.
-    pub(super) fn order(&self, epoch: &str, step: u64) -> Option<Key> {
-        let chain = self.chain.as_ref().filter(|_| self.goes_on(epoch, step));
-        chain.and_then(|chain| chain.keys.first().cloned())
-    }
-
-    /// The key of the order of an epoch that begins, which opens nothing else.
-    pub(super) fn new_order(&self) -> Key {
-        self.derived(ORDER)
-    }
-
-    /// As [`NoiseSource::advance`] after a step of an epoch of this name in this order.
-    pub(super) fn advance_in(&mut self, epoch: String, name: String, step: u64, order: Key) {
-        self.advance();
-        self.chain = Some(Chain {
-            mechanism: epoch,
-            name,
-            step,
-            keys: vec![order],
-        });
     }
 
     /// Whether the noise is secret, so that a release is private at all.

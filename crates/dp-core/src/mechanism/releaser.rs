@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use zeroize::Zeroizing;
 
 use super::names::MOST_NAMES;
-use super::noise::{Generator, Key};
 use super::vector::Norm;
 use super::{
     BoundedGradient, NameCounts, NoiseSource, Noisy, ReleasedGradient, SensitiveVector,
@@ -24,8 +23,7 @@ use crate::sampling::{Draw, Made};
 /// A value is returned only after its event has been written to the ledger and flushed to the device that
 /// holds it; on `Err` nothing was released. It releases what the plan holds and nothing else: a step's
 /// value for its own last draw, as many steps as planned, each other release once. Where the noise of steps is correlated, one
-/// line stands for all of them, and another for those that do not go on from the last step and its noise. Where batches are
-/// shuffled, one line stands for an epoch, and another for the rest of one that does not go on in its order.
+/// line stands for all of them, and another for those that do not go on from the last step and its noise.
 ///
 /// ```
 /// use burn::module::ParamId;
@@ -58,8 +56,6 @@ pub struct Releaser {
     draws: u64,
     step: u64,
     made: Vec<bool>,
-    /// The key of the order of records that the last draw is of, where batches are shuffled.
-    order: Option<Key>,
 }
 
 /// Releasers of this process.
@@ -76,7 +72,6 @@ impl NoiseFor for NoiseSource {
             run: RUNS.fetch_add(1, Ordering::Relaxed) + 1,
             draws: 0,
             step: 0,
-            order: None,
         }
     }
 }
@@ -136,14 +131,7 @@ impl Releaser {
         };
         let sampler = self.plan.sampler();
         let expected = sampler.expected_sizes();
-        let batch = if sampler.epoch(made.step).is_some() {
-            let kept = self.noise.order(&self.mechanism(), self.step);
-            let order = kept.unwrap_or_else(|| self.noise.new_order());
-            let order = self.order.insert(order);
-            sampler.sample(made.step, &mut Generator::of(order).0)
-        } else {
-            sampler.sample(made.step, self.noise.rng())
-        };
+        let batch = sampler.sample(made.step, self.noise.rng());
         Ok(Draw::new(made, batch, expected))
     }
 
@@ -339,42 +327,30 @@ impl Releaser {
     ) -> Result<(), DpError> {
         let deviation = self.deviation(sensitivity);
         let event = self.plan.step_event().clone();
-        let chained = self.plan.correlation().is_some() || self.order.is_some();
-        let mechanism = if chained {
-            self.mechanism()
-        } else {
-            String::new()
-        };
-        // A line may stand for several steps: it is written before the first, and again where they do not go on from the last.
-        let goes_on = match (self.plan.correlation(), &self.order) {
-            (Some(_), _) => self.noise.goes_on(&mechanism, self.step),
-            (None, Some(_)) => self.noise.order(&mechanism, self.step) == self.order,
-            (None, None) => false,
-        };
-        let name = self.noise.name(goes_on);
         let mut entry = self.entry(event, sensitivity.l2_upper(), deviation);
-        entry.mechanism = chained.then(|| name.clone());
+        let Some(correlation) = self.plan.correlation() else {
+            ledger.append(&entry)?;
+            self.step += 1;
+            // The key that made this noise is overwritten before the value leaves.
+            self.noise.advance();
+            return Ok(());
+        };
+        let mechanism = self.mechanism();
+        // A line stands for several steps: it is written before the first, and again where they do not go on from the last.
+        let goes_on = self.noise.goes_on(&mechanism, self.step);
+        let name = self.noise.name(goes_on);
+        entry.mechanism = Some(name.clone());
         // Another run of the same plan has lines of its own.
         if !(goes_on && ledger.holds(&entry)?) {
             ledger.append(&entry)?;
         }
         self.step += 1;
-        // The key that made this noise is overwritten before the value leaves.
-        match (self.plan.correlation(), &self.order) {
-            (Some(correlation), _) => {
-                let later = match self.step < self.plan.steps() {
-                    true => correlation.inverse().len() - 1,
-                    // No step is left that has a part of the noise before.
-                    false => 0,
-                };
-                self.noise.advance_from(mechanism, name, self.step, later);
-            }
-            (None, Some(order)) => {
-                let order = order.clone();
-                self.noise.advance_in(mechanism, name, self.step, order);
-            }
-            (None, None) => self.noise.advance(),
-        }
+        let later = match self.step < self.plan.steps() {
+            true => correlation.inverse().len() - 1,
+            // No step is left that has a part of the noise before.
+            false => 0,
+        };
+        self.noise.advance_from(mechanism, name, self.step, later);
         Ok(())
     }
 
@@ -391,11 +367,9 @@ impl Releaser {
         Zeroizing::new(self.noise.correlated_normal(correlation.inverse(), count))
     }
 
-    /// What tells one mechanism of correlated steps, or one epoch of shuffled ones, from another, before the next step.
+    /// What tells one mechanism of correlated steps from another.
     fn mechanism(&self) -> String {
-        let (event, sampler) = (self.plan.step_event(), self.plan.sampler());
-        let epoch = sampler.epoch(self.step + 1);
-        format!("{event:?} of {sampler:?}, epoch {epoch:?}")
+        format!("{:?} of {:?}", self.plan.step_event(), self.plan.sampler())
     }
 
     fn record(

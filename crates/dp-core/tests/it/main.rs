@@ -8,4 +8,3 @@ mod noise;
 mod norms;
 mod plan;
 mod random;
-mod shuffled;

@@ -2,8 +2,9 @@
 //!
 //! Each test would fail for a random seed with a probability of at most [`FALSE_ALARM`]; all seeds are fixed.
 
+use dp_audit::kolmogorov_smirnov;
+use dp_core::accounting::binomial;
 use dp_core::accounting::normal::upper_tail;
-use dp_core::audit::{binomial, kolmogorov_smirnov};
 use dp_core::mechanism::{DiscreteGaussian, NoiseSource};
 
 const FALSE_ALARM: f64 = 1e-6;

@@ -230,9 +230,6 @@ fn sampled(plan: &CheckedPlan) -> &'static str {
             "each record in each batch by a draw of its own"
         }
         BatchSampler::All(_) => "each step is of all private records",
-        BatchSampler::Cyclic(sampler) if sampler.epoch(1).is_some() => {
-            "batches of all records in a fresh order for each epoch, without amplification"
-        }
         BatchSampler::Cyclic(_) => "fixed batches that come in a cycle",
     }
 }

@@ -270,7 +270,7 @@ mod tests {
     use dp_core::mechanism::NoiseSource;
     use dp_core::plan::{ReleaseNoise, TrainingPlan};
     use dp_core::sampling::AllRecords;
-    use private_queries::{QueryError, Table};
+    use private_queries::{Contingency, QueryError};
 
     use super::*;
     use crate::backend::Backend;
@@ -418,14 +418,14 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let mut session = session(&place.path().join("run"));
         session.promises = false;
-        let table = Table::of([3]).expect("a table");
+        let table = Contingency::joint([3]).expect("a table");
         let measure = |_: &mut Run, _: &mut Session| table.measure(&[2]).or_failed();
         let counts = session.release(&mut Run(None), "counts", &table, measure);
-        assert_eq!(counts.expect("released"), [0.0, 0.0, 1.0]);
+        assert_eq!(counts.expect("released")[0].counts, [0.0, 0.0, 1.0]);
         let folder = &session.folder;
         let kept = read(folder, "counts", &table).expect("read");
-        assert_eq!(kept.expect("kept"), [0.0, 0.0, 1.0]);
-        let wider = Table::of([4]).expect("a table");
+        assert_eq!(kept.expect("kept")[0].counts, [0.0, 0.0, 1.0]);
+        let wider = Contingency::joint([4]).expect("a table");
         assert!(read(folder, "counts", &wider).is_err());
         let path = folder.file("counts.bin");
         let whole = std::fs::read(&path).expect("bytes");

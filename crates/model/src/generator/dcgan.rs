@@ -27,11 +27,6 @@ pub struct Dcgan {
 }
 
 impl Dcgan {
-    /// Width of the code of a photograph.
-    pub const PHOTOGRAPH_INPUTS: usize = PHOTOGRAPH[0];
-    /// Pixels along a side of a photograph.
-    pub const PHOTOGRAPH_SIDE: usize = 64;
-
     /// A code of 32 to a photograph of 3 x 64 x 64: kernels 4x4 to 512, 256, 128, 64 and 3 maps. He initialisation
     /// from `rng`.
     ///

@@ -24,7 +24,7 @@ use crate::query::{QueryError, length, whole};
 /// use dp_core::mechanism::NoiseSource;
 /// use dp_core::plan::{ReleaseNoise, TrainingPlan};
 /// use dp_core::sampling::GroupSampler;
-/// use private_queries::marginals::{Barycentre, Basis, Bins};
+/// use private_queries::marginals::{Barycentre, Bins};
 /// use private_queries::{GroupMarginals, MarginalQuery, Query};
 /// use rand::SeedableRng;
 /// use swd::flow::StepSize;
@@ -37,7 +37,7 @@ use crate::query::{QueryError, length, whole};
 /// let disc = UniformBall::new(d)?.sample(n, &mut rng);
 /// let small = disc.iter().map(|x| x / 2.0).collect();
 /// let slices = Slices::tight(d, 16, &mut rng)?;
-/// let counts = MarginalQuery::new(slices, Region::ball(1.0)?, Bins::uniform(1.0, 32)?, Basis::Haar)?;
+/// let counts = MarginalQuery::new(slices, Region::ball(1.0)?, Bins::uniform(1.0, 32)?)?;
 /// let query = GroupMarginals::new(vec![counts; 2], vec![n; 2])?;
 ///
 /// let groups = GroupSampler::new(vec![(0..n).collect(), (n..2 * n).collect()], &[n; 2])?;
@@ -122,7 +122,7 @@ impl<'a> Barycentre<'a> {
 }
 
 /// The weights of so many `groups`, divided by their sum.
-pub(crate) fn barycentre_weights(weights: &[f64], groups: usize) -> Result<Vec<f64>, QueryError> {
+fn barycentre_weights(weights: &[f64], groups: usize) -> Result<Vec<f64>, QueryError> {
     length("weights of a barycentre", weights.len(), groups)?;
     let (what, sum) = ("weight of a barycentre", weights.iter().sum::<f64>());
     let bad = weights.iter().find(|w| !(w.is_finite() && **w >= 0.0));
@@ -171,7 +171,7 @@ mod tests {
     use swd::flow::StepSize;
     use swd::{Particles, Region};
 
-    use super::super::{Basis, Bins};
+    use super::super::Bins;
     use super::*;
     use crate::{GroupMarginals, MarginalQuery, Query};
 
@@ -183,7 +183,7 @@ mod tests {
     ) -> Vec<SlicedMarginals> {
         let ball = Region::ball(radius).unwrap();
         let bins = Bins::uniform(radius, bins).unwrap();
-        let query = MarginalQuery::new(slices.clone(), ball, bins, Basis::Haar).unwrap();
+        let query = MarginalQuery::new(slices.clone(), ball, bins).unwrap();
         let sizes = groups
             .iter()
             .map(|rows| rows.len() / slices.dim())

@@ -34,11 +34,7 @@ impl Bins {
         Self::from_edges((0..=count).map(place).collect())
     }
 
-    /// Bins between given edges, which must be public: chosen without a look at private rows.
-    ///
-    /// # Errors
-    /// Fewer than three edges, or edges that are not finite or do not increase.
-    pub fn from_edges(edges: Vec<f64>) -> Result<Self, SwdError> {
+    fn from_edges(edges: Vec<f64>) -> Result<Self, SwdError> {
         let what = "edges of the bins";
         if edges.len() < 3 {
             let (found, expected) = (edges.len(), 3);

@@ -2,25 +2,22 @@
 
 use super::isotonic;
 
-/// How a released distribution function becomes a proper one.
+/// How a released distribution function becomes a proper one: the nearest one that does not decrease, and
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cleaning {
-    /// Replace it by the nearest one that does not decrease; else lift each value to its predecessor.
-    pub isotonic: bool,
-    /// Where it is below, or above one less, than this many standard deviations of its own noise, take
-    /// it for 0 or 1: mass that noise alone would put into the tails is not believed. 0 for none.
-    pub tail_deviations: f64,
+pub(super) struct Cleaning {
+    /// where it is below, or above one less, than this many standard deviations of its own noise, 0 or 1: mass that noise
+    /// alone would put into the tails is not believed. 0 for none.
+    pub(super) tail_deviations: f64,
     /// Before all else, draw the released coefficients towards what the query expects, where it
     /// expects something: at each place of the tree by the share of the squared difference, over
     /// all slices, that the noise explains. Then tails need no cutting.
-    pub shrink: bool,
+    pub(super) shrink: bool,
 }
 
 impl Default for Cleaning {
-    /// Isotonic, with the tails cut at one standard deviation of the noise.
+    /// With the tails cut at one standard deviation of the noise.
     fn default() -> Self {
         Self {
-            isotonic: true,
             tail_deviations: 1.0,
             shrink: false,
         }
@@ -28,10 +25,9 @@ impl Default for Cleaning {
 }
 
 impl Cleaning {
-    /// For [`super::MarginalQuery::around_gaussian`]: shrinkage and isotonic, no cutting of tails.
-    pub fn towards_expected() -> Self {
+    /// For [`super::MarginalQuery::around_gaussian`]: shrinkage, no cutting of tails.
+    pub(super) fn towards_expected() -> Self {
         Self {
-            isotonic: true,
             tail_deviations: 0.0,
             shrink: true,
         }
@@ -77,13 +73,7 @@ impl Cleaning {
     pub(super) fn apply(&self, below: &[f64], noise: &[f64]) -> Vec<f64> {
         let last = below.len() - 1;
         let inner = &below[1..last];
-        let mut cleaned = if self.isotonic {
-            isotonic(inner)
-        } else {
-            let mut lifted = inner.to_vec();
-            make_monotone(&mut lifted);
-            lifted
-        };
+        let mut cleaned = isotonic(inner);
         // One threshold for all edges keeps the order; noise is about the same at each.
         let largest = noise.iter().fold(0.0_f64, |a, &b| a.max(b));
         let cut = (self.tail_deviations.max(0.0) * largest).min(0.5);
@@ -112,11 +102,10 @@ mod tests {
         fn the_result_is_a_distribution_function(
             inner in prop::collection::vec(-1.0_f64..2.0, 1..40),
             noise in 0.0_f64..1.0,
-            isotonic in any::<bool>(),
             tail_deviations in 0.0_f64..3.0,
         ) {
             let below: Vec<f64> = [0.0].into_iter().chain(inner).chain([1.0]).collect();
-            let cleaning = Cleaning { isotonic, tail_deviations, shrink: false };
+            let cleaning = Cleaning { tail_deviations, shrink: false };
             let cleaned = cleaning.apply(&below, &vec![noise; below.len()]);
             prop_assert_eq!(cleaned.len(), below.len());
             prop_assert_eq!((cleaned[0], cleaned[below.len() - 1]), (0.0, 1.0));
@@ -136,7 +125,6 @@ mod tests {
     fn tails_are_cut_at_the_noise() {
         let below = [0.0, 0.05, 0.2, 0.7, 0.93, 1.0];
         let cleaning = Cleaning {
-            isotonic: true,
             tail_deviations: 2.0,
             shrink: false,
         };

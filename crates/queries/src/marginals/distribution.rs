@@ -8,7 +8,7 @@ use super::clean::make_monotone;
 
 /// A distribution on the line whose distribution function is linear between edges.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PiecewiseUniform {
+pub(super) struct PiecewiseUniform {
     /// Bins with mass: left edge, width, distribution function at both ends.
     pieces: Vec<Piece>,
 }

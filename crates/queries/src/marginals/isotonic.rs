@@ -4,7 +4,7 @@
 /// violators: `y_i = max over a <= i of min over b >= i of the mean of values a..=b`. Linear time.
 ///
 /// Source: Ayer, Brunk, Ewing, Reid and Silverman 1955.
-pub fn isotonic(values: &[f64]) -> Vec<f64> {
+pub(super) fn isotonic(values: &[f64]) -> Vec<f64> {
     // Blocks of pooled values: sum and length, their means increasing.
     let mut blocks: Vec<(f64, usize)> = Vec::with_capacity(values.len());
     for &value in values {

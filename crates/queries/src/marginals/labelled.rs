@@ -3,7 +3,7 @@
 //! # Sensitivity
 //! A record adds `+1` or `-1` at one node of each of the `log2 B` levels of a tree, in the tree of its own class.
 //!
-//! - Replaced by one of its class: at most `2 log2 B + 2` a slice, as [`super::Basis::Haar`] has it.
+//! - Replaced by one of its class: at most `2 log2 B + 2` a slice, as in [`super`].
 //! - Replaced by one of another class: one tree loses a record and another gains one, so `2 log2 B` a slice. That
 //!   is 2 a slice less, in which the sizes of the classes are released at no cost: multiplied by `sqrt(k)`, the two
 //!   that change add `2k`.
@@ -16,7 +16,7 @@
 use dp_core::mechanism::{Noisy, SensitiveVector};
 use swd::{Region, Slices};
 
-use super::{Basis, Bins, MarginalQuery, SlicedMarginals};
+use super::{Bins, MarginalQuery, SlicedMarginals};
 use crate::Query;
 use crate::query::{QueryError, check_noisy, length, whole};
 
@@ -41,7 +41,7 @@ use crate::query::{QueryError, check_noisy, length, whole};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabelledMarginals {
-    /// One a class, in the tree's basis, with as many slices and bins each.
+    /// One a class, with as many slices and bins each.
     queries: Vec<MarginalQuery>,
 }
 
@@ -62,15 +62,15 @@ impl LabelledMarginals {
                 what: "number of classes",
             });
         }
-        let query = MarginalQuery::new(slices, region, bins, Basis::Haar)?;
+        let query = MarginalQuery::new(slices, region, bins)?;
         Self::of(vec![query; classes])
     }
 
     /// A query of its own for each class, such as around a Gaussian that was released before.
     ///
     /// # Errors
-    /// No classes; a query in another basis than the tree's, in which the sizes would cost extra; queries that differ in
-    /// dimension or in the number of their slices or bins, on which the sensitivity rests.
+    /// No classes; queries that differ in dimension or in the number of their slices or bins, on which the sensitivity
+    /// rests.
     pub fn of(queries: Vec<MarginalQuery>) -> Result<Self, QueryError> {
         let Some(first) = queries.first() else {
             let what = "number of classes";
@@ -81,16 +81,10 @@ impl LabelledMarginals {
                 ("dimension of a class's slices", query.slices.dim()),
                 ("slices of a class", query.slices.count()),
                 ("bins of a class", query.bin_count()),
-                (
-                    "released values of a slice",
-                    query.basis.width(query.bin_count()),
-                ),
             ]
         };
-        let mut expected = size(first);
-        expected[3].1 = Basis::Haar.width(first.bin_count());
         for query in &queries {
-            for ((what, found), (_, expected)) in size(query).into_iter().zip(expected) {
+            for ((what, found), (_, expected)) in size(query).into_iter().zip(size(first)) {
                 length(what, found, expected)?;
             }
         }
@@ -221,21 +215,16 @@ mod tests {
         let query = query(4, 8, 2, &mut seeded(3));
         assert!(LabelledMarginals::of(Vec::new()).is_err());
         let rng = &mut seeded(4);
-        for (k, bins, basis) in [
-            (3, 8, Basis::Haar),
-            (4, 4, Basis::Haar),
-            (4, 8, Basis::Counts),
-        ] {
+        for (k, bins) in [(3, 8), (4, 4)] {
             let slices = Slices::iid(2, k, rng).unwrap();
             let bins = Bins::uniform(1.0, bins).unwrap();
             let ball = Region::ball(1.0).unwrap();
-            let other = MarginalQuery::new(slices, ball, bins, basis).unwrap();
+            let other = MarginalQuery::new(slices, ball, bins).unwrap();
             let own = query.queries[0].clone();
             for pair in [[own.clone(), other.clone()], [other.clone(), own]] {
                 assert!(LabelledMarginals::of(pair.into()).is_err());
             }
-            let alone = LabelledMarginals::of(vec![other]);
-            assert_eq!(alone.is_ok(), basis == Basis::Haar);
+            assert!(LabelledMarginals::of(vec![other]).is_ok());
         }
         assert!(query.measure(&[Vec::new()]).is_err());
         assert!(query.measure(&[vec![0.0], Vec::new()]).is_err());

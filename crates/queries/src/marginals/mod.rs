@@ -5,26 +5,20 @@
 //! towards them is post-processing. The number of records is public.
 //!
 //! # Sensitivity
-//! Replacing a record moves, in each slice, one count out of a bin and one into a bin.
+//! Released is, for every node of the binary tree over the bins of a slice, the count of its left half less that of its
+//! right half. A record adds `+1` or `-1` at the one node of each level that holds its bin. A replacement adds 4 to the
+//! squared change where old and new bin lie in different halves of one node, 2 where they lie in different nodes, 0 where
+//! they share a half. They share a node down to some level, are parted by it, and lie in different nodes below: at most
+//! `4 + 2 (log2 B - 1)` a slice, attained when the root parts them. Over `k` slices the sensitivity is
+//! `sqrt(k (2 log2 B + 2))`. The total, which is public, does not move.
 //!
-//! - [`Basis::Counts`]: each slice changes by `e_b - e_b'`, of squared norm 2 (or 0). Over `k` slices
-//!   the sensitivity is `sqrt(2k)`.
-//! - [`Basis::Haar`]: for every node of the binary tree over the bins, the count of its left half less
-//!   that of its right half. A record adds `+1` or `-1` at the one node of each level that holds its
-//!   bin. A replacement adds 4 to the squared change where old and new bin lie in different halves
-//!   of one node, 2 where they lie in different nodes, 0 where they share a half. They share a node
-//!   down to some level, are parted by it, and lie in different nodes below: at most
-//!   `4 + 2 (log2 B - 1)` a slice, attained when the root parts them. Over `k` slices the
-//!   sensitivity is `sqrt(k (2 log2 B + 2))`. The total, which is public, does not move.
+//! It is attained: by `x' = -x` for every `x` that no slice projects into the two middle bins.
 //!
-//! Both are attained: by `x' = -x` for every `x` that no slice projects into the two middle bins.
-//!
-//! # Which one
+//! # Why a tree
 //! A flow needs the distribution function. With noise of variance `Delta^2` on each coordinate, and
 //! the total known, the variance of the noise of the count below a bin edge, averaged over the `B`
-//! edges, is `2k (B^2-1)/(6B)` from counts and `k (2 log2 B + 2)` times
-//! [`Basis::edge_variance`]'s mean (about `log2(B)/12`) from the tree: for `B = 32` it is 10.7 k
-//! against 5.7 k. The tree is better from `B = 8` on.
+//! edges, is `2k (B^2-1)/(6B)` from the counts themselves, and about `k (2 log2 B + 2) log2(B)/12` from the tree: for
+//! `B = 32` it is 10.7 k against 5.7 k. The tree is better from `B = 8` on.
 //!
 //! The tree is that of Privelet (Xiao, Wang and Gehrke 2010),
 //! without its weights.
@@ -32,7 +26,7 @@
 //! # Example
 //! ```
 //! use dp_core::mechanism::Noisy;
-//! use private_queries::marginals::{Basis, Bins};
+//! use private_queries::marginals::Bins;
 //! use private_queries::{GroupMarginals, MarginalQuery, Query};
 //! use rand::SeedableRng;
 //! use swd::{Region, Slices, UniformBall};
@@ -41,7 +35,7 @@
 //! let (d, n) = (3, 2000);
 //! let rows = UniformBall::new(d)?.sample(n, &mut rng);
 //! let slices = Slices::tight(d, 12, &mut rng)?;
-//! let counts = MarginalQuery::new(slices, Region::ball(1.0)?, Bins::uniform(1.0, 16)?, Basis::Haar)?;
+//! let counts = MarginalQuery::new(slices, Region::ball(1.0)?, Bins::uniform(1.0, 16)?)?;
 //! let query = GroupMarginals::new(vec![counts], vec![n])?;
 //! let counted = query.measure(&[rows])?;
 //! // A releaser adds the noise here; what follows is post-processing.
@@ -52,25 +46,23 @@
 //! ```
 
 mod barycentre;
-mod basis;
 mod bins;
 mod clean;
 mod distribution;
 mod groups;
 mod isotonic;
 mod labelled;
+mod tree;
 
 pub use barycentre::Barycentre;
-pub(crate) use barycentre::barycentre_weights;
-pub use basis::Basis;
 pub use bins::Bins;
-pub use clean::Cleaning;
-pub use distribution::{PiecewiseUniform, SlicedMarginals};
+use distribution::PiecewiseUniform;
+pub use distribution::SlicedMarginals;
 pub use groups::GroupMarginals;
-pub use isotonic::isotonic;
 pub use labelled::LabelledMarginals;
 
-use clean::shrink;
+use clean::{Cleaning, shrink};
+use isotonic::isotonic;
 use rayon::prelude::*;
 
 use swd::{Region, Slices, SwdError};
@@ -88,25 +80,22 @@ pub struct MarginalQuery {
     region: Region,
     /// One for each slice, or one for all; the number of bins is the same.
     bins: Vec<Bins>,
-    basis: Basis,
     /// The share of the records that each released value is expected to be, if anything is.
     expected: Option<Vec<f64>>,
     cleaning: Cleaning,
 }
 
 impl MarginalQuery {
-    /// Counts of rows in `region`, projected on `slices`, in `bins`, the same for every slice, given in
-    /// `basis`.
+    /// Counts of rows in `region`, projected on `slices`, in `bins`, the same for every slice.
     ///
     /// # Errors
-    /// [`Basis::Haar`] with a number of bins that is no power of two.
-    pub fn new(slices: Slices, region: Region, bins: Bins, basis: Basis) -> Result<Self, SwdError> {
-        basis.check(bins.count())?;
+    /// A number of bins that is no power of two.
+    pub fn new(slices: Slices, region: Region, bins: Bins) -> Result<Self, SwdError> {
+        tree::check(bins.count())?;
         Ok(Self {
             slices,
             region,
             bins: vec![bins],
-            basis,
             expected: None,
             cleaning: Cleaning::default(),
         })
@@ -116,12 +105,7 @@ impl MarginalQuery {
     ///
     /// # Errors
     /// Another number of bins than of slices, slices with different numbers of bins, and as [`MarginalQuery::new`].
-    pub fn by_slice(
-        slices: Slices,
-        region: Region,
-        bins: Vec<Bins>,
-        basis: Basis,
-    ) -> Result<Self, SwdError> {
+    pub fn by_slice(slices: Slices, region: Region, bins: Vec<Bins>) -> Result<Self, SwdError> {
         let expected = slices.count();
         let count = bins.first().map_or(0, Bins::count);
         let other = bins.iter().find(|bins| bins.count() != count);
@@ -137,19 +121,18 @@ impl MarginalQuery {
                 });
             }
         }
-        basis.check(count)?;
+        tree::check(count)?;
         Ok(Self {
             slices,
             region,
             bins,
-            basis,
             expected: None,
             cleaning: Cleaning::default(),
         })
     }
 
-    /// Counts in `count` bins around a public Gaussian distribution in each slice ([`Bins::normal`]), given in
-    /// the tree's basis, and cleaned towards that distribution.
+    /// Counts in `count` bins around a public Gaussian distribution in each slice ([`Bins::normal`]), and
+    /// cleaned towards that distribution.
     ///
     /// - `mean`: `[d]`; `factor`: `[d, d]`, any `A` with `A A^T` the covariance, column after column.
     ///
@@ -169,8 +152,8 @@ impl MarginalQuery {
         factor: &[f64],
         count: usize,
     ) -> Result<Self, SwdError> {
-        let (d, basis) = (slices.dim(), Basis::Haar);
-        basis.check(count)?;
+        let d = slices.dim();
+        tree::check(count)?;
         for (what, found, expected) in [
             ("mean of a Gaussian", mean.len(), d),
             ("factor of a covariance", factor.len(), d * d),
@@ -183,7 +166,7 @@ impl MarginalQuery {
                 });
             }
         }
-        let width = basis.width(count);
+        let width = tree::width(count);
         let mut expected = vec![0.0; slices.count() * width];
         let mut bins = Vec::with_capacity(slices.count());
         for (l, expected) in expected.chunks_exact_mut(width).enumerate() {
@@ -193,23 +176,16 @@ impl MarginalQuery {
             let variance: f64 = factor.chunks_exact(d).map(|c| along(c).powi(2)).sum();
             let (centre, deviation) = (along(mean), variance.sqrt());
             let found = Bins::normal(centre, deviation, region.radius(), count)?;
-            basis.analyse(&found.normal_shares(centre, deviation), expected);
+            tree::analyse(&found.normal_shares(centre, deviation), expected);
             bins.push(found);
         }
         Ok(Self {
             slices,
             region,
             bins,
-            basis,
             expected: Some(expected),
             cleaning: Cleaning::towards_expected(),
         })
-    }
-
-    /// Cleans what is read in another way than by default, or towards the Gaussian that the bins lie around.
-    #[must_use]
-    pub fn cleaned(self, cleaning: Cleaning) -> Self {
-        Self { cleaning, ..self }
     }
 
     /// The slices.
@@ -223,13 +199,13 @@ impl MarginalQuery {
     }
 
     /// The number of bins in each slice, `B`.
-    pub fn bin_count(&self) -> usize {
+    pub(crate) fn bin_count(&self) -> usize {
         self.bins(0).count()
     }
 
-    /// The number of values that are released: `k B` counts, or `k (B - 1)` tree coefficients.
+    /// The number of values that are released: `k (B - 1)`.
     pub fn len(&self) -> usize {
-        self.slices.count() * self.basis.width(self.bin_count())
+        self.slices.count() * tree::width(self.bin_count())
     }
 
     /// Never: there is at least one slice and two bins.
@@ -237,10 +213,10 @@ impl MarginalQuery {
         self.len() == 0
     }
 
-    /// How far the values move when one record is replaced, in counts: `sqrt(2k)` or
-    /// `sqrt(k (2 log2 B + 2))`, rounded up.
-    pub fn l2_sensitivity_upper(&self) -> f64 {
-        let squared = self.basis.squared_sensitivity(self.bin_count());
+    /// How far the values move when one record is replaced, in counts: `sqrt(k (2 log2 B + 2))`,
+    /// rounded up.
+    pub(crate) fn l2_sensitivity_upper(&self) -> f64 {
+        let squared = tree::squared_sensitivity(self.bin_count());
         (self.slices.count() as f64 * squared).sqrt() * (1.0 + ROUNDING)
     }
 
@@ -267,10 +243,10 @@ impl MarginalQuery {
                 values.for_each(|&u| counts[bins.place(u)] += 1.0);
             });
         }
-        let width = self.basis.width(bins);
+        let width = tree::width(bins);
         let mut values = vec![0.0; self.len()];
         let slices = values.par_chunks_mut(width).zip(counts.par_chunks(bins));
-        slices.for_each(|(values, counts)| self.basis.analyse(counts, values));
+        slices.for_each(|(values, counts)| tree::analyse(counts, values));
         Ok(values)
     }
 
@@ -289,20 +265,20 @@ impl MarginalQuery {
                 what: "number of records",
             });
         }
-        let (cleaning, width) = (self.cleaning, self.basis.width(self.bin_count()));
+        let (cleaning, width) = (self.cleaning, tree::width(self.bin_count()));
         let (records, count) = (records as f64, self.bin_count());
         let mut values = released.to_vec();
         if let (true, Some(expected)) = (cleaning.shrink, &self.expected) {
             let expected: Vec<f64> = expected.iter().map(|share| share * records).collect();
             shrink(&mut values, &expected, width, deviation);
         }
-        let noise = self.basis.edge_variance(count);
+        let noise = tree::edge_variance(count);
         let noise: Vec<f64> = noise
             .iter()
             .map(|variance| deviation / records * variance.sqrt())
             .collect();
         let distributions = values.par_chunks(width).enumerate().map(|(l, values)| {
-            let below = self.basis.distribution(values, count, records);
+            let below = tree::distribution(values, count, records);
             PiecewiseUniform::new(self.bins(l).edges(), &cleaning.apply(&below, &noise))
         });
         let distributions = distributions.collect();

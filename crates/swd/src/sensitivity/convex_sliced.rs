@@ -13,7 +13,7 @@ use crate::{Cells, Cost, Slices, SwdError};
 /// The gradient is that of the *quantised* cost `(1/n) sum_r h(u_(r) - q_r)`, which is at most `B/2` times the mean variance
 /// within the cells below the cost itself, `B` the largest `h''`.
 ///
-/// `m_bound` may be infinite for the Huber, log-cosh and pseudo-Huber costs with `L2 = 0`: `(2 sqrt(lambda) + S) L1 / n` holds for
+/// `m_bound` may be infinite for the Huber cost with `L2 = 0`: `(2 sqrt(lambda) + S) L1 / n` holds for
 /// any activations, `S` what the jumps of a record from cell to cell may add up to. Nothing needs to be projected onto a ball
 /// then.
 ///

@@ -59,7 +59,7 @@ pub mod paper;
 mod per_slice;
 mod spread;
 
-pub use convex::{cost_bound, disjoint_bound, weighted_bound};
+pub use convex::cost_bound;
 pub use convex_sliced::{both_private_cost_bound, prior_cost_bound, private_sample_cost_bounds};
 pub use joint::{JointInput, joint_bound};
 use per_slice::per_slice_bound;

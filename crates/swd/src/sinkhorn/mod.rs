@@ -43,11 +43,9 @@
 mod costs;
 mod divergence;
 mod iterations;
-mod tensor;
 mod transport;
 
 pub use divergence::Divergence;
-pub use tensor::TensorTransport;
 pub use transport::EntropicTransport;
 
 use crate::SwdError;

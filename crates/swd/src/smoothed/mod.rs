@@ -9,8 +9,8 @@
 //! # Sensitivity
 //! Replacing row `x` by `x'` moves the release by `|Theta^T (x - x')|`, at most
 //! `2 r sigma_max(Theta)`: attained by `x = -x'` along the first singular vector, and equal to
-//! `2 r sqrt(k/d)` for a tight frame ([`projection_sensitivity_upper`]). The papers give a
-//! high-probability bound for one fixed pair of rows instead ([`paper`]).
+//! `2 r sqrt(k/d)` for a tight frame ([`projection_sensitivity_upper`]). The papers have a value instead
+//! that holds with high probability for one fixed pair of rows, which is no bound for all of them.
 //!
 //! ```
 //! use rand::SeedableRng;
@@ -30,7 +30,6 @@
 mod deconvolution;
 mod distance;
 mod noisy;
-pub mod paper;
 
 pub use deconvolution::deconvolved_distance_and_gradient;
 pub use distance::{smoothed_distance_and_gradient, smoothing_noise};

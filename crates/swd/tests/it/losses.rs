@@ -1,4 +1,4 @@
-//! The loss module, and the weighted, max-sliced and spherical distances: values beside POT's, definitions in
+//! The loss module, and the weighted distances: values beside POT's, definitions in
 //! `f64`, finite differences and laws.
 
 use burn::tensor::{Device, Tensor, TensorData};
@@ -6,11 +6,8 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use serde_json::Value;
-use swd::transport::tensor::{
-    max_sliced_w2_squared, sliced_w2_squared, sphere_sliced_w1,
-    sphere_sliced_w2_squared_to_uniform, w2_squared_1d, wp_power_1d,
-};
-use swd::{GreatCircles, SlicedWassersteinConfig, Slices, SwdError};
+use swd::transport::tensor::{sliced_w2_squared, w2_squared_1d, wp_power_1d};
+use swd::{SlicedWassersteinConfig, Slices, SwdError};
 
 use crate::common::{all_close, floats, numbers, pot};
 
@@ -74,9 +71,6 @@ fn sliced_values_are_those_of_pot() {
     let fewer = x.clone().slice([0..15, 0..5]);
     agrees_with_pot(root(&fewer, &y), &pot("sliced_equal_sizes"));
 
-    let (largest, _) = max_sliced_w2_squared(x.clone(), y.clone(), &slices, 0).unwrap();
-    agrees_with_pot(number(largest).sqrt(), &pot("max_sliced"));
-
     // Projections of another length: POT takes them as they are, here they are the same directions.
     let long = theta * matrix(&pot_list("lengths"), 50, &device);
     let scaled = Slices::from_tensor(long.clone()).unwrap();
@@ -101,24 +95,6 @@ fn weighted_values_are_those_of_pot() {
     agrees_with_pot(number(squared), &pot("weighted")["2"]);
 }
 
-#[test]
-fn spherical_values_are_those_of_pot() {
-    let device = Device::flex();
-    // `[k, 3, 2]`.
-    let axes = pot_list("circles");
-    let axis = |which: usize| {
-        let axis: Vec<f64> = axes.iter().skip(which).step_by(2).copied().collect();
-        Slices::from_directions(3, &axis).unwrap()
-    };
-    let circles = GreatCircles::through(axis(0), &axis(1)).unwrap();
-    assert_eq!((circles.dim(), circles.count()), (3, 50));
-    let sphere = |name: &str| matrix(&pot_list(name), 3, &device);
-    let uniform = sphere_sliced_w2_squared_to_uniform(sphere("sphere_x"), &circles);
-    agrees_with_pot(number(uniform.unwrap()).sqrt(), &pot("sphere_uniform"));
-    let between = sphere_sliced_w1(sphere("sphere_s"), sphere("sphere_t"), &circles);
-    agrees_with_pot(number(between.unwrap()), &pot("sphere_w1"));
-}
-
 // The module.
 
 #[test]
@@ -139,15 +115,11 @@ fn the_module_draws_its_slices_from_the_generator() {
         let sampled = number(loss.forward(x.clone(), y.clone(), &mut seeded()).unwrap());
         let given = loss.forward_with(x.clone(), y.clone(), &slices).unwrap();
         assert_eq!(sampled, number(given));
-        let each = loss.forward_no_reduction(x.clone(), y.clone(), &slices);
-        let each = numbers(each.unwrap());
-        assert_eq!(each.len(), 9);
-        assert!((each.iter().sum::<f64>() / 9.0 - sampled).abs() < 1e-6);
-        for (l, value) in each.iter().enumerate() {
+        let alone = |l| {
             let slice = Slices::from_directions(3, slices.direction(l)).unwrap();
-            let alone = loss.forward_with(x.clone(), y.clone(), &slice).unwrap();
-            assert!((number(alone) - value).abs() < 1e-6);
-        }
+            number(loss.forward_with(x.clone(), y.clone(), &slice).unwrap())
+        };
+        assert!(((0..9).map(alone).sum::<f64>() / 9.0 - sampled).abs() < 1e-6);
     }
     // Another draw, another estimate.
     let loss = SlicedWassersteinConfig::new().init();
@@ -303,209 +275,4 @@ proptest! {
         prop_assert!((weighted_distance(&moved, &y) - value - change).abs() <= 1e-5 * (1.0 + value));
     }
 
-}
-
-// The farthest slice.
-
-#[test]
-fn the_farthest_slice_of_a_translation_is_along_it() {
-    let mut rng = ChaCha20Rng::seed_from_u64(4);
-    let device = Device::flex().autodiff();
-    let x = random(30 * 4, &mut rng);
-    let shift = [0.5, -1.0, 2.0, 0.25];
-    let length: f64 = shift.iter().map(|a| a * a).sum();
-    let moved: Vec<f64> = x
-        .iter()
-        .zip(shift.iter().cycle())
-        .map(|(x, a)| x + a)
-        .collect();
-    let starts = Slices::iid(4, 6, &mut rng).unwrap();
-    let side = matrix(&x, 4, &device).require_grad();
-    let (value, direction) =
-        max_sliced_w2_squared(side.clone(), matrix(&moved, 4, &device), &starts, 40).unwrap();
-    let gradients = value.backward();
-    assert!((number(value) - length).abs() < 1e-4);
-    let sign = direction.direction(0)[2].signum();
-    for (found, a) in direction.direction(0).iter().zip(shift) {
-        assert!((sign * found - a / length.sqrt()).abs() < 1e-3);
-    }
-    // At the maximum the direction does not count: `-(2/n) a` for each point.
-    let expected: Vec<f64> = (0..30 * 4).map(|i| -2.0 / 30.0 * shift[i % 4]).collect();
-    all_close(&numbers(side.grad(&gradients).unwrap()), &expected, 1e-3);
-}
-
-#[test]
-fn ascent_finds_no_less_than_its_starts() {
-    let mut rng = ChaCha20Rng::seed_from_u64(5);
-    let device = Device::flex();
-    for (n, m) in [(10, 10), (8, 13), (1, 5)] {
-        let (x, y) = (random(n * 3, &mut rng), random(m * 3, &mut rng));
-        let [x, y] = [x, y].map(|side| matrix(&side, 3, &device));
-        let starts = Slices::iid(3, 4, &mut rng).unwrap();
-        let search = |x: &Tensor<2>, y: &Tensor<2>, steps: usize| {
-            let found = max_sliced_w2_squared(x.clone(), y.clone(), &starts, steps);
-            number(found.unwrap().0)
-        };
-        let loss = SlicedWassersteinConfig::new().init();
-        let each = loss.forward_no_reduction(x.clone(), y.clone(), &starts);
-        let largest = numbers(each.unwrap()).into_iter().fold(0.0, f64::max);
-        assert!((search(&x, &y, 0) - largest).abs() < 1e-6);
-        let found = search(&x, &y, 25);
-        assert!(found >= largest - 1e-6);
-        assert!((search(&y, &x, 25) - found).abs() < 1e-5);
-        // A fine grid of directions finds nothing that is much larger.
-        let grid = Slices::iid(3, 4000, &mut rng).unwrap();
-        let (grid, _) = max_sliced_w2_squared(x.clone(), y.clone(), &grid, 0).unwrap();
-        assert!(found >= 0.98 * number(grid));
-        assert_eq!(search(&x, &x, 5), 0.0);
-    }
-    let x = matrix(&[0.0; 6], 3, &device);
-    let flat = Slices::iid(2, 4, &mut rng).unwrap();
-    assert!(max_sliced_w2_squared(x.clone(), x, &flat, 5).is_err());
-}
-
-// The sphere.
-
-const AXES: [([f64; 3], [f64; 3]); 3] = [
-    ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]),
-    ([0.0, 0.0, 1.0], [0.0, 1.0, 0.0]),
-    ([0.0, -1.0, 0.0], [1.0, 0.0, 0.0]),
-];
-
-fn axes() -> GreatCircles {
-    let first: Vec<f64> = AXES.iter().flat_map(|(first, _)| *first).collect();
-    // Longer and oblique: only the plane counts.
-    let oblique = |(first, second): &([f64; 3], [f64; 3])| {
-        [0, 1, 2].map(|a| 2.0 * second[a] + 0.5 * first[a])
-    };
-    let second: Vec<f64> = AXES.iter().flat_map(oblique).collect();
-    let first = Slices::from_directions(3, &first).unwrap();
-    GreatCircles::through(first, &Slices::from_directions(3, &second).unwrap()).unwrap()
-}
-
-/// Sorted places on circle `l`, between 0 and 1.
-fn turns(points: &[f64], l: usize) -> Vec<f64> {
-    let along = |x: &[f64], axis: &[f64; 3]| x.iter().zip(axis).map(|(x, a)| x * a).sum::<f64>();
-    let (first, second) = &AXES[l];
-    let turn = |x: &[f64]| along(x, second).atan2(along(x, first)) / std::f64::consts::TAU;
-    let mut turns: Vec<f64> = points.chunks(3).map(|x| turn(x).rem_euclid(1.0)).collect();
-    turns.sort_by(f64::total_cmp);
-    turns
-}
-
-/// The closed form as Bonet et al. have it.
-fn uniform_reference(points: &[f64]) -> f64 {
-    let circle = |l: usize| {
-        let turns = turns(points, l);
-        let n = turns.len() as f64;
-        let squares = turns.iter().map(|t| t * t).sum::<f64>() / n;
-        let mean = turns.iter().sum::<f64>() / n;
-        let rank = |(i, t): (usize, &f64)| (n - 1.0 - 2.0 * i as f64) * t / (n * n);
-        squares - mean * mean + turns.iter().enumerate().map(rank).sum::<f64>() + 1.0 / 12.0
-    };
-    (0..AXES.len()).map(circle).sum::<f64>() / AXES.len() as f64
-}
-
-/// `W_1` on the circle: the least over all levels that the difference of the distributions takes.
-fn w1_reference(x: &[f64], y: &[f64]) -> f64 {
-    let circle = |l: usize| {
-        let (s, t) = (turns(x, l), turns(y, l));
-        let share = |side: &[f64], at: f64| {
-            side.iter().filter(|&&place| place <= at).count() as f64 / side.len() as f64
-        };
-        let mut places = [s.clone(), t.clone()].concat();
-        places.sort_by(f64::total_cmp);
-        let ends = places.iter().skip(1).copied().chain([places[0] + 1.0]);
-        let piece = |(at, end): (&f64, f64)| (end - at, share(&s, *at) - share(&t, *at));
-        let pieces: Vec<(f64, f64)> = places.iter().zip(ends).map(piece).collect();
-        let cost = |level: f64| {
-            pieces
-                .iter()
-                .map(|(len, f)| len * (f - level).abs())
-                .sum::<f64>()
-        };
-        pieces
-            .iter()
-            .map(|(_, f)| cost(*f))
-            .fold(f64::INFINITY, f64::min)
-    };
-    (0..AXES.len()).map(circle).sum::<f64>() / AXES.len() as f64
-}
-
-#[test]
-fn spherical_distances_are_their_definitions_with_their_gradients() {
-    let mut rng = ChaCha20Rng::seed_from_u64(6);
-    let device = Device::flex().autodiff();
-    let circles = axes();
-    for (n, m) in [(1, 1), (2, 3), (9, 9), (5, 14)] {
-        let (x, y) = (random(n * 3, &mut rng), random(m * 3, &mut rng));
-        let sides = || [&x, &y].map(|side| matrix(side, 3, &device).require_grad());
-        let [side, _] = sides();
-        let value = sphere_sliced_w2_squared_to_uniform(side.clone(), &circles).unwrap();
-        let gradients = value.backward();
-        assert!((number(value) - uniform_reference(&x)).abs() < 1e-6);
-        let found = numbers(side.grad(&gradients).unwrap());
-        all_close(&found, &slopes(&x, uniform_reference), 1e-4);
-
-        let [one, other] = sides();
-        let value = sphere_sliced_w1(one.clone(), other.clone(), &circles).unwrap();
-        let gradients = value.backward();
-        assert!((number(value) - w1_reference(&x, &y)).abs() < 1e-6);
-        let found = numbers(one.grad(&gradients).unwrap());
-        all_close(&found, &slopes(&x, |x| w1_reference(x, &y)), 1e-4);
-        let found = numbers(other.grad(&gradients).unwrap());
-        all_close(&found, &slopes(&y, |y| w1_reference(&x, y)), 1e-4);
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
-
-    #[test]
-    fn spherical_distances_obey_their_laws(seed in any::<u64>(), n in 1_usize..12, m in 1_usize..12) {
-        let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let device = Device::flex();
-        let circles = GreatCircles::iid(3, 5, &mut rng).unwrap();
-        let (x, y) = (random(n * 3, &mut rng), random(m * 3, &mut rng));
-        let mut turned = x.clone();
-        turned.rotate_left(seed as usize % n * 3);
-        let far: Vec<f64> = x.iter().map(|x| 4.0 * x).collect();
-        let between = |x: &[f64], y: &[f64]| {
-            let (x, y) = (matrix(x, 3, &device), matrix(y, 3, &device));
-            number(sphere_sliced_w1(x, y, &circles).unwrap())
-        };
-        let value = between(&x, &y);
-        prop_assert!((0.0..=0.5 + 1e-6).contains(&value));
-        prop_assert!((between(&y, &x) - value).abs() < 2e-6);
-        prop_assert!((between(&turned, &y) - value).abs() < 2e-6);
-        prop_assert!((between(&far, &y) - value).abs() < 2e-6);
-        prop_assert!(between(&x, &turned) < 1e-6);
-        let uniform = |x: &[f64]| {
-            number(sphere_sliced_w2_squared_to_uniform(matrix(x, 3, &device), &circles).unwrap())
-        };
-        prop_assert!((uniform(&turned) - uniform(&x)).abs() < 2e-6);
-        prop_assert!((uniform(&far) - uniform(&x)).abs() < 2e-6);
-        // The least that n points leave, and the most, all in one place.
-        let least = 1.0 / (12.0 * (n * n) as f64);
-        prop_assert!((least - 1e-6..=1.0 / 12.0 + 1e-6).contains(&uniform(&x)));
-    }
-}
-
-#[test]
-fn circles_that_are_none_are_refused() {
-    let mut rng = ChaCha20Rng::seed_from_u64(7);
-    let none = GreatCircles::iid(1, 3, &mut rng);
-    assert_eq!(none, Err(SwdError::NoGreatCircle { dim: 1 }));
-    assert!(GreatCircles::iid(3, 0, &mut rng).is_err());
-    let slices = Slices::iid(3, 4, &mut rng).unwrap();
-    let error = GreatCircles::through(slices.clone(), &slices).unwrap_err();
-    assert!(matches!(error, SwdError::ZeroDirection { index: 0, .. }));
-    let fewer = Slices::iid(3, 3, &mut rng).unwrap();
-    assert!(GreatCircles::through(slices, &fewer).is_err());
-    let circles = GreatCircles::iid(3, 4, &mut rng).unwrap();
-    let of = |values: &[f64], columns| matrix(values, columns, &Device::flex());
-    let (flat, none) = (of(&[1.0, 2.0], 2), of(&[], 3));
-    assert!(sphere_sliced_w2_squared_to_uniform(flat.clone(), &circles).is_err());
-    assert!(sphere_sliced_w1(flat.clone(), flat, &circles).is_err());
-    assert!(sphere_sliced_w2_squared_to_uniform(none, &circles).is_err());
 }

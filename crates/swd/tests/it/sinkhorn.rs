@@ -1,6 +1,5 @@
 //! Entropic transport: beside POT and in its limits.
 
-use burn::tensor::{Device, Tensor, TensorData};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -122,29 +121,6 @@ proptest! {
         let mean = loose.solve(&x, &y, 4).unwrap().transport_cost();
         prop_assert!(found.value() <= mean * (1.0 + 1e-6));
     }
-}
-
-#[test]
-fn as_a_loss_it_moves_tensors() {
-    let mut rng = ChaCha20Rng::seed_from_u64(3);
-    let (x, y) = (normal(12, &mut rng), normal(15, &mut rng));
-    let device = Device::flex().autodiff();
-    let points = |values: &[f32]| {
-        let data = TensorData::new(values.to_vec(), [values.len() / 3, 3]);
-        Tensor::<2>::from_data(data, &device)
-    };
-    let sinkhorn = Sinkhorn::new(Cost::SquaredEuclidean, 1.0).unwrap();
-    let made = points(&x).require_grad();
-    let found = sinkhorn.forward(made.clone() * 1.0, points(&y)).unwrap();
-    let host = sinkhorn.solve(&x, &y, 3).unwrap();
-    assert!((f64::from(found.loss.clone().into_scalar::<f32>()) - host.value()).abs() < 1e-5);
-    let gradients = found.loss.backward();
-    let gradient = made.grad(&gradients).unwrap().into_data();
-    for (found, expected) in gradient.iter::<f32>().zip(host.gradient()) {
-        assert!((found - expected).abs() < 1e-6);
-    }
-    let narrow = Tensor::<2>::zeros([4, 2], &device);
-    assert!(sinkhorn.forward(made, narrow).is_err());
 }
 
 #[test]

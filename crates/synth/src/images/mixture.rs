@@ -1,6 +1,6 @@
 //! A mixture of Gaussians on the sphere of a latent space, of noisy moments.
 
-use private_queries::products::systematic;
+use crate::products::systematic;
 use private_queries::{Gaussians, Mixture, Moments};
 use rand::Rng;
 

@@ -1,7 +1,7 @@
 //! Which values of a column stand together in counts of pairs, by the noisy counts of the column alone.
 
+use crate::products::systematic;
 use private_queries::NoisyCounts;
-use private_queries::products::systematic;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};

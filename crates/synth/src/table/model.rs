@@ -1,8 +1,8 @@
 //! Records of a mixture of products that is fitted to noisy counts.
 
+use crate::products::{Fit, Products, STEPS, fit};
 use data::Rules;
 use private_queries::NoisyCounts;
-use private_queries::products::{Fit, Products, STEPS, fit};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 

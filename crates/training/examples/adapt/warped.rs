@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 
 use dp_core::mechanism::{NoiseSource, Noisy};
 use dp_core::plan::CheckedPlan;
-use private_queries::marginals::{Basis, Bins, SlicedMarginals};
+use private_queries::marginals::{Bins, SlicedMarginals};
 use private_queries::{GroupMarginals, MarginalQuery, Query};
 use private_training::prelude::*;
 use rand::seq::index;
@@ -87,7 +87,7 @@ pub(super) fn query(
         Bins::between(middle - half, middle + half, BINS)
     });
     let bins = bins.collect::<Result<Vec<_>, _>>()?;
-    let query = MarginalQuery::by_slice(slices, region, bins, Basis::Haar)?;
+    let query = MarginalQuery::by_slice(slices, region, bins)?;
     Ok((query, images))
 }
 

@@ -163,9 +163,7 @@ impl Penalty {
     /// ```
     ///
     /// for groups of `n` and `m` records, or the joint bound of [`swd::sensitivity::both_private_bound`] where that is
-    /// smaller. It holds whatever parameters the two maps share. Those that share none have
-    /// `max(2 L1, sqrt(L1^2 + L2^2))` in place of `max(2 L1, L1 + L2)`, and likewise for `m`
-    /// ([`swd::sensitivity::disjoint_bound`]): nothing less for groups of one size, so that it is not asked for here.
+    /// smaller. It holds whatever parameters the two maps share.
     ///
     /// A public side is a group of the batch too. It costs nothing where it is sampled at no higher rate than the private one
     /// (its records may be repeated) and `m >= n max(2 L2, L1 + L2) / max(2 L1, L1 + L2)`.

@@ -3,9 +3,7 @@
 use burn::tensor::{Device, Tensor};
 use dp_core::mechanism::NoiseSource;
 use dp_core::plan::{Noise, TrainingPlan};
-use dp_core::sampling::{
-    AllRecords, BatchSampler, CyclicSampler, FixedSizeSampler, PoissonSampler,
-};
+use dp_core::sampling::{AllRecords, BatchSampler, FixedSizeSampler, PoissonSampler};
 use private_training::{
     Batch, Checkpoint, Engine, Gradients, Loss, Objective, Optimizer, Training, TrainingConfig,
 };
@@ -80,11 +78,9 @@ fn count(before: f64, after: f64) -> f64 {
 fn a_record_moves_gradient_and_count_by_what_is_declared() {
     let engines = [Engine::Autodiff, HOST, Engine::Tensor { chunk: 5 }];
     let all = BatchSampler::from(FixedSizeSampler::new(RECORDS, RECORDS).unwrap());
-    let shuffled = CyclicSampler::shuffled(RECORDS, RECORDS).unwrap();
     let samplers = [
         (all, Some(-1e4), 1.0),
         (PoissonSampler::new(RECORDS, 1.0).unwrap().into(), None, 0.5),
-        (shuffled.into(), Some(-1e4), 1.0),
     ];
     let (place, steps) = (6, 5);
     let values = rising();

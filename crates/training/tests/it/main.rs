@@ -9,5 +9,4 @@ mod poisson_contract;
 mod ranks;
 mod refusals;
 mod resume;
-mod shuffled;
 mod two_maps;

@@ -2,7 +2,7 @@
 //! steps.
 
 use lab::prelude::*;
-use private_queries::marginals::{Basis, Bins};
+use private_queries::marginals::Bins;
 use private_queries::{GroupMarginals, LabelledMarginals, MarginalQuery, Moments};
 use private_synth::images::apportion;
 use rand::RngExt;
@@ -97,8 +97,9 @@ fn start(run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Fail
             Some((mean, factor)) => {
                 MarginalQuery::around_gaussian(slices, sphere, mean, factor, bins)
             }
-            None => Bins::uniform(1.0, bins)
-                .and_then(|bins| MarginalQuery::new(slices, sphere, bins, Basis::Haar)),
+            None => {
+                Bins::uniform(1.0, bins).and_then(|bins| MarginalQuery::new(slices, sphere, bins))
+            }
         };
         queries.push(query.or_failed()?);
     }

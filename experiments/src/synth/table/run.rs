@@ -108,19 +108,15 @@ impl TableCopy {
             let copy = report::few(&run.made, sizes.len());
             let copy = CodedRecords::new(copy, &sizes, &ordered).or_failed()?;
             let class = trees_predictor(&copy, label).or_failed()?;
-            let mut cells = Vec::new();
+            let mut codes = Vec::new();
             for block in run.input.records.table().blocks() {
                 let block = block.or_failed()?;
                 let records = CodedRecords::new(&block, &sizes, &ordered);
                 let found = records.and_then(|records| class(&records)).or_failed()?;
                 let labels = block.iter().skip(label).step_by(sizes.len());
-                let labels = labels.map(|&label| label.into());
-                cells.extend(private_score::cells(
-                    labels,
-                    found.into_iter().map(usize::from),
-                ));
+                codes.extend(private_score::codes(labels.copied(), found));
             }
-            Ok(cells)
+            Ok(codes)
         })
     }
 

@@ -39,25 +39,11 @@ pub fn sliced_w2_squared(
     y: Tensor<2>,
     slices: Tensor<2>,
 ) -> Result<Tensor<1>, SwdError> {
-    Ok(w2_squared_by_slice(x, y, slices)?.mean())
-}
-
-/// `W_2^2` between the projections on each slice: what [`sliced_w2_squared`] is the mean of.
-///
-/// Arguments as there. The answer is `[k]`, in squared units of the points, and differentiable.
-///
-/// # Errors
-/// As [`sliced_w2_squared`].
-pub(crate) fn w2_squared_by_slice(
-    x: Tensor<2>,
-    y: Tensor<2>,
-    slices: Tensor<2>,
-) -> Result<Tensor<1>, SwdError> {
     check_samples(&x, &y, slices.dims())?;
     let directions = unit_rows(slices.transpose())?;
     let u = directions.clone().matmul(x.transpose());
     let v = directions.matmul(y.transpose());
-    Ok(coupled(device::stable_sort(u)?, device::stable_sort(v)?))
+    Ok(coupled(device::stable_sort(u)?, device::stable_sort(v)?).mean())
 }
 
 /// The squared 2-Wasserstein distance between two empirical measures on the line.

@@ -1,7 +1,7 @@
 //! Squared distances between tensors, differentiable on any device.
 //!
 //! Ranks are computed where the tensors live, by [`crate::device`]: nothing is read back, but for the orders
-//! of weighted values and the direction that a search found. Ranks are locally constant, so the gradient is
+//! of weighted values. Ranks are locally constant, so the gradient is
 //! that of Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.2: `(2/n) rho`.
 //!
 //! ```
@@ -19,17 +19,12 @@
 //! ```
 
 mod distance;
-mod max_sliced;
-mod sphere;
 mod two_samples;
 mod weighted;
 
 use burn::tensor::Tensor;
 
-pub(crate) use distance::w2_squared_by_slice;
 pub use distance::{sliced_w2_squared, w2_squared};
-pub use max_sliced::max_sliced_w2_squared;
-pub use sphere::{sphere_sliced_w1, sphere_sliced_w2_squared_to_uniform};
 pub use two_samples::two_sample_gradients;
 pub use weighted::{w2_squared_1d, wp_power_1d};
 
