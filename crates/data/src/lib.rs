@@ -79,7 +79,7 @@ pub use glyphs::Glyphs;
 pub use npy::NpyArray;
 pub use progress::{Progress, ProgressFn};
 pub use read::{
-    Asked, Classes, Form, Found, MAX_CLASSES, Skipped, cifar10, count_files, is_array, read,
+    Arrays, Asked, Classes, Form, Found, MAX_CLASSES, Skipped, cifar10, count_files, is_array, read,
     read_beyond,
 };
 pub use records::Records;

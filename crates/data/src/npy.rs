@@ -13,7 +13,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 use crate::DataError;
-use crate::error::{io, open};
+use crate::error::{io, open, unfit};
 
 /// The most bytes that the values of a file may take: 16 GiB.
 pub const MAX_BYTES: u64 = 16 << 30;
@@ -102,15 +102,17 @@ pub(crate) fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
 
 /// A value of a file, by the bytes that it is made of, as `f32`.
 type Read1 = fn(&[u8]) -> f32;
+/// The bytes of a whole number.
+type Write1 = fn(u8) -> Vec<u8>;
 
 /// A type by its name in a header, with its bytes.
-type Kind = (&'static str, usize, Read1);
+type Kind = (&'static str, usize, Read1, Write1);
 
 macro_rules! kinds {
     ($($name:literal $type:ty),*) => {
         [$(($name, size_of::<$type>(), |bytes: &[u8]| {
             bytes.try_into().map_or(f32::NAN, |bytes| <$type>::from_le_bytes(bytes) as f32)
-        })),*]
+        }, |value: u8| (value as $type).to_le_bytes().to_vec())),*]
     };
 }
 
@@ -118,6 +120,14 @@ macro_rules! kinds {
 pub const KINDS: [Kind; 10] = kinds!(
     "<f4" f32, "<f8" f64, "|u1" u8, "|i1" i8, "<u2" u16, "<i2" i16, "<u4" u32, "<i4" i32, "<u8" u64, "<i8" i64
 );
+
+/// Whole numbers as values of this type.
+pub(crate) fn bytes(kind: &str, values: &[u8]) -> Result<Vec<u8>, DataError> {
+    let names = KINDS.map(|(name, ..)| name);
+    let known = KINDS.iter().find(|(name, ..)| *name == kind);
+    let (.., write) = known.ok_or_else(|| unfit("type of labels", names.join(", "), kind))?;
+    Ok(values.iter().flat_map(|&value| write(value)).collect())
+}
 
 /// The rows of a file, read when they are asked for. Values may be NaN or infinite.
 pub(crate) struct NpyStream<R = BufReader<File>> {

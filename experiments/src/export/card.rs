@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use data::Arrays;
 use data::export::{Format, Layout};
 use lab::prelude::*;
 use lab::report::{Standing, Statement, epsilon_upper};
@@ -61,6 +62,7 @@ impl Contents {
                 .collect();
             lead += &format!("Classes, by their labels: {}.\n\n", named.join(", "));
         }
+        lead += &files(layout);
         Self {
             what: match &source.copy {
                 Some(_) => format!("{} synthetic images, a private copy", layout.count),
@@ -212,20 +214,46 @@ impl Card {
     }
 }
 
+/// Where images lie below the card, a sentence each.
+fn files(layout: &Layout) -> String {
+    let [class, labels] = match layout.labels {
+        true => ["CLASS/", " and labels"],
+        false => ["", ""],
+    };
+    let of = |format: &Format| match format {
+        Format::Idx => format!("Images{labels} are idx files in `MNIST/raw`."),
+        Format::Npz => format!("Images{labels} are arrays of `images.npz`."),
+        Format::Png => {
+            let path = layout.png_folder().join(class).join("NUMBER.png");
+            format!("Images are PNG files, `{}`.", path.display())
+        }
+    };
+    let all: Vec<String> = layout.formats.iter().map(of).collect();
+    all.join(" ") + "\n\n"
+}
+
 /// How NumPy, torchvision or its folders read images.
 fn python(layout: &Layout) -> String {
     let mut lines = String::new();
     if layout.formats.contains(&Format::Npz) {
-        lines += "import numpy as np\n\nimages = np.load(\"export/images.npz\")[\"images\"]\n";
+        let Arrays { images, labels, .. } = &layout.arrays;
+        lines += "import numpy as np\n\n";
+        lines += &format!("images = np.load(\"export/images.npz\")[\"{images}\"]\n");
         if layout.labels {
-            lines += "labels = np.load(\"export/images.npz\")[\"labels\"]\n";
+            lines += &format!("labels = np.load(\"export/images.npz\")[\"{labels}\"]\n");
         }
     }
     if layout.formats.contains(&Format::Idx) && layout.labels {
         lines += "\nfrom torchvision import datasets\n\nclass MNIST(datasets.MNIST):\n    resources = datasets.MNIST.resources[:2]\n\ntrain = MNIST(\"export\")\n";
     }
     if layout.formats.contains(&Format::Png) {
-        lines += "\nfrom torchvision.datasets import ImageFolder\n\nfolder = ImageFolder(\"export/png\", allow_empty=True)\n";
+        let folder = Path::new("export").join(layout.png_folder());
+        let folder = folder.display().to_string();
+        let folder = folder.trim_end_matches('/');
+        lines += &match layout.labels {
+            true => format!("\nfrom torchvision.datasets import ImageFolder\n\nfolder = ImageFolder(\"{folder}\", allow_empty=True)\n"),
+            false => format!("\nfrom pathlib import Path\nfrom PIL import Image\n\nimages = [Image.open(path) for path in sorted(Path(\"{folder}\").glob(\"*.png\"))]\n"),
+        };
     }
     lines
 }

@@ -120,6 +120,7 @@ pub fn export(
     let mut layout = asked.layout(source.shape, source.labelled, sampler.most())?;
     if let Some(copy) = &source.copy {
         layout.classes.clone_from(&copy.classes);
+        layout.arrays.clone_from(&copy.arrays);
     }
     let seed = request
         .sample_seed

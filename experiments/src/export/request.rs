@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use data::Arrays;
 use data::export::{Format, Layout};
 use lab::prelude::*;
 use model::latent::ImageShape;
@@ -142,6 +143,7 @@ impl ExportRequest {
             labels,
             classes: Vec::new(),
             formats,
+            arrays: Arrays::default(),
         };
         layout.check().map_err(|e| {
             Failure::input(

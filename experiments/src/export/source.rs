@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use data::Arrays;
 use data::export::Format;
 use lab::prelude::*;
 use model::latent::ImageShape;
@@ -41,6 +42,8 @@ pub struct CopyOf {
     pub count: usize,
     /// The forms.
     pub formats: Vec<Format>,
+    /// The arrays of an archive of NumPy.
+    pub arrays: Arrays,
     /// What the scores are of.
     pub scores_are_of: String,
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use data::export::Format;
 use data::split::Use;
 use data::{
-    Asked, DataError, DatasetKind, Form, Found, Glyphs, Records, Shapes, Split, SplitPlan, Units,
+    Arrays, Asked, DataError, DatasetKind, Form, Found, Glyphs, Records, Shapes, Split, SplitPlan, Units,
 };
 use lab::prelude::*;
 use model::latent::ImageShape;
@@ -36,6 +36,8 @@ pub(super) struct Input {
     /// The names of the classes; none if images have none.
     pub classes: Vec<String>,
     form: Form,
+    /// Of an archive of NumPy, how it holds them.
+    pub arrays: Arrays,
     /// Public images that the copy is judged by.
     pub test: Option<Records>,
     /// The half of a data set that `--public half` makes public.
@@ -199,6 +201,7 @@ fn known(images: Records, classes: Vec<String>, form: Form, test: Records, used:
         images,
         classes,
         form,
+        arrays: Arrays::default(),
         test: Some(test),
         half: None,
         used: vec![used],
@@ -266,7 +269,7 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
     let [channels, side, _] = pictures.records.shape();
     let colour = if channels == 1 { "grey" } else { "colour" };
     let classes = match (pictures.form, pictures.classes.len()) {
-        (Form::Flat, _) => "that they have no classes".to_string(),
+        (_, 0) => "that they have no classes".to_string(),
         (_, count) if settings.classes.is_none() => {
             format!("the names of the {count} folders, which are the classes")
         }
@@ -278,6 +281,7 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
         units: units.map_or(0, |units| units.count()),
         classes: pictures.classes,
         form: pictures.form,
+        arrays: pictures.arrays,
         test: None,
         half: None,
         used: vec![of_path("pictures", path, &sha256, Use::AllPrivate)],

@@ -58,6 +58,7 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
             classes: run.input.classes.clone(),
             count: run.total(),
             formats: run.input.formats(),
+            arrays: run.input.arrays.clone(),
             scores_are_of: match run.input.test {
                 Some(_) => "samples of the same run, against public test images",
                 None => "samples of the same run, against the private images, with noise that the budget covers",

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use data::{Asked, Classes};
+use data::export::{Format, ImageWriter, Layout};
+use data::{Arrays, Asked, Classes};
 use image::{GrayImage, Luma, Rgb, RgbImage};
 use test_support::data_folder;
 
 use crate::program::{
     Home, Ran, bytes_at, files, lines, made_again, make_folder, number, refusal, remove, rename,
-    says, text, text_at,
+    same, says, text, text_at,
 };
 
 /// Classes of colour images of 36 x 32 pixels in the folder `scans`, each image with a place of its own.
@@ -57,8 +58,8 @@ fn a_folder_of_classes_becomes_one_that_may_be_published() {
         classes: Classes::Named(names.clone()),
         ..Asked::default()
     };
-    assert!(home.has("run/copy/png/benign") && home.has("run/copy/png/malign"));
-    let read = data::read(&home.at("run/copy/png"), &public, &|_| {});
+    assert!(home.has("run/copy/benign") && home.has("run/copy/malign"));
+    let read = data::read(&home.at("run/copy"), &public, &|_| {});
     let read = read.expect("a folder of classes");
     assert_eq!((read.records.len(), read.classes), (10, names));
     let card = home.json("run/copy/card.json");
@@ -137,8 +138,8 @@ fn public_images_are_what_a_copy_is_decoded_by() {
     }
     // Another copy of the same run is decoded by the weights that it keeps.
     home.done("export run --count 6 --out again");
-    let [one, other] = ["again/png", "run/copy/png"].map(|folder| files(&home.at(folder)));
-    assert!(one.values().eq(other.values()));
+    let [one, other] = ["again", "run/copy"].map(|folder| files(&home.at(folder)));
+    same(&one, &other);
 
     draw(200);
     home.lose("run/run.json run/latents.f32");
@@ -175,7 +176,7 @@ fn all_images_count() {
         "{COPY} {ONE_CELL} --no-privacy --count 30 --quick-scores --out run"
     ));
     for class in ["a", "b", "c"] {
-        let count = files(&home.at("run/copy/png").join(class)).len();
+        let count = files(&home.at("run/copy").join(class)).len();
         assert!((8..=12).contains(&count), "{class}: {count}");
     }
 }
@@ -188,13 +189,46 @@ fn copies_have_the_form_of_what_they_are_of() {
     let flags = "--latent 8 --count 20 --quick-scores --records 400 --out run";
     let printed = home.done(&format!("{shapes} {flags}"));
     says(&printed, &["400 private records"]);
-    assert!(home.has("run/copy/png/leaves") && !home.has("run/copy/images.npz"));
+    assert!(home.has("run/copy/leaves") && !home.has("run/copy/images.npz"));
     home.done("export run --format npz --count 40 --out again");
     let array = COPY.replace("scans", "again/images.npz");
     home.done(&format!(
         "{array} --classes 4 --latent 6 --cells 1 --no-privacy --count 5 --out second"
     ));
-    assert!(home.has("second/copy/images.npz") && !home.has("second/copy/png"));
+    assert!(home.has("second/copy/images.npz") && !home.has("second/copy/0"));
+    // As keras has them.
+    let arrays = Arrays {
+        images: "x_train".into(),
+        labels: "y_train".into(),
+        kind: "<i8".into(),
+        column: true,
+        channel: true,
+    };
+    let layout = Layout {
+        count: 12,
+        sides: [28; 2],
+        channels: 1,
+        labels: true,
+        classes: Vec::new(),
+        formats: vec![Format::Npz],
+        arrays: arrays.clone(),
+    };
+    let mut writer = ImageWriter::create(&home.at(""), &layout).expect("created");
+    let pixels: Vec<u8> = (0..12 * 784).map(|i| (i % 253) as u8).collect();
+    let labels: Vec<u8> = (0..12).map(|i| i % 3).collect();
+    writer.append(&pixels, &labels).expect("written");
+    writer.finish().expect("written");
+    let array = COPY.replace("scans", "images.npz");
+    home.done(&format!(
+        "{array} --classes 3 --latent 4 --cells 1 --no-privacy --count 5 --quick-scores --out keras"
+    ));
+    let asked = Asked {
+        classes: Classes::Counted(3),
+        ..Asked::default()
+    };
+    let copy = data::read(&home.at("keras/copy/images.npz"), &asked, &|_| {}).expect("read");
+    assert_eq!((copy.records.len(), copy.arrays), (5, arrays));
+    says(&home.text("keras/copy/README.md"), &["[\"x_train\"]", "[\"y_train\"]"]);
 }
 
 /// What the page of a copy says of loading it, with the real torchvision and NumPy where Python has them.
@@ -212,7 +246,7 @@ fn python_reads_copies_as_their_pages_say() {
             "len(folder), folder.classes",
             "(6, ['a', 'b'])",
         ),
-        ("2", "scans/a", "torchvision", "len(folder)", "6"),
+        ("2", "scans/a", "PIL", "len(images), images[0].size", "(6, (28, 28))"),
         ("3", "scans --format npz", "numpy", shape, of_numpy),
     ] {
         let copy = COPY.replace("scans", input);
@@ -251,7 +285,7 @@ fn cifar_10_is_a_data_set_by_name() {
     let flags = "--epsilon 1 --delta 1e-5 --count 20 --quick-scores --out run";
     let printed = home.done(&format!("{copy} {flags}"));
     says(&printed, &["50000 private records, 10000 test records"]);
-    assert!(home.has("run/copy/png/airplane"));
+    assert!(home.has("run/copy/airplane"));
 }
 
 /// What the first release is of, by the same noise on both sides: replacing all images of a person moves it by no more than

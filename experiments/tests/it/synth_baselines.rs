@@ -57,7 +57,7 @@ fn generated_images_are_of_their_class() {
         classes: Classes::Named(names.map(String::from).to_vec()),
         ..Asked::default()
     };
-    let copy = data::read(&home.at("run/copy/png"), &public, &|_| {}).expect("a copy");
+    let copy = data::read(&home.at("run/copy"), &public, &|_| {}).expect("a copy");
     let images = copy.records;
     let mut excess = [0.0_f32; 2];
     for (place, &label) in images.labels().iter().enumerate() {

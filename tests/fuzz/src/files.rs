@@ -87,6 +87,7 @@ pub(super) const PARSERS: &[Parser] = &[
                 labels: true,
                 classes: Vec::new(),
                 formats: vec![data::export::Format::Npz],
+                arrays: data::Arrays::default(),
             };
             let mut writer = ImageWriter::create(folder.path(), &layout).expect("a layout");
             writer.append(&[7; 18], &[0, 2]).expect("written");

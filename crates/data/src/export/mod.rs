@@ -4,8 +4,8 @@
 //! | format | files |
 //! |---|---|
 //! | [`Format::Idx`] | `MNIST/raw/train-images-idx3-ubyte`, `MNIST/raw/train-labels-idx1-ubyte`, each as it is and as `.gz`; grey images alone |
-//! | [`Format::Npz`] | `images.npz`: `images` of `[n, h, w]` or `[n, h, w, 3]` bytes, `labels` of `[n]` bytes |
-//! | [`Format::Png`] | `png/CLASS/NUMBER.png`, by the names of the classes or their numbers; `png/all/NUMBER.png` without labels |
+//! | [`Format::Npz`] | `images.npz`: bytes of `[n, h, w]` or `[n, h, w, 3]`, and labels, named as [`Arrays`] says |
+//! | [`Format::Png`] | `CLASS/NUMBER.png`, by the names of the classes or their numbers; `NUMBER.png` without labels. Below `png` where other files lie beside it |
 //!
 //! Images are written as they come, a part at a time: memory grows by their labels alone, a byte an image.
 
@@ -13,10 +13,10 @@ mod idx_pair;
 mod npz;
 mod png;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::DataError;
 use crate::error::check_count;
+use crate::{Arrays, DataError};
 use crate::idx::{MAX_BYTES, MAX_SIDE};
 
 use idx_pair::IdxPair;
@@ -55,12 +55,27 @@ pub struct Layout {
     pub classes: Vec<String>,
     /// In which forms, each once.
     pub formats: Vec<Format>,
+    /// The arrays of an archive of NumPy.
+    pub arrays: Arrays,
 }
 
 impl Layout {
     /// Bytes of one image.
     pub fn image_bytes(&self) -> usize {
         self.sides.iter().product::<usize>() * self.channels
+    }
+
+    /// The folder of PNG files below that of all files: they lie beside its card where they are alone, and no class is called
+    /// as what lies there.
+    pub fn png_folder(&self) -> PathBuf {
+        let taken = |name: &String| {
+            let beside = ["README.md", "card.json"];
+            beside.iter().any(|file| name.eq_ignore_ascii_case(file))
+        };
+        match &self.formats[..] {
+            [Format::Png] if !self.classes.iter().any(taken) => PathBuf::new(),
+            _ => "png".into(),
+        }
     }
 
     /// About as many bytes as the files take on a disk, no less unless images are noise.
@@ -119,7 +134,8 @@ impl Layout {
 ///
 /// let folder = tempfile::tempdir()?;
 /// let formats = vec![Format::Idx, Format::Npz, Format::Png];
-/// let layout = Layout { count: 2, sides: [2, 3], channels: 1, labels: true, classes: Vec::new(), formats };
+/// let (classes, arrays) = (Vec::new(), data::Arrays::default());
+/// let layout = Layout { count: 2, sides: [2, 3], channels: 1, labels: true, classes, formats, arrays };
 /// let mut writer = ImageWriter::create(folder.path(), &layout)?;
 /// writer.append(&[0, 1, 2, 3, 4, 5], &[7])?;
 /// writer.append(&[9; 6], &[1])?;
@@ -150,7 +166,8 @@ impl ImageWriter {
             npz: asked(Format::Npz)
                 .map(|()| Npz::create(folder.join("images.npz"), layout))
                 .transpose()?,
-            png: asked(Format::Png).map(|()| PngFolder::new(folder.join("png"), layout)),
+            png: asked(Format::Png)
+                .map(|()| PngFolder::new(folder.join(layout.png_folder()), layout)),
             layout: layout.clone(),
             done: 0,
         })

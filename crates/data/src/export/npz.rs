@@ -9,13 +9,14 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::Layout;
 use crate::error::io;
-use crate::{DataError, npy};
+use crate::{Arrays, DataError, npy};
 
 /// The archive at work: images as they come, labels at its end.
 pub(super) struct Npz {
     path: PathBuf,
     archive: ZipWriter<BufWriter<File>>,
     labels: Option<Vec<u8>>,
+    arrays: Arrays,
 }
 
 impl Npz {
@@ -25,11 +26,13 @@ impl Npz {
             path,
             archive: ZipWriter::new(BufWriter::new(file)),
             labels: layout.labels.then(Vec::new),
+            arrays: layout.arrays.clone(),
         };
         let [height, width] = layout.sides;
         let shape = [layout.count, height, width, layout.channels];
-        // Grey images have no dimension of channels.
-        let begun = npz.begin("images.npy", &shape[..3 + usize::from(layout.channels > 1)]);
+        let channels = layout.channels > 1 || layout.arrays.channel;
+        let name = npz.arrays.images.clone();
+        let begun = npz.begin(&name, "|u1", &shape[..3 + usize::from(channels)]);
         begun.map_err(io(&npz.path, "write the file"))?;
         Ok(npz)
     }
@@ -47,19 +50,26 @@ impl Npz {
         self.end().map_err(failed)
     }
 
-    fn begin(&mut self, name: &str, shape: &[usize]) -> io::Result<()> {
+    fn begin(&mut self, name: &str, kind: &str, shape: &[usize]) -> io::Result<()> {
         // The first date that the format has, so that equal images make equal archives.
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
             .last_modified_time(DateTime::DEFAULT);
-        self.archive.start_file(name, options)?;
-        self.archive.write_all(&npy::header("|u1", shape))
+        self.archive.start_file(format!("{name}.npy"), options)?;
+        self.archive.write_all(&npy::header(kind, shape))
     }
 
     fn end(mut self) -> io::Result<()> {
         if let Some(labels) = self.labels.take() {
-            self.begin("labels.npy", &[labels.len()])?;
-            self.archive.write_all(&labels)?;
+            let Arrays {
+                labels: name,
+                kind,
+                column,
+                ..
+            } = self.arrays.clone();
+            self.begin(&name, &kind, &[labels.len(), 1][..1 + usize::from(column)])?;
+            let bytes = npy::bytes(&kind, &labels).map_err(io::Error::other)?;
+            self.archive.write_all(&bytes)?;
         }
         let file = self.archive.finish()?.into_inner()?;
         file.sync_all()

@@ -9,10 +9,7 @@ use super::Layout;
 use crate::DataError;
 use crate::error::io;
 
-/// The folder of images without labels: readers of folders want one for each class.
-const ALL: &str = "all";
-
-/// PNG files, a folder a class.
+/// PNG files, a folder a class if there are labels.
 pub(super) struct PngFolder {
     folder: PathBuf,
     classes: Vec<String>,
@@ -43,11 +40,12 @@ impl PngFolder {
         labels: &[u8],
     ) -> Result<(), DataError> {
         let class = |label: Option<&u8>| {
-            let name = label.map_or(ALL.to_string(), |&label| {
-                let named = self.classes.get(usize::from(label));
-                named.cloned().unwrap_or_else(|| label.to_string())
-            });
-            self.folder.join(name)
+            let Some(&label) = label else {
+                return self.folder.clone();
+            };
+            let named = self.classes.get(usize::from(label)).cloned();
+            self.folder
+                .join(named.unwrap_or_else(|| label.to_string()))
         };
         let mut folders: Vec<PathBuf> = labels.iter().map(|label| class(Some(label))).collect();
         folders.push(class(labels.first()));

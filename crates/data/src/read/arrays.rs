@@ -10,17 +10,20 @@ use image::{DynamicImage, GrayImage, RgbImage};
 use rayon::prelude::*;
 use zip::ZipArchive;
 
-use super::{Asked, Classes, Form, Found, Skipped, decode};
+use super::{Arrays, Asked, Classes, Form, Found, NAMES, Skipped, decode};
 use crate::class::{class, no_class};
 use crate::error::{check_count, check_pair, decoded, open, unfit};
 use crate::idx::IdxStream;
 use crate::npy::NpyStream;
 use crate::{DataError, Records, Stored};
 
+/// Why an array is passed over.
+const OTHER: &str = "arrays beside the images and labels that are read";
+
 /// Images that are read, and told of, at once.
 const BLOCK: usize = 500;
 
-/// `images` and `labels` of an archive of NumPy.
+/// Images and labels of an archive of NumPy.
 pub(super) fn npz(
     path: &Path,
     asked: &Asked,
@@ -31,22 +34,37 @@ pub(super) fn npz(
     let refuse = |why: &dyn Display| other(&file, why);
     let zip = open(path)?;
     let mut archive = decoded(&file, || ZipArchive::new(zip).map_err(|e| refuse(&e)))?;
+    let names = archive.file_names().filter_map(Result::ok);
+    let names: Vec<String> = names.map(|name| name.to_string()).collect();
+    let has = |name: &str| names.iter().any(|found| found.strip_suffix(".npy") == Some(name));
+    let Some([of_images, of_labels]) = NAMES.into_iter().find(|[images, _]| has(images)) else {
+        return Err(unnamed(&file, &names));
+    };
     let mut skipped = Vec::new();
-    for name in archive.file_names().filter_map(Result::ok) {
-        if !["images.npy", "labels.npy"].contains(&&*name) {
-            let reason = "it is neither images.npy nor labels.npy";
-            Skipped::count(&mut skipped, reason, Path::new(&*name));
+    for name in &names {
+        if ![of_images, of_labels].contains(&name.strip_suffix(".npy").unwrap_or(name)) {
+            Skipped::count(&mut skipped, OTHER, Path::new(name));
         }
     }
-    let classes = listed(&file, &asked.classes)?;
+    let classes = match has(of_labels) || asked.classes != Classes::Folders {
+        true => listed(&file, &asked.classes)?,
+        false => None,
+    };
+    let mut arrays = Arrays {
+        images: of_images.into(),
+        labels: of_labels.into(),
+        ..Arrays::default()
+    };
     let labels = match &classes {
-        Some(classes) => Some(labels(
-            array(&file, &mut archive, "labels", 2)?,
-            classes.len(),
-        )?),
+        Some(classes) => {
+            let found = array(&file, &mut archive, of_labels, 2)?;
+            (arrays.kind, arrays.column) = (found.kind().into(), found.shape().len() > 1);
+            Some(labels(found, classes.len())?)
+        }
         None => None,
     };
-    let mut images = array(&file, &mut archive, "images", 4)?;
+    let mut images = array(&file, &mut archive, of_images, 4)?;
+    arrays.channel = images.shape().len() > 3;
     let (count, height, width, channels) = match *images.shape() {
         [n, h, w] => (n, h, w, 1),
         [n, h, w, c @ (1 | 3)] => (n, h, w, c),
@@ -75,7 +93,19 @@ pub(super) fn npz(
         done(read);
     }
     let found = to.found(pixels, count, labels.zip(classes), Form::Npz)?;
-    Ok(Found { skipped, ..found })
+    Ok(Found {
+        skipped,
+        arrays,
+        ..found
+    })
+}
+
+/// That no array of an archive is called as images are.
+fn unnamed(file: &str, names: &[String]) -> DataError {
+    let known = NAMES.map(|[images, _]| images).join(", ");
+    let problem = format!("no array is named {known}");
+    let told = format!("{problem}, found {}", names.join(", "));
+    other(file, &problem).telling(other(file, &told))
 }
 
 /// An array of an archive with at most this number of dimensions.
@@ -252,6 +282,7 @@ impl Resize {
             classes,
             paths: Vec::new(),
             form,
+            arrays: Arrays::default(),
             skipped: Vec::new(),
         })
     }

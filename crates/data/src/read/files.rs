@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use zip::ZipArchive;
 
 use super::{
-    Asked, Classes, Form, Found, MAX_CLASSES, Skipped, check_classes, decode, no_image, scan,
+    Arrays, Asked, Classes, Form, Found, MAX_CLASSES, Skipped, check_classes, decode, no_image, scan,
 };
 use crate::error::{check_count, check_side, decoded, index, io, unfit};
 use crate::{DataError, Records, Stored};
@@ -191,6 +191,7 @@ pub(super) fn read(
         records: Records::planes(pixels, labels, [channels, side, side], names.len().max(1))?,
         paths: paths.collect(),
         form: if flat { Form::Flat } else { Form::Folders },
+        arrays: Arrays::default(),
         classes: names,
         skipped,
     })

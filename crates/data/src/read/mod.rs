@@ -5,7 +5,7 @@
 //! | a folder with folders in it | image files, a folder a class, at any depth below it (torchvision's `ImageFolder`) |
 //! | a folder of files | image files without classes |
 //! | `.tar`, `.tar.gz`, `.tgz`, `.zip` | the same, packed; a folder around all of it is passed over |
-//! | `.npz` | `images` of `[n, h, w]` or `[n, h, w, 3]` bytes, and `labels` of `[n]` whole numbers |
+//! | `.npz` | `images` of `[n, h, w]` or `[n, h, w, 3]` bytes, and `labels` of `[n]` whole numbers; or other names of [`NAMES`] |
 //! | `.npy` | rows of numbers ([`npy`](crate::npy)), one dimension as one column |
 //! | `.csv`, `.txt`, `.tsv` | rows of numbers between commas, semicolons, tabs or spaces |
 //! | anything else | an idx file of images, gzip or not, with its labels beside it: `*-images-idx3-*` and `*-labels-idx1-*` |
@@ -35,6 +35,20 @@ use std::path::{Path, PathBuf};
 use self::files::Packed;
 use crate::error::{empty, open, unfit};
 use crate::{DataError, LoadOptions, Records, Stored};
+
+/// What an archive of NumPy calls its images and their labels: the first pair whose images are there is read.
+pub const NAMES: [[&str; 2]; 10] = [
+    ["images", "labels"],
+    ["train_images", "train_labels"],
+    ["x_train", "y_train"],
+    ["X_train", "y_train"],
+    ["image", "label"],
+    ["data", "target"],
+    ["data", "labels"],
+    ["x", "y"],
+    ["X", "y"],
+    ["arr_0", "arr_1"],
+];
 
 /// The most classes.
 pub const MAX_CLASSES: usize = 256;
@@ -87,6 +101,34 @@ pub enum Form {
     Rows,
 }
 
+/// How an archive of NumPy holds images and labels.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arrays {
+    /// The name of the images.
+    pub images: String,
+    /// That of the labels.
+    pub labels: String,
+    /// The type of the labels, by its name in NumPy.
+    pub kind: String,
+    /// Whether labels are of `[n, 1]`.
+    pub column: bool,
+    /// Whether grey images are of `[n, h, w, 1]`.
+    pub channel: bool,
+}
+
+impl Default for Arrays {
+    fn default() -> Self {
+        Self {
+            images: "images".into(),
+            labels: "labels".into(),
+            kind: "|u1".into(),
+            column: false,
+            channel: false,
+        }
+    }
+}
+
 /// Records with what is known of them.
 pub struct Found {
     /// The records; all of class 0 if they have no classes.
@@ -97,6 +139,8 @@ pub struct Found {
     pub paths: Vec<String>,
     /// The form that they came in.
     pub form: Form,
+    /// Of [`Form::Npz`], how the archive holds them.
+    pub arrays: Arrays,
     /// What was passed over.
     pub skipped: Vec<Skipped>,
 }

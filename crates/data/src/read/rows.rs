@@ -4,7 +4,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use super::arrays::{labels, listed};
-use super::{Asked, Form, Found, Skipped};
+use super::{Arrays, Asked, Form, Found, Skipped};
 use crate::error::{check_pair, field, fields, open};
 use crate::npy::NpyStream;
 use crate::table::lines::Lines;
@@ -103,6 +103,7 @@ fn found(records: Records, classes: Vec<String>, skipped: Vec<Skipped>) -> Found
         classes,
         paths: Vec::new(),
         form: Form::Rows,
+        arrays: Arrays::default(),
         skipped,
     }
 }

@@ -11,7 +11,7 @@ use super::{GroupedTable, Labels, Schema};
 use crate::error::{check_count, empty, open, read};
 use crate::split::is_test_row;
 use crate::sums::sha256;
-use crate::{DataError, Form, Found, Records, Skipped, Stored};
+use crate::{Arrays, DataError, Form, Found, Records, Skipped, Stored};
 
 /// A table that was read from a file.
 #[derive(Clone, PartialEq)]
@@ -172,6 +172,7 @@ impl Schema {
             classes: names,
             paths: Vec::new(),
             form: Form::Rows,
+            arrays: Arrays::default(),
             skipped: Some(skipped).filter(|_| dropped > 0).into_iter().collect(),
         })
     }

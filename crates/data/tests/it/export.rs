@@ -4,7 +4,7 @@ use std::path::Path;
 
 use data::export::{Format, ImageWriter, Layout, MAX_NPZ_BYTES};
 use data::idx::{read_images, read_labels};
-use data::{Asked, Classes, DataError, Records, npy};
+use data::{Arrays, Asked, Classes, DataError, Records, npy};
 
 const ALL: [Format; 3] = [Format::Idx, Format::Npz, Format::Png];
 
@@ -16,6 +16,7 @@ fn grey(count: usize, labels: bool) -> Layout {
         labels,
         classes: Vec::new(),
         formats: ALL.to_vec(),
+        arrays: Arrays::default(),
     }
 }
 
@@ -97,8 +98,20 @@ fn colour_images_and_images_without_labels_have_their_forms() {
         ..grey(3, false)
     };
     assert_eq!(written(folder.path(), &colour, &[]), ["images.npz"]);
-    let picture = image::open(folder.path().join("png/all/000002.png")).unwrap();
+    let picture = image::open(folder.path().join("png/000002.png")).unwrap();
     assert_eq!(picture.to_rgb8().as_raw(), &pixels(&colour)[72..]);
+
+    // PNG files alone need no folder around them, unless a class would take the place of the card.
+    let alone = |classes: [&str; 2]| Layout {
+        classes: classes.map(String::from).to_vec(),
+        formats: vec![Format::Png],
+        ..grey(2, true)
+    };
+    for (classes, place) in [(["cat", "dog"], "dog"), (["cat", "Card.json"], "png/Card.json")] {
+        let folder = tempfile::tempdir().unwrap();
+        written(folder.path(), &alone(classes), &[0, 1]);
+        assert!(folder.path().join(place).join("000001.png").is_file());
+    }
 
     let unlabelled = grey(3, false);
     let folder = tempfile::tempdir().unwrap();

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
+use data::export::{Format, ImageWriter, Layout};
 use data::{Asked, Classes, Form, Found, Records, Units, idx, read_beyond};
 use image::{ImageBuffer, Luma, Rgb, RgbImage};
 
@@ -602,6 +603,59 @@ fn parts_of_a_data_set_are_no_classes() {
     assert_eq!(
         read(flat.path(), &public(8, 3)).unwrap().classes,
         ["test", "train"]
+    );
+}
+
+/// Arrays as medmnist has them, with others beside them, come back by the same names, types and dimensions.
+#[test]
+fn an_archive_of_other_names_is_read_and_written_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npz");
+    let pixels: Vec<u8> = (0..12).collect();
+    let labels: Vec<u8> = [2_i16, 0, 1]
+        .iter()
+        .flat_map(|l| l.to_le_bytes())
+        .collect();
+    let parts = [
+        ("train_images.npy", "|u1", "(3, 2, 2, 1)", pixels.clone()),
+        ("train_labels.npy", "<i2", "(3, 1)", labels.clone()),
+        ("val_images.npy", "|u1", "(1, 2, 2, 1)", vec![9; 4]),
+    ];
+    npz(&path, &parts);
+    let found = read(&path, &counted(3)).unwrap();
+    assert_eq!(*found.records.pixels().unwrap(), pixels);
+    assert_eq!(found.records.labels(), [2, 0, 1]);
+    assert_eq!((found.skipped.len(), &*found.skipped[0].name), (1, "val_images.npy"));
+    let layout = Layout {
+        count: 3,
+        sides: [2, 2],
+        channels: 1,
+        labels: true,
+        classes: Vec::new(),
+        formats: vec![Format::Npz],
+        arrays: found.arrays.clone(),
+    };
+    let mut writer = ImageWriter::create(folder.path(), &layout).unwrap();
+    writer.append(&pixels, &[2, 0, 1]).unwrap();
+    writer.finish().unwrap();
+    let archive = fs::read(folder.path().join("images.npz")).unwrap();
+    for (name, descr, shape, body) in &parts[..2] {
+        let header = format!("'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, ");
+        let place = |part: &[u8]| archive.windows(part.len()).position(|bytes| bytes == part);
+        let [name, header, body] = [name.as_bytes(), header.as_bytes(), body].map(place);
+        assert!(name.is_some() && name < header && header < body, "{descr}");
+    }
+    // Without labels there are no classes; without a name that is known, those that are there are named.
+    npz(&path, &[("x_train.npy", "|u1", "(3, 2, 2)", pixels.clone())]);
+    let found = read(&path, &Asked::default()).unwrap();
+    assert_eq!((found.classes.len(), found.arrays.images), (0, "x_train".into()));
+    npz(&path, &[("faces.npy", "|u1", "(3, 2, 2)", pixels)]);
+    says(
+        &read(&path, &counted(3)).unwrap_err(),
+        &[
+            "no array is named images, train_images, x_train,",
+            "found faces.npy; save it by",
+        ],
     );
 }
 
