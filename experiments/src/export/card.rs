@@ -195,6 +195,13 @@ impl Card {
             "## What the public side knew\n\n{}\n\n",
             text("public_knowledge")
         );
+        if let Some(warnings) = self.card["warnings"].as_array().filter(|w| !w.is_empty()) {
+            page += "## Warnings\n\n";
+            for warning in warnings.iter().filter_map(Value::as_str) {
+                page += &format!("- {warning}\n");
+            }
+            page += "\n";
+        }
         if let Some(scores) = self.card["scores"].as_array().filter(|s| !s.is_empty()) {
             page += "## Scores of the run\n\n| | |\n|---|---|\n";
             for score in scores {

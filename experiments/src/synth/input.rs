@@ -38,6 +38,8 @@ pub(super) struct Input {
     form: Form,
     /// Of an archive of NumPy, how it holds them.
     pub arrays: Arrays,
+    /// What lies among the images and is none.
+    pub passed: Vec<&'static str>,
     /// Public images that the copy is judged by.
     pub test: Option<Records>,
     /// The half of a data set that `--public half` makes public.
@@ -202,6 +204,7 @@ fn known(images: Records, classes: Vec<String>, form: Form, test: Records, used:
         classes,
         form,
         arrays: Arrays::default(),
+        passed: Vec::new(),
         test: Some(test),
         half: None,
         used: vec![used],
@@ -282,6 +285,7 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
         classes: pictures.classes,
         form: pictures.form,
         arrays: pictures.arrays,
+        passed: pictures.skipped.iter().map(|passed| passed.reason).collect(),
         test: None,
         half: None,
         used: vec![of_path("pictures", path, &sha256, Use::AllPrivate)],
@@ -320,14 +324,21 @@ fn units(settings: &Settings, found: &Found) -> Result<Option<Units>, Failure> {
     Units::of_names(found, unit).map(Some).map_err(refuse)
 }
 
+/// Images that a flag names. What is passed over is said; how much that is, and what it is called, to their owner alone.
 pub(super) fn read(flag: &str, path: &Path, asked: &Asked) -> Result<Found, Failure> {
-    watched(|done| data::read(path, asked, done)).map_err(|e| {
+    let found = watched(|done| data::read(path, asked, done)).map_err(|e| {
         private::refused_of(
             flag,
             &e,
             "--side, --channels and --classes say what is public of images; see --help",
         )
-    })
+    })?;
+    for passed in &found.skipped {
+        let what = format!("--{flag}: passed over: {}", passed.reason);
+        let often = || Ok(format!("{what}: {}, the first: {}", passed.count, passed.name));
+        private::count(&what, often)?;
+    }
+    Ok(found)
 }
 
 /// Reads images, and shows progress when that takes long.

@@ -112,7 +112,12 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
     Ok(Report {
         pictures,
         metrics,
-        warnings: scored.iter().flat_map(|_| warnings(&run.score)).collect(),
+        warnings: {
+            let passed = run.input.passed.iter();
+            let passed = passed.map(|what| format!("Not in the copy: {what}"));
+            let scores = scored.iter().flat_map(|_| warnings(&run.score));
+            passed.chain(scores).collect()
+        },
         more: vec![
             ("latent_sliced_w2_squared", json!(sliced)),
             ("images", json!(scored)),

@@ -257,6 +257,7 @@ fn folder_of(root: &Path, pictures: &[Picture], classes: bool) {
 
 fn scans(home: &Path, replaced: bool) {
     folder_of(&home.join("scans"), &pictures(replaced, false), true);
+    put(home.join("scans/notes.txt"), "of no image");
 }
 
 fn tar(home: &Path, replaced: bool) {

@@ -40,6 +40,8 @@ const ONE_CELL: &str = "--side 28 --channels 3 --latent 8 --cells 1";
 fn a_folder_of_classes_becomes_one_that_may_be_published() {
     let home = Home::new();
     images(&home, &["benign", "malign"], 12);
+    // Not an image, and said to be none wherever the copy is described.
+    home.put("scans/benign/secret.csv", "a,b");
     let copy = format!("{COPY} {COLOUR} --epsilon 5");
     says(
         &home.done(&format!("{copy} --count 10 --out run")),
@@ -62,6 +64,11 @@ fn a_folder_of_classes_becomes_one_that_may_be_published() {
     let read = data::read(&home.at("run/copy"), &public, &|_| {});
     let read = read.expect("a folder of classes");
     assert_eq!((read.records.len(), read.classes), (10, names));
+    for page in ["README.md", "card.json", "../report.html"] {
+        let page = home.text(&format!("run/copy/{page}"));
+        says(&page, &["Not in the copy: texts and tables"]);
+        assert!(!page.contains("secret"), "{page}");
+    }
     let card = home.json("run/copy/card.json");
     says(
         &card["public_knowledge"],

@@ -25,8 +25,8 @@ const MAX_BYTES: u64 = 4 << 30;
 /// Files that are decoded at once.
 const BLOCK: usize = 500;
 
-/// What the parts of a data set are called, which lie above its classes.
-const PARTS: [&str; 8] = [
+/// What the parts of a data set are called, which lie above its classes or beside each other, but for a year behind them.
+const PARTS: [&str; 21] = [
     "train",
     "training",
     "test",
@@ -35,7 +35,25 @@ const PARTS: [&str; 8] = [
     "valid",
     "validation",
     "dev",
+    "images",
+    "image",
+    "imgs",
+    "img",
+    "jpegimages",
+    "masks",
+    "mask",
+    "labels",
+    "annotations",
+    "segmentations",
+    "ground_truth",
+    "groundtruth",
+    "gt",
 ];
+
+fn is_part(folder: &str) -> bool {
+    let name = folder.to_lowercase();
+    PARTS.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()))
+}
 
 const LINK: &str = "an image in it is a link; pack the images themselves";
 
@@ -73,6 +91,7 @@ pub(super) fn read(
         return Err(unfit("channels of an image", "1 or 3", channels));
     }
     let mut contents = Stored::beyond(pixels.most);
+    let packed = archive.is_some();
     let (mut files, mut folders, skipped) = match archive {
         Some(archive) => {
             let (files, skipped) = match archive {
@@ -89,6 +108,13 @@ pub(super) fn read(
     };
     if files.is_empty() {
         return Err(no_image(path));
+    }
+    // A few files of other forms lie beside images; many may be the images.
+    let others = skipped.iter().find(|passed| passed.reason == scan::OTHER);
+    if let Some(others) = others.filter(|others| others.count > files.len()) {
+        let problem = "most files in it end as no image's: expected .png, .jpg, .bmp, .gif, .tif, .webp; convert them, or \
+                       move them away";
+        return Err(refuse(path, problem, Path::new(&others.name)));
     }
     if let Some(first) = asked.first {
         check_count(path.display(), first, files.len())?;
@@ -131,16 +157,14 @@ pub(super) fn read(
     let mut labels = vec![0; files.len()];
     // What folders are called is public where their names are the classes, but only if they can be.
     let of_folders = asked.classes == Classes::Folders;
-    let is_part = |name: &String| PARTS.contains(&&*name.to_lowercase());
-    if of_folders
-        && names.len() > 1
-        && names.iter().all(is_part)
-        && files.iter().all(|(file, _)| file.iter().count() > 2)
-    {
+    if of_folders && !names.is_empty() && names.iter().all(|name| is_part(name)) {
+        let one = match packed {
+            true => format!("pack {} alone", names[0]),
+            false => format!("give one, such as {}", path.join(&names[0]).display()),
+        };
         let problem = format!(
-            "its folders {} are parts of a data set, expected classes; give one of them, such as {}",
-            names.join(", "),
-            path.join(&names[0]).display()
+            "its folders {} are parts of a data set, expected classes; {one}, or name them if they are the classes",
+            names.join(", ")
         );
         return Err(DataError::file(format!("{}: {problem}", path.display())));
     }
@@ -233,18 +257,13 @@ impl<'a> Unpacked<'a> {
 
     /// Whether a file is an image that is taken.
     fn takes(&mut self, name: &Path) -> Result<bool, DataError> {
-        let hidden = name
-            .iter()
-            .any(|part| part.as_encoded_bytes().starts_with(b".") && part != ".");
-        if !hidden && let Some(form) = scan::unread(name) {
-            return Err(scan::unread_image(self.path, form, name));
-        }
-        if hidden || !scan::is_image(name) {
-            let reason = if hidden { scan::HIDDEN } else { scan::OTHER };
-            Skipped::count(&mut self.skipped, reason, name);
-            return Ok(false);
-        }
-        Ok(true)
+        let reason = match scan::made_by_itself(name) {
+            Some(reason) => reason,
+            None if scan::is_image(name) => return Ok(true),
+            None => scan::no_image(self.path, name)?,
+        };
+        Skipped::count(&mut self.skipped, reason, name);
+        Ok(false)
     }
 
     fn add(&mut self, name: &Path, entry: impl Read) -> Result<(), DataError> {
@@ -274,8 +293,11 @@ impl<'a> Unpacked<'a> {
         let mut files = self.files;
         let around = |files: &[Held]| {
             let first = files.first()?.0.iter().next()?.to_owned();
-            let inside =
-                |(file, _): &Held| file.iter().next() == Some(&first) && file.iter().count() > 2;
+            // A folder of images alone may be a class, unless it is called as a part of a data set.
+            let least = if is_part(&first.to_string_lossy()) { 1 } else { 2 };
+            let inside = |(file, _): &Held| {
+                file.iter().next() == Some(&first) && file.iter().count() > least
+            };
             files.iter().all(inside).then_some(first)
         };
         if let Some(around) = around(&files) {

@@ -14,8 +14,8 @@
 //! header and the names of class folders say is taken if nothing else is asked for: whoever gives them makes them
 //! public.
 //!
-//! Every JPEG, PNG, BMP, GIF (its first picture), TIFF and WebP file of a folder, by its ending, is a record, in the order
-//! of its path, component by component. Links to folders are not followed. An image becomes square by cutting off its
+//! Every JPEG, PNG, BMP, GIF, TIFF and WebP file of a folder, by its ending, is a record, in the order of its path, component by
+//! component; of several pictures in a file the first is. Links to folders are not followed. [`Skipped`] has what is passed over. An image becomes square by cutting off its
 //! longer sides equally, is resized by a triangle filter (bilinear, as wide as the reduction asks for), and is turned as
 //! its EXIF data has it; of three channels, grey is repeated; what is transparent is white. HEIC, AVIF and raw photographs are refused: no image is
 //! left out because of its form.
@@ -147,10 +147,10 @@ pub struct Found {
 
 debug_shows!(Found { records, form });
 
-/// What a reader passed over for one reason. **Private** but for the reason.
+/// What a reader passed over for one reason. **Private** but for the reason: none of it is a record.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// Why.
+    /// What, or why.
     pub reason: &'static str,
     /// The first of them.
     pub name: String,

@@ -6,16 +6,36 @@ use super::Skipped;
 use crate::DataError;
 use crate::error::io;
 
-const EXTENSIONS: [&str; 8] = ["jpg", "jpeg", "png", "bmp", "gif", "tif", "tiff", "webp"];
+const EXTENSIONS: [&str; 10] = [
+    "jpg", "jpeg", "jpe", "jfif", "png", "bmp", "gif", "tif", "tiff", "webp",
+];
 /// Those of images that nothing here reads: a copy without them would be one of something else.
-const UNREAD: [&str; 14] = [
-    "heic", "heif", "avif", "jp2", "jxl", "svg", "raw", "dng", "cr2", "nef", "arw", "psd", "dcm",
-    "nii",
+const UNREAD: [&str; 24] = [
+    "heic", "heif", "avif", "jp2", "jxl", "svg", "raw", "dng", "cr2", "cr3", "nef", "arw", "orf",
+    "psd", "dcm", "nii", "ppm", "pgm", "pbm", "pnm", "tga", "ico", "exr", "hdr",
+];
+/// Those of texts, which stand beside images and are none.
+const TEXTS: [&str; 20] = [
+    "txt", "csv", "tsv", "json", "jsonl", "xml", "yaml", "yml", "toml", "md", "rst", "html", "pdf",
+    "log", "ini", "cfg", "py", "ipynb", "xlsx", "parquet",
+];
+/// Files and folders that systems make by themselves.
+const OF_SYSTEMS: [&str; 8] = [
+    "thumbs.db",
+    "ehthumbs.db",
+    "desktop.ini",
+    "__macosx",
+    "@eadir",
+    "$recycle.bin",
+    "system volume information",
+    "lost+found",
 ];
 
 /// Why a file is passed over.
-pub(super) const HIDDEN: &str = "its name starts with a dot";
-pub(super) const OTHER: &str = "its name is none of an image";
+const HIDDEN: &str = "files whose names start with a dot";
+const SYSTEM: &str = "files that a system makes by itself, such as Thumbs.db and those in __MACOSX";
+const TEXT: &str = "texts and tables, such as .txt, .csv and .json: classes are read of folders alone";
+pub(super) const OTHER: &str = "files whose names end as no image's";
 
 /// What lies in a folder.
 pub(super) struct Scanned {
@@ -41,10 +61,9 @@ pub(super) fn images(root: &Path) -> Result<Scanned, DataError> {
         for entry in fs::read_dir(&path).map_err(&unreadable)? {
             let entry = entry.map_err(&unreadable)?;
             let name = entry.file_name();
-            // Hidden files among images are thumbnails and resource forks.
             let below = folder.join(&name);
-            if name.as_encoded_bytes().starts_with(b".") {
-                Skipped::count(&mut skipped, HIDDEN, &below);
+            if let Some(reason) = made_by_itself(Path::new(&name)) {
+                Skipped::count(&mut skipped, reason, &below);
                 continue;
             }
             let kind = entry.file_type().map_err(&unreadable)?;
@@ -60,10 +79,8 @@ pub(super) fn images(root: &Path) -> Result<Scanned, DataError> {
                 return Err(link.telling(format!("{}: {problem}", entry.path().display())));
             } else if is_image(&below) {
                 files.push(below);
-            } else if let Some(form) = unread(&below) {
-                return Err(unread_image(root, form, &below));
             } else {
-                Skipped::count(&mut skipped, OTHER, &below);
+                Skipped::count(&mut skipped, no_image(root, &below)?, &below);
             }
         }
     }
@@ -79,17 +96,28 @@ pub(super) fn is_image(path: &Path) -> bool {
     ending(path, &EXTENSIONS).is_some()
 }
 
-/// The form of an image that is not read.
-pub(super) fn unread(path: &Path) -> Option<&'static str> {
-    ending(path, &UNREAD)
+/// Why something is no image whatever its ending, if a part of its path says so: thumbnails and resource forks end as images do.
+pub(super) fn made_by_itself(path: &Path) -> Option<&'static str> {
+    path.iter().find_map(|part| {
+        let hidden = part.as_encoded_bytes().starts_with(b".") && part != ".";
+        let system = OF_SYSTEMS.iter().any(|of| part.eq_ignore_ascii_case(of));
+        hidden.then_some(HIDDEN).or(system.then_some(SYSTEM))
+    })
 }
 
-pub(super) fn unread_image(root: &Path, form: &str, file: &Path) -> DataError {
+/// Why a file of another ending is passed over. Images that are not read are refused.
+pub(super) fn no_image(root: &Path, file: &Path) -> Result<&'static str, DataError> {
+    let Some(form) = ending(file, &UNREAD) else {
+        let text = ending(file, &TEXTS).map(|_| TEXT);
+        return Ok(text.unwrap_or(OTHER));
+    };
     let problem = format!(
         "a .{form} image, which is not read: convert it, as by: magick mogrify -format png *.{form}; or move it away"
     );
-    DataError::file(format!("{}: in it is {problem}", root.display()))
-        .telling(format!("{}: {problem}", root.join(file).display()))
+    Err(
+        DataError::file(format!("{}: in it is {problem}", root.display()))
+            .telling(format!("{}: {problem}", root.join(file).display())),
+    )
 }
 
 fn ending(path: &Path, of: &[&'static str]) -> Option<&'static str> {

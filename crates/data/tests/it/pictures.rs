@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use data::export::{Format, ImageWriter, Layout};
-use data::{Asked, Classes, Form, Found, Records, Units, idx, read_beyond};
+use data::{Asked, Classes, Form, Found, Records, Skipped, Units, idx, read_beyond};
 use image::{ImageBuffer, Luma, Rgb, RgbImage};
 
 use crate::{says, told};
@@ -577,7 +577,7 @@ fn parts_of_a_data_set_are_no_classes() {
     says(
         &refused,
         &[
-            "its folders Val, train are parts of a data set, expected classes; give one of them, such as",
+            "its folders Val, train are parts of a data set, expected classes; give one, such as",
             "/Val",
         ],
     );
@@ -587,7 +587,7 @@ fn parts_of_a_data_set_are_no_classes() {
             .classes,
         ["a", "b"]
     );
-    // Who names them says that they are classes; of images without a folder more, they are.
+    // Who names them says that they are classes.
     let named = Asked {
         classes: Classes::Named(vec!["train".into(), "Val".into()]),
         ..public(8, 3)
@@ -596,13 +596,85 @@ fn parts_of_a_data_set_are_no_classes() {
         read(folder.path(), &named).unwrap().records.labels(),
         [1, 1, 0, 0]
     );
-    let flat = tempfile::tempdir().unwrap();
-    for name in ["train/1.png", "test/1.png"] {
-        save(flat.path(), name, 3);
+    // Images beside their masks, those of COCO, and a folder of images alone.
+    for names in [
+        &["images/1.png", "masks/1.png"][..],
+        &["train2017/1.png", "val2017/1.png", "annotations/a.json"],
+        &["images/1.png"],
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        for name in names {
+            save(folder.path(), &name.replace(".json", ".png"), 3);
+        }
+        let first = folder.path().join(names.iter().min().unwrap());
+        let refused = read(folder.path(), &public(8, 3)).unwrap_err();
+        let one = first.parent().unwrap().display().to_string();
+        says(&refused, &["parts of a data set, expected classes; give one, such as", &one]);
     }
-    assert_eq!(
-        read(flat.path(), &public(8, 3)).unwrap().classes,
-        ["test", "train"]
+    let packed = folder.path().join("a.tar");
+    let pack = |names: &[&str]| {
+        let mut archive = tar::Builder::new(File::create(&packed).unwrap());
+        let image = folder.path().join("train/a/1.png");
+        for name in names {
+            archive.append_path_with_name(&image, name).unwrap();
+        }
+        archive.finish().unwrap();
+        read(&packed, &public(8, 3))
+    };
+    says(&pack(&["test/1.png", "train/1.png"]).unwrap_err(), &["; pack test alone"]);
+    let flat = pack(&["images/1.png", "images/2.png"]).unwrap();
+    assert_eq!((flat.form, &*flat.paths[0]), (Form::Flat, "1.png"));
+    assert_eq!(pack(&["cat/1.png", "cat/2.png"]).unwrap().classes, ["cat"]);
+}
+
+/// What is no image is told by its kind, wherever it lies; where it is more than the images are, it may be they.
+#[test]
+fn what_lies_among_images_is_passed_over_by_its_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    let others = [
+        "Thumbs.db",
+        "a/desktop.ini",
+        "__MACOSX/a/1.png",
+        ".ipynb_checkpoints/1.png",
+        "b/.1.png",
+        "labels.csv",
+        "b/1.xyz",
+    ];
+    for name in ["a/1.png", "b/1.JFIF"] {
+        save(folder.path(), "x.png", 3);
+        fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
+        fs::rename(folder.path().join("x.png"), folder.path().join(name)).unwrap();
+    }
+    for name in others {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "none").unwrap();
+    }
+    let kinds = |found: &Found| {
+        let count = |kind: &str| {
+            let of = |skipped: &&Skipped| skipped.reason.contains(kind);
+            found.skipped.iter().find(of).unwrap().count
+        };
+        ["names end", "names start", "a system", "texts"].map(count)
+    };
+    let found = read(folder.path(), &public(8, 3)).unwrap();
+    assert_eq!((&*found.classes, found.records.len()), (&["a".into(), "b".into()][..], 2));
+    assert_eq!(kinds(&found), [1, 2, 3, 1]);
+    // In an archive each file of such a folder counts.
+    let path = folder.path().join("all.tar");
+    let mut archive = tar::Builder::new(File::create(&path).unwrap());
+    for name in others.iter().chain(&["a/1.png", "b/1.JFIF"]) {
+        archive.append_path_with_name(folder.path().join(name), name).unwrap();
+    }
+    archive.finish().unwrap();
+    drop(archive);
+    assert_eq!(kinds(&read(&path, &public(8, 3)).unwrap()), kinds(&found));
+    for place in 2..4 {
+        fs::write(folder.path().join(format!("b/{place}.xyz")), "none").unwrap();
+    }
+    says(
+        &read(folder.path(), &public(8, 3)).unwrap_err(),
+        &["b/", ".xyz", "most files in it end as no image's: expected .png, .jpg,", "convert them, or move them away"],
     );
 }
 
