@@ -79,8 +79,8 @@ pub use glyphs::Glyphs;
 pub use npy::NpyArray;
 pub use progress::{Progress, ProgressFn};
 pub use read::{
-    Arrays, Asked, Classes, Form, Found, MAX_CLASSES, Skipped, cifar10, count_files, is_array, read,
-    read_beyond,
+    Arrays, Asked, Classes, Form, Found, MAX_CLASSES, Skipped, cifar10, count_files, is_array,
+    read, read_beyond,
 };
 pub use records::Records;
 pub use shapes::Shapes;

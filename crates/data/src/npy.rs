@@ -102,17 +102,17 @@ pub(crate) fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
 
 /// A value of a file, by the bytes that it is made of, as `f32`.
 type Read1 = fn(&[u8]) -> f32;
-/// The bytes of a whole number.
-type Write1 = fn(u8) -> Vec<u8>;
+/// The bytes of a value.
+type Write1 = fn(f64) -> Vec<u8>;
 
 /// A type by its name in a header, with its bytes.
-type Kind = (&'static str, usize, Read1, Write1);
+pub(crate) type Kind = (&'static str, usize, Read1, Write1);
 
 macro_rules! kinds {
     ($($name:literal $type:ty),*) => {
         [$(($name, size_of::<$type>(), |bytes: &[u8]| {
             bytes.try_into().map_or(f32::NAN, |bytes| <$type>::from_le_bytes(bytes) as f32)
-        }, |value: u8| (value as $type).to_le_bytes().to_vec())),*]
+        }, |value: f64| (value as $type).to_le_bytes().to_vec())),*]
     };
 }
 
@@ -121,12 +121,16 @@ pub const KINDS: [Kind; 10] = kinds!(
     "<f4" f32, "<f8" f64, "|u1" u8, "|i1" i8, "<u2" u16, "<i2" i16, "<u4" u32, "<i4" i32, "<u8" u64, "<i8" i64
 );
 
-/// Whole numbers as values of this type.
-pub(crate) fn bytes(kind: &str, values: &[u8]) -> Result<Vec<u8>, DataError> {
-    let names = KINDS.map(|(name, ..)| name);
-    let known = KINDS.iter().find(|(name, ..)| *name == kind);
-    let (.., write) = known.ok_or_else(|| unfit("type of labels", names.join(", "), kind))?;
-    Ok(values.iter().flat_map(|&value| write(value)).collect())
+/// The type of this name.
+pub(crate) fn kind(name: &str) -> Result<Kind, DataError> {
+    let known = KINDS.into_iter().find(|(known, ..)| *known == name);
+    known.ok_or_else(|| {
+        unfit(
+            "type of an array",
+            KINDS.map(|(name, ..)| name).join(", "),
+            name,
+        )
+    })
 }
 
 /// The rows of a file, read when they are asked for. Values may be NaN or infinite.
@@ -206,6 +210,13 @@ impl<R: Read> NpyStream<R> {
         let named = |(name, ..): &&Kind| descr.get(1..4) == Some(*name);
         let Some(&kind) = KINDS.iter().find(named) else {
             let names = KINDS.map(|(name, ..)| name).join(", ");
+            if descr.get(2..3).is_some_and(|letter| "USO".contains(letter)) {
+                let file = &self.file;
+                return Err(DataError::file(format!(
+                    "{file}: an array of text or of objects, expected numbers; save classes by numpy.unique(labels, \
+                     return_inverse=True)[1]"
+                )));
+            }
             return Err(self.refuse(byte, &names, descr));
         };
         let (byte, shape) = entry("shape")?;

@@ -41,6 +41,7 @@ fn read(flag: &str, path: &Path, side: usize) -> Result<Records, Failure> {
         side: images.then_some(side),
         channels: images.then_some(3),
         classes: Classes::Unread,
+        levels: images.then_some([0, u16::MAX.into()]),
         ..Asked::default()
     };
     let found = data::read(path, &asked, &|_| {});

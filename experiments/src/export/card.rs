@@ -258,8 +258,12 @@ fn python(layout: &Layout) -> String {
         let folder = folder.display().to_string();
         let folder = folder.trim_end_matches('/');
         lines += &match layout.labels {
-            true => format!("\nfrom torchvision.datasets import ImageFolder\n\nfolder = ImageFolder(\"{folder}\", allow_empty=True)\n"),
-            false => format!("\nfrom pathlib import Path\nfrom PIL import Image\n\nimages = [Image.open(path) for path in sorted(Path(\"{folder}\").glob(\"*.png\"))]\n"),
+            true => format!(
+                "\nfrom torchvision.datasets import ImageFolder\n\nfolder = ImageFolder(\"{folder}\", allow_empty=True)\n"
+            ),
+            false => format!(
+                "\nfrom pathlib import Path\nfrom PIL import Image\n\nimages = [Image.open(path) for path in sorted(Path(\"{folder}\").glob(\"*.png\"))]\n"
+            ),
         };
     }
     lines

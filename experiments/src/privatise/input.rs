@@ -98,6 +98,7 @@ fn records(
     let read = |asked: &Asked| data::read(path, asked, &|_| {}).map_err(refuse);
     if path.is_dir() {
         (asked.side, asked.channels) = (Some(source.side), Some(3));
+        asked.levels = Some([0, u16::MAX.into()]);
         if !source.keeps_order() {
             // `--records` samples some of a set.
             let mut places: Vec<usize> = (0..data::count_files(path).map_err(refuse)?).collect();

@@ -5,7 +5,8 @@ use std::path::Path;
 use data::export::Format;
 use data::split::Use;
 use data::{
-    Arrays, Asked, DataError, DatasetKind, Form, Found, Glyphs, Records, Shapes, Split, SplitPlan, Units,
+    Arrays, Asked, DataError, DatasetKind, Form, Found, Glyphs, Records, Shapes, Split, SplitPlan,
+    Units,
 };
 use lab::prelude::*;
 use model::latent::ImageShape;
@@ -66,6 +67,7 @@ impl Input {
             ("side", settings.side.is_some()),
             ("channels", settings.channels.is_some()),
             ("classes", settings.classes.is_some()),
+            ("levels", settings.levels.is_some()),
             ("test", settings.test.is_some()),
             ("most-per-unit", units),
         ] {
@@ -285,7 +287,11 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
         classes: pictures.classes,
         form: pictures.form,
         arrays: pictures.arrays,
-        passed: pictures.skipped.iter().map(|passed| passed.reason).collect(),
+        passed: pictures
+            .skipped
+            .iter()
+            .map(|passed| passed.reason)
+            .collect(),
         test: None,
         half: None,
         used: vec![of_path("pictures", path, &sha256, Use::AllPrivate)],
@@ -330,12 +336,17 @@ pub(super) fn read(flag: &str, path: &Path, asked: &Asked) -> Result<Found, Fail
         private::refused_of(
             flag,
             &e,
-            "--side, --channels and --classes say what is public of images; see --help",
+            "--side, --channels, --classes and --levels say what is public of images; see --help",
         )
     })?;
     for passed in &found.skipped {
         let what = format!("--{flag}: passed over: {}", passed.reason);
-        let often = || Ok(format!("{what}: {}, the first: {}", passed.count, passed.name));
+        let often = || {
+            Ok(format!(
+                "{what}: {}, the first: {}",
+                passed.count, passed.name
+            ))
+        };
         private::count(&what, often)?;
     }
     Ok(found)

@@ -90,7 +90,7 @@ impl PublicImages {
             (_, CIFAR10, _) => known(input::cifar10(data_dir)?)?,
             (.., Ok(kind)) => known(input::named(kind, None, data_dir)?)?,
             _ => {
-                let (images, used) = in_folder(Path::new(name), shape)?;
+                let (images, used) = in_folder(Path::new(name), shape, settings)?;
                 (images, Some(used))
             }
         };
@@ -117,10 +117,15 @@ impl PublicImages {
 }
 
 /// The images of a folder or an archive, whatever its classes.
-fn in_folder(path: &Path, shape: ImageShape) -> Result<(Records, Used), Failure> {
+fn in_folder(
+    path: &Path,
+    shape: ImageShape,
+    settings: &Settings,
+) -> Result<(Records, Used), Failure> {
     let asked = Asked {
         side: Some(shape.side),
         channels: Some(shape.channels),
+        levels: settings.public()?.levels,
         classes: match data::is_array(path) {
             true => Classes::Counted(MAX_CLASSES),
             false => Classes::Folders,

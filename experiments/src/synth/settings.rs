@@ -64,6 +64,9 @@ lab::settings! {
         channels: usize,
         /// The classes, public: a number, or names with commas between them (default: the folders, whose names become public).
         classes: String,
+        /// What pixels hold, public: 4096 for 12 bits of 16, a range such as 0..1 for floats (default: bytes, 0..255).
+        #[flag(allow_hyphen_values = true)]
+        levels: String,
         /// Whose images are private together: a CSV file of paths below --input, and the unit of each.
         #[flag(value_name = "CSV[:COLUMN]", requires = "most_per_unit", conflicts_with = "unit_from_name")]
         unit: String,
@@ -291,8 +294,34 @@ impl Settings {
             side: self.side,
             channels: self.channels,
             classes,
+            levels: self.levels()?,
             ..Asked::default()
         })
+    }
+
+    /// The values of black and of white.
+    fn levels(&self) -> Result<Option<[i32; 2]>, Failure> {
+        let Some(text) = &self.levels else {
+            return Ok(None);
+        };
+        let levels = match text.split_once("..") {
+            Some((black, white)) => black.parse().ok().zip(white.parse().ok()),
+            None => text
+                .parse()
+                .ok()
+                .map(|count: i32| (0, count.saturating_sub(1))),
+        };
+        const MOST: i32 = 1 << 24;
+        let within = |&(black, white): &(i32, i32)| {
+            black < white
+                && [black, white]
+                    .iter()
+                    .all(|end| (-MOST..=MOST).contains(end))
+        };
+        let bound =
+            "how many there are, such as 4096, or the values of black and white, such as 0..1";
+        bounded("levels", text, levels.as_ref().is_some_and(within), bound)?;
+        Ok(levels.map(|(black, white)| [black, white]))
     }
 }
 

@@ -402,9 +402,13 @@ fn a_finished_run_tells_nothing() {
     }
     let more = "--epsilon 2 --count 4 --cells 1 --unit-from-name [A-Za-z_]+ --most-per-unit 2";
     let mut case = scans(IN_CLASS, png(), more);
-    case.files.push(("scans/a/Jane_Doe_HIV.txt".into(), NUMBER.into()));
+    case.files
+        .push(("scans/a/Jane_Doe_HIV.txt".into(), NUMBER.into()));
     let [(code, said), (same, shown)] = twice(&case);
     assert_eq!((code, same), (Some(0), Some(0)), "{said}");
-    says(&said, &["--input: passed over: texts and tables", "(--show-private"]);
+    says(
+        &said,
+        &["--input: passed over: texts and tables", "(--show-private"],
+    );
     says(&shown, &["1, the first: a/Jane_Doe_HIV.txt"]);
 }

@@ -210,6 +210,7 @@ fn copies_have_the_form_of_what_they_are_of() {
         kind: "<i8".into(),
         column: true,
         channel: true,
+        ..Arrays::default()
     };
     let layout = Layout {
         count: 12,
@@ -235,7 +236,10 @@ fn copies_have_the_form_of_what_they_are_of() {
     };
     let copy = data::read(&home.at("keras/copy/images.npz"), &asked, &|_| {}).expect("read");
     assert_eq!((copy.records.len(), copy.arrays), (5, arrays));
-    says(&home.text("keras/copy/README.md"), &["[\"x_train\"]", "[\"y_train\"]"]);
+    says(
+        &home.text("keras/copy/README.md"),
+        &["[\"x_train\"]", "[\"y_train\"]"],
+    );
 }
 
 /// What the page of a copy says of loading it, with the real torchvision and NumPy where Python has them.
@@ -253,7 +257,13 @@ fn python_reads_copies_as_their_pages_say() {
             "len(folder), folder.classes",
             "(6, ['a', 'b'])",
         ),
-        ("2", "scans/a", "PIL", "len(images), images[0].size", "(6, (28, 28))"),
+        (
+            "2",
+            "scans/a",
+            "PIL",
+            "len(images), images[0].size",
+            "(6, (28, 28))",
+        ),
         ("3", "scans --format npz", "numpy", shape, of_numpy),
     ] {
         let copy = COPY.replace("scans", input);

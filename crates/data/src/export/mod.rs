@@ -16,8 +16,8 @@ mod png;
 use std::path::{Path, PathBuf};
 
 use crate::error::check_count;
-use crate::{Arrays, DataError};
 use crate::idx::{MAX_BYTES, MAX_SIDE};
+use crate::{Arrays, DataError, npy};
 
 use idx_pair::IdxPair;
 use npz::Npz;
@@ -65,6 +65,11 @@ impl Layout {
         self.sides.iter().product::<usize>() * self.channels
     }
 
+    /// Bytes of a value in an archive of NumPy.
+    fn pixel_bytes(&self) -> u64 {
+        npy::kind(&self.arrays.pixels).map_or(1, |(_, bytes, ..)| bytes as u64)
+    }
+
     /// The folder of PNG files below that of all files: they lie beside its card where they are alone, and no class is called
     /// as what lies there.
     pub fn png_folder(&self) -> PathBuf {
@@ -85,7 +90,7 @@ impl Layout {
         let (count, image) = (self.count as u64, self.image_bytes() as u64 + 1);
         let of = |format: &Format| match format {
             Format::Idx => 2 * count * image,
-            Format::Npz => count * image,
+            Format::Npz => count * image * self.pixel_bytes(),
             Format::Png => count * image.next_multiple_of(BLOCK),
         };
         self.formats.iter().map(of).sum()
@@ -118,7 +123,7 @@ impl Layout {
             let image = self.image_bytes() as u64;
             let most = match format {
                 Format::Idx => MAX_BYTES / image,
-                Format::Npz => MAX_NPZ_BYTES / image,
+                Format::Npz => MAX_NPZ_BYTES / image / self.pixel_bytes(),
                 Format::Png => MAX_PNG_FILES,
             };
             check_count(format!("images in {format:?}"), self.count, most as usize)?;

@@ -9,6 +9,7 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::Layout;
 use crate::error::io;
+use crate::read::value;
 use crate::{Arrays, DataError, npy};
 
 /// The archive at work: images as they come, labels at its end.
@@ -17,6 +18,9 @@ pub(super) struct Npz {
     archive: ZipWriter<BufWriter<File>>,
     labels: Option<Vec<u8>>,
     arrays: Arrays,
+    channels: usize,
+    /// Pixels of an image.
+    size: usize,
 }
 
 impl Npz {
@@ -27,12 +31,21 @@ impl Npz {
             archive: ZipWriter::new(BufWriter::new(file)),
             labels: layout.labels.then(Vec::new),
             arrays: layout.arrays.clone(),
+            channels: layout.channels,
+            size: layout.sides.iter().product(),
         };
         let [height, width] = layout.sides;
         let shape = [layout.count, height, width, layout.channels];
         let channels = layout.channels > 1 || layout.arrays.channel;
         let name = npz.arrays.images.clone();
-        let begun = npz.begin(&name, "|u1", &shape[..3 + usize::from(channels)]);
+        let [n, h, w, c] = shape;
+        let shape = if npz.arrays.planes {
+            [n, c, h, w]
+        } else {
+            shape
+        };
+        let (kind, size) = (npz.arrays.pixels.clone(), 3 + usize::from(channels));
+        let begun = npz.begin(&name, &kind, &shape[..size]);
         begun.map_err(io(&npz.path, "write the file"))?;
         Ok(npz)
     }
@@ -41,13 +54,35 @@ impl Npz {
         if let Some(all) = &mut self.labels {
             all.extend(labels);
         }
-        let written = self.archive.write_all(pixels);
+        let (kind, .., write) = npy::kind(&self.arrays.pixels)?;
+        let whole = !kind.contains('f');
+        let value = |&byte: &u8| value(byte, self.arrays.levels, whole);
+        let planes = self.arrays.planes.then(|| self.planes(pixels));
+        let pixels = planes.as_deref().unwrap_or(pixels);
+        let written = match (kind, self.arrays.levels) {
+            ("|u1", [0, 255]) => self.archive.write_all(pixels),
+            _ => {
+                let bytes: Vec<u8> = pixels.iter().map(value).flat_map(write).collect();
+                self.archive.write_all(&bytes)
+            }
+        };
         written.map_err(io(&self.path, "write the file"))
     }
 
     pub(super) fn finish(self) -> Result<(), DataError> {
         let failed = io(&self.path, "write the file");
         self.end().map_err(failed)
+    }
+
+    /// Images with a plane for each channel.
+    fn planes(&self, images: &[u8]) -> Vec<u8> {
+        let Self { channels, size, .. } = *self;
+        let image = |image: &[u8]| -> Vec<u8> {
+            let plane = |c: usize| (0..size).map(move |place| place * channels + c);
+            (0..channels).flat_map(plane).map(|at| image[at]).collect()
+        };
+        let images = images.chunks_exact(channels * size);
+        images.flat_map(image).collect()
     }
 
     fn begin(&mut self, name: &str, kind: &str, shape: &[usize]) -> io::Result<()> {
@@ -68,8 +103,10 @@ impl Npz {
                 ..
             } = self.arrays.clone();
             self.begin(&name, &kind, &[labels.len(), 1][..1 + usize::from(column)])?;
-            let bytes = npy::bytes(&kind, &labels).map_err(io::Error::other)?;
-            self.archive.write_all(&bytes)?;
+            let (.., write) = npy::kind(&kind).map_err(io::Error::other)?;
+            let labels = labels.into_iter().map(f64::from);
+            self.archive
+                .write_all(&labels.flat_map(write).collect::<Vec<u8>>())?;
         }
         let file = self.archive.finish()?.into_inner()?;
         file.sync_all()

@@ -44,8 +44,7 @@ impl PngFolder {
                 return self.folder.clone();
             };
             let named = self.classes.get(usize::from(label)).cloned();
-            self.folder
-                .join(named.unwrap_or_else(|| label.to_string()))
+            self.folder.join(named.unwrap_or_else(|| label.to_string()))
         };
         let mut folders: Vec<PathBuf> = labels.iter().map(|label| class(Some(label))).collect();
         folders.push(class(labels.first()));

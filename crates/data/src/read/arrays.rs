@@ -10,6 +10,7 @@ use image::{DynamicImage, GrayImage, RgbImage};
 use rayon::prelude::*;
 use zip::ZipArchive;
 
+use super::levels::{Outside, byte};
 use super::{Arrays, Asked, Classes, Form, Found, NAMES, Skipped, decode};
 use crate::class::{class, no_class};
 use crate::error::{check_count, check_pair, decoded, open, unfit};
@@ -36,7 +37,11 @@ pub(super) fn npz(
     let mut archive = decoded(&file, || ZipArchive::new(zip).map_err(|e| refuse(&e)))?;
     let names = archive.file_names().filter_map(Result::ok);
     let names: Vec<String> = names.map(|name| name.to_string()).collect();
-    let has = |name: &str| names.iter().any(|found| found.strip_suffix(".npy") == Some(name));
+    let has = |name: &str| {
+        names
+            .iter()
+            .any(|found| found.strip_suffix(".npy") == Some(name))
+    };
     let Some([of_images, of_labels]) = NAMES.into_iter().find(|[images, _]| has(images)) else {
         return Err(unnamed(&file, &names));
     };
@@ -68,18 +73,29 @@ pub(super) fn npz(
     let (count, height, width, channels) = match *images.shape() {
         [n, h, w] => (n, h, w, 1),
         [n, h, w, c @ (1 | 3)] => (n, h, w, c),
+        [n, c @ (1 | 3), h, w] => {
+            arrays.planes = true;
+            (n, h, w, c)
+        }
         ref other => {
             return Err(refuse(&format!(
-                "images of shape {other:?}: expected [n, h, w] or [n, h, w, 3]"
+                "images of shape {other:?}: expected [n, h, w], [n, h, w, 3] or [n, 3, h, w]"
             )));
         }
     };
-    if images.kind() != "|u1" {
-        let found = images.kind();
-        return Err(refuse(&format!(
-            "images of type {found}: expected |u1, bytes of 0 to 255"
-        )));
-    }
+    arrays.pixels = images.kind().into();
+    arrays.levels = match (images.kind(), asked.levels) {
+        ("|u1", None) => arrays.levels,
+        // Bytes hold no more: these images have levels of their own.
+        ("|u1", Some([_, white])) if white > 255 => arrays.levels,
+        (_, Some(levels)) => levels,
+        (kind, None) => {
+            return Err(DataError::request(format!(
+                "{file}: what is black and what is white in images of type {kind} is public, and no value is asked for it; say \
+                 the levels: 0..1 of floats, 256 or 4096 of whole numbers"
+            )));
+        }
+    };
     let name = images.name().to_string();
     if let Some(labels) = &labels {
         check_pair((&name, count as u64), (&file, labels.len() as u64))?;
@@ -88,7 +104,16 @@ pub(super) fn npz(
     let (count, mut read) = (asked.count(&name, count)?, 0);
     while read < count {
         let block = images.next(BLOCK.min(count - read))?;
-        let bytes: Vec<u8> = block.into_iter().map(|value| value as u8).collect();
+        let bytes = block.into_iter().map(|value| byte(value, arrays.levels));
+        let mut bytes: Vec<u8> = bytes.collect::<Result<_, _>>().map_err(|Outside(found)| {
+            let [black, white] = arrays.levels;
+            let bound = format!("the levels that were said, {black} to {white}; say others");
+            DataError::record(format!("{file}: a value of an image is outside of {bound}"))
+                .telling(format!("{file}: found {found}, outside of {bound}"))
+        })?;
+        if arrays.planes {
+            bytes = turned(&bytes, channels, height * width);
+        }
         read += to.append(&bytes, &mut pixels)?;
         done(read);
     }
@@ -98,6 +123,18 @@ pub(super) fn npz(
         arrays,
         ..found
     })
+}
+
+/// Images with one plane of `size` pixels a channel, with the channels of each pixel together.
+fn turned(images: &[u8], channels: usize, size: usize) -> Vec<u8> {
+    let image = |image: &[u8]| -> Vec<u8> {
+        let pixel = |place: usize| (0..channels).map(move |c| c * size + place);
+        (0..size).flat_map(pixel).map(|at| image[at]).collect()
+    };
+    images
+        .chunks_exact(channels * size)
+        .flat_map(image)
+        .collect()
 }
 
 /// That no array of an archive is called as images are.
@@ -147,7 +184,8 @@ pub(super) fn idx(
     let labels_path = labels_path.or_else(beside);
     if labels_path.is_none() && !unread {
         return Err(DataError::file(format!(
-            "{file}: expected a folder, a .tar or .npz archive, or an idx file whose name has images-idx3 in it; convert it"
+            "{file}: expected a folder, a .tar, .zip or .npz archive, or an idx file whose name has images-idx3 in it; convert \
+             it, arrays by numpy.savez(FILE, images=bytes, labels=numbers)"
         )));
     }
     let classes = listed(&file, &asked.classes)?;
@@ -181,7 +219,7 @@ pub(super) fn labels<R: Read>(
     if array.columns() != 1 {
         let (file, columns) = (array.name(), array.columns());
         return Err(DataError::record(format!(
-            "{file}, {columns} columns: expected one, of classes; save them as an array of one dimension"
+            "{file}, {columns} columns: expected one, of classes; save them as an array of one dimension, such as labels.argmax(1)"
         )));
     }
     let values = array.next(array.rows())?;

@@ -7,6 +7,7 @@ use image::{
     DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits, Pixel, RgbImage,
 };
 
+use super::levels::{Outside, spread};
 use crate::DataError;
 use files::foreign::{DAMAGED, quietly};
 
@@ -16,8 +17,45 @@ pub(super) fn read(root: &Path, file: &Path) -> Result<Vec<u8>, DataError> {
 }
 
 /// Decodes an image, turned as its EXIF data has it: that of a file in a folder or an archive.
-pub(super) fn image(root: &Path, file: &Path, bytes: &[u8]) -> Result<DynamicImage, DataError> {
+pub(super) fn image(
+    root: &Path,
+    file: &Path,
+    bytes: &[u8],
+    levels: Option<[i32; 2]>,
+) -> Result<DynamicImage, DataError> {
+    let mut image = decoded(root, file, bytes)?;
+    let bits = image.color().bits_per_pixel() / u16::from(image.color().channel_count());
+    let refuse = |problem: &str, told: &str| {
+        DataError::file(format!("{}: an image in it {problem}", root.display()))
+            .telling(format!("{}: it {problem}{told}", root.join(file).display()))
+    };
+    match (bits, levels) {
+        (8, _) => {}
+        (16, Some(levels)) => spread(&mut image, levels).map_err(|Outside(found)| {
+            let [black, white] = levels;
+            let problem = format!(
+                "has a value outside of the levels that were said, {black} to {white}; say others"
+            );
+            refuse(&problem, &format!(": found {found}"))
+        })?,
+        (16, None) => {
+            let problem = "has 16 bits, and how many of their levels are used is public; say it: 4096 for 12 bits, 65536 \
+                           for all";
+            return Err(refuse(problem, ""));
+        }
+        _ => {
+            let problem = "has floating-point numbers, expected 8 or 16 bits; convert it";
+            return Err(refuse(problem, ""));
+        }
+    }
+    Ok(on_white(image))
+}
+
+fn decoded(root: &Path, file: &Path, bytes: &[u8]) -> Result<DynamicImage, DataError> {
     let unreadable = |reason: &str| unreadable(root, file, reason);
+    if bytes.is_empty() {
+        return Err(unreadable("it is empty"));
+    }
     let image = quietly(|| {
         // By its first bytes, not by its name.
         let mut reader = ImageReader::new(Cursor::new(bytes))
@@ -34,7 +72,7 @@ pub(super) fn image(root: &Path, file: &Path, bytes: &[u8]) -> Result<DynamicIma
             let orientation = decoder.orientation()?;
             let mut image = DynamicImage::from_decoder(decoder)?;
             image.apply_orientation(orientation);
-            Ok(on_white(image))
+            Ok(image)
         });
         image.map_err(|error| unreadable(reason(&error)))
     });
@@ -70,7 +108,9 @@ fn most(bytes: usize) -> u64 {
 /// What a decoder complains of, without its words: they may quote the file.
 fn reason(error: &ImageError) -> &'static str {
     match error {
-        ImageError::Unsupported(_) => "it is of no format that is known here",
+        ImageError::Unsupported(_) => {
+            "its format, or the type of its pixels, is none that is known here"
+        }
         ImageError::Limits(_) => "it is larger than a decoder may make it",
         _ => "its content is damaged or cut off",
     }

@@ -14,7 +14,8 @@ use rayon::prelude::*;
 use zip::ZipArchive;
 
 use super::{
-    Arrays, Asked, Classes, Form, Found, MAX_CLASSES, Skipped, check_classes, decode, no_image, scan,
+    Arrays, Asked, Classes, Form, Found, MAX_CLASSES, Skipped, check_classes, decode, no_image,
+    scan,
 };
 use crate::error::{check_count, check_side, decoded, index, io, unfit};
 use crate::{DataError, Records, Stored};
@@ -158,9 +159,13 @@ pub(super) fn read(
     // What folders are called is public where their names are the classes, but only if they can be.
     let of_folders = asked.classes == Classes::Folders;
     if of_folders && !names.is_empty() && names.iter().all(|name| is_part(name)) {
+        let held = names
+            .iter()
+            .find(|name| name.starts_with("train") || name.starts_with("im"));
+        let one = held.unwrap_or(&names[0]);
         let one = match packed {
-            true => format!("pack {} alone", names[0]),
-            false => format!("give one, such as {}", path.join(&names[0]).display()),
+            true => format!("pack {one} alone"),
+            false => format!("give one, such as {}", path.join(one).display()),
         };
         let problem = format!(
             "its folders {} are parts of a data set, expected classes; {one}, or name them if they are the classes",
@@ -197,7 +202,11 @@ pub(super) fn read(
             Some(place) => contents.read(place.clone())?,
             None => Cow::Owned(decode::read(path, file)?),
         };
-        let image = decode::square(decode::image(path, file, &bytes)?, side, channels);
+        let image = decode::square(
+            decode::image(path, file, &bytes, asked.levels)?,
+            side,
+            channels,
+        );
         done(1 + decoded.fetch_add(1, Ordering::Relaxed));
         Ok(image)
     };
@@ -294,7 +303,11 @@ impl<'a> Unpacked<'a> {
         let around = |files: &[Held]| {
             let first = files.first()?.0.iter().next()?.to_owned();
             // A folder of images alone may be a class, unless it is called as a part of a data set.
-            let least = if is_part(&first.to_string_lossy()) { 1 } else { 2 };
+            let least = if is_part(&first.to_string_lossy()) {
+                1
+            } else {
+                2
+            };
             let inside = |(file, _): &Held| {
                 file.iter().next() == Some(&first) && file.iter().count() > least
             };

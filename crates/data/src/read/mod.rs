@@ -5,7 +5,7 @@
 //! | a folder with folders in it | image files, a folder a class, at any depth below it (torchvision's `ImageFolder`) |
 //! | a folder of files | image files without classes |
 //! | `.tar`, `.tar.gz`, `.tgz`, `.zip` | the same, packed; a folder around all of it is passed over |
-//! | `.npz` | `images` of `[n, h, w]` or `[n, h, w, 3]` bytes, and `labels` of `[n]` whole numbers; or other names of [`NAMES`] |
+//! | `.npz` | `images` of `[n, h, w]`, `[n, h, w, 3]` or `[n, 3, h, w]`, and `labels` of `[n]` whole numbers; or other names of [`NAMES`] |
 //! | `.npy` | rows of numbers ([`npy`](crate::npy)), one dimension as one column |
 //! | `.csv`, `.txt`, `.tsv` | rows of numbers between commas, semicolons, tabs or spaces |
 //! | anything else | an idx file of images, gzip or not, with its labels beside it: `*-images-idx3-*` and `*-labels-idx1-*` |
@@ -13,6 +13,9 @@
 //! Size, channels and classes are public, so they are asked for and never looked up in the records. What an array's
 //! header and the names of class folders say is taken if nothing else is asked for: whoever gives them makes them
 //! public.
+//!
+//! Bytes reach from 0 to 255. What is black and what is white in images of 16 bits, and in arrays of other types, is asked for likewise:
+//! 12 bits of 16 would be almost black.
 //!
 //! Every JPEG, PNG, BMP, GIF, TIFF and WebP file of a folder, by its ending, is a record, in the order of its path, component by
 //! component; of several pictures in a file the first is. Links to folders are not followed. [`Skipped`] has what is passed over. An image becomes square by cutting off its
@@ -26,6 +29,7 @@
 mod arrays;
 mod decode;
 mod files;
+mod levels;
 mod rows;
 mod scan;
 mod units;
@@ -33,11 +37,12 @@ mod units;
 use std::path::{Path, PathBuf};
 
 use self::files::Packed;
+pub(crate) use self::levels::value;
 use crate::error::{empty, open, unfit};
 use crate::{DataError, LoadOptions, Records, Stored};
 
 /// What an archive of NumPy calls its images and their labels: the first pair whose images are there is read.
-pub const NAMES: [[&str; 2]; 10] = [
+pub(crate) const NAMES: [[&str; 2]; 10] = [
     ["images", "labels"],
     ["train_images", "train_labels"],
     ["x_train", "y_train"],
@@ -62,6 +67,8 @@ pub struct Asked {
     pub channels: Option<usize>,
     /// What classes there are.
     pub classes: Classes,
+    /// The values of black and of white: of image files with 16 bits, and of arrays of other types than bytes.
+    pub levels: Option<[i32; 2]>,
     /// A file of the labels: of idx images if it does not lie beside them, and of an NPY array.
     pub labels: Option<PathBuf>,
     /// Only this number of first records, those of files in the order of their paths; of text all are read.
@@ -107,6 +114,12 @@ pub enum Form {
 pub struct Arrays {
     /// The name of the images.
     pub images: String,
+    /// Their type, by its name in NumPy.
+    pub pixels: String,
+    /// The values of black and of white.
+    pub levels: [i32; 2],
+    /// Whether channels are planes: `[n, channels, h, w]`.
+    pub planes: bool,
     /// That of the labels.
     pub labels: String,
     /// The type of the labels, by its name in NumPy.
@@ -121,6 +134,9 @@ impl Default for Arrays {
     fn default() -> Self {
         Self {
             images: "images".into(),
+            pixels: "|u1".into(),
+            levels: [0, 255],
+            planes: false,
             labels: "labels".into(),
             kind: "|u1".into(),
             column: false,

@@ -34,7 +34,8 @@ const OF_SYSTEMS: [&str; 8] = [
 /// Why a file is passed over.
 const HIDDEN: &str = "files whose names start with a dot";
 const SYSTEM: &str = "files that a system makes by itself, such as Thumbs.db and those in __MACOSX";
-const TEXT: &str = "texts and tables, such as .txt, .csv and .json: classes are read of folders alone";
+const TEXT: &str =
+    "texts and tables, such as .txt, .csv and .json: classes are read of folders alone";
 pub(super) const OTHER: &str = "files whose names end as no image's";
 
 /// What lies in a folder.

@@ -107,7 +107,10 @@ fn colour_images_and_images_without_labels_have_their_forms() {
         formats: vec![Format::Png],
         ..grey(2, true)
     };
-    for (classes, place) in [(["cat", "dog"], "dog"), (["cat", "Card.json"], "png/Card.json")] {
+    for (classes, place) in [
+        (["cat", "dog"], "dog"),
+        (["cat", "Card.json"], "png/Card.json"),
+    ] {
         let folder = tempfile::tempdir().unwrap();
         written(folder.path(), &alone(classes), &[0, 1]);
         assert!(folder.path().join(place).join("000001.png").is_file());

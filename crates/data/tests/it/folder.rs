@@ -92,7 +92,10 @@ fn images_are_found_in_the_order_of_their_paths() {
         [
             (1, "files whose names end as no image's"),
             (3, "files whose names start with a dot"),
-            (1, "texts and tables, such as .txt, .csv and .json: classes are read of folders alone"),
+            (
+                1,
+                "texts and tables, such as .txt, .csv and .json: classes are read of folders alone"
+            ),
         ]
     );
     let set = set.records;

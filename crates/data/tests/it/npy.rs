@@ -135,7 +135,10 @@ fn what_is_wrong_is_named_with_its_place_and_bound() {
             with(">f4", "False", "(2, 2)"),
             vec!["byte 20", "<f8", ">f4"],
         ),
-        (with("|O", "False", "(2,)"), vec!["|u1", "|O"]),
+        (
+            with("|O", "False", "(2,)"),
+            vec!["text or of objects", "numpy.unique"],
+        ),
         (with("<f4", "False", "()"), vec!["one or two dimensions"]),
         (
             with("<f4", "False", "(1, 2, 2)"),
