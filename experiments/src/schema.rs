@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use data::{DataError, OpenSchema, Schema};
+use data::{DataError, Drafting, OpenSchema, Schema};
 use files::atomic::create_new;
 use lab::command::command_line;
 use lab::prelude::*;
@@ -25,6 +25,9 @@ pub struct Arguments {
     /// Whether the first line names the columns; without it a first line of numbers alone is asked about.
     #[arg(long, value_name = "yes|no", value_parser = yes_or_no)]
     header: Option<bool>,
+    /// A column that is in no copy, by its name; said once for each.
+    #[arg(long, value_name = "NAME")]
+    leave_out: Vec<String>,
     /// The file to write; by default that of the table, with the ending .toml.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -58,15 +61,50 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Drafts the schema of a table for which none was given, and gives the file of the draft.
-pub(crate) fn draft(input: &Path, label: Option<&str>, open: bool) -> Result<PathBuf, Failure> {
+pub(crate) fn draft(
+    input: &Path,
+    label: Option<&str>,
+    leave_out: &[String],
+    open: bool,
+) -> Result<PathBuf, Failure> {
     let arguments = Arguments {
         input: input.into(),
         label: label.map(String::from),
         open,
         header: None,
+        leave_out: leave_out.into(),
         out: None,
     };
     arguments.draft()
+}
+
+/// The text of a schema that ignores these columns too.
+pub(crate) fn leaving_out(text: String, names: &[String]) -> Result<String, Failure> {
+    // What is no schema is refused when it is read.
+    let Some(mut table) = text
+        .parse::<toml::Table>()
+        .ok()
+        .filter(|_| !names.is_empty())
+    else {
+        return Ok(text);
+    };
+    let columns = table.get_mut("column").and_then(toml::Value::as_array_mut);
+    let mut columns: Vec<&mut toml::Table> = columns
+        .into_iter()
+        .flatten()
+        .filter_map(toml::Value::as_table_mut)
+        .collect();
+    for name in names {
+        let named = columns
+            .iter_mut()
+            .find(|column| self::text(column, "name") == name);
+        bounded("leave-out", name, named.is_some(), "a column of the schema")?;
+        if let Some(column) = named {
+            column.retain(|field, _| field == "name");
+            column.insert("kind".into(), "ignore".into());
+        }
+    }
+    toml::to_string(&table).or_failed()
 }
 
 impl Arguments {
@@ -77,21 +115,27 @@ impl Arguments {
             label,
             open,
             header,
+            leave_out,
             out,
         } = self;
         let out = out.clone().unwrap_or_else(|| draft_path(input));
         let name = input.display().to_string();
         let refuse = |error: DataError| private::refused(&error, "nothing was written");
-        let label = label.as_deref();
+        let said = Drafting {
+            label: label.clone(),
+            header: *header,
+            leave_out: leave_out.clone(),
+        };
         let draft = match *open {
-            true => OpenSchema::draft_of(input, label, *header),
-            false => Schema::draft_of(input, label, *header),
+            true => OpenSchema::draft_of(input, &said),
+            false => Schema::draft_of(input, &said),
         };
         let draft = draft.map_err(refuse)?;
         let table: toml::Table = draft.parse().or_failed()?;
         let columns = table.get("column").and_then(toml::Value::as_array);
         let columns = columns.into_iter().flatten();
         let columns: Vec<&toml::Table> = columns.filter_map(|column| column.as_table()).collect();
+        self.ask(&columns)?;
         // One with a question is no schema yet.
         let asks = |column: &&toml::Table| column.get("written").is_some_and(toml::Value::is_array);
         if !columns.iter().any(asks) {
@@ -130,17 +174,7 @@ impl Arguments {
                 _ => "the first line names them",
             }
         );
-        let width = columns
-            .iter()
-            .map(|column| text(column, "name").chars().count())
-            .max();
-        for column in &columns {
-            let (name, width) = (
-                text(column, "name").escape_default().to_string(),
-                width.unwrap_or(0).min(24),
-            );
-            println!("PRIVATE   {name:width$}  {}", described(column));
-        }
+        describe(&columns);
         let kept = columns
             .iter()
             .filter(|column| column.contains_key("public"))
@@ -149,6 +183,39 @@ impl Arguments {
             "next      read it; for each of its {kept} columns replace what is not public, and say public = true; then"
         );
         Ok(out)
+    }
+
+    /// Asks about the columns that the draft leaves out where they are most of the table: nobody would see what is missing.
+    fn ask(&self, columns: &[&toml::Table]) -> Result<(), Failure> {
+        let unread = |column: &&&toml::Table| {
+            let asked = self.leave_out.iter().any(|own| own == text(column, "name"));
+            text(column, "kind") == "ignore" && !asked
+        };
+        let unread: Vec<&toml::Table> = columns.iter().filter(unread).copied().collect();
+        if 2 * unread.len() <= columns.len() {
+            return Ok(());
+        }
+        describe(&unread);
+        let flags = unread
+            .iter()
+            .flat_map(|column| ["--leave-out", text(column, "name")]);
+        println!("PRIVATE  {}", command_line("", flags));
+        let (input, count, all) = (self.input.display(), unread.len(), columns.len());
+        Err(Failure::input(
+            format!("{input}: a draft would leave out {count} of its {all} columns"),
+            "repair them, or say --leave-out NAME of each, as standard output does: nothing was written",
+        ))
+    }
+}
+
+/// Says what a draft says of these columns.
+fn describe(columns: &[&toml::Table]) {
+    let name = |column: &toml::Table| text(column, "name").escape_default().to_string();
+    let widths = columns.iter().map(|column| name(column).len());
+    let width = widths.max().unwrap_or(0).min(24);
+    for column in columns {
+        let name = name(column);
+        println!("PRIVATE   {name:width$}  {}", described(column));
     }
 }
 
@@ -189,6 +256,9 @@ fn described(column: &toml::Table) -> String {
                 .collect();
             line += &format!(", {word} {}", values.join(" "));
         }
+    }
+    if let Some(stored) = column.get("stored") {
+        line += &format!(", stored as {}", shown(stored));
     }
     match column.get("written") {
         Some(toml::Value::Array(forms)) => {

@@ -87,7 +87,7 @@ pub use shapes::Shapes;
 pub use split::{PublicShare, Split, SplitPlan};
 pub use stored::Stored;
 pub use table::{
-    CodeColumn, CodedTable, CsvTable, GroupedTable, Labels, Missing, OpenSchema, Outside, Part,
-    Rules, Schema, StoredTable, TableWriter, is_parquet, is_parts,
+    CodeColumn, CodedTable, CsvTable, Drafting, GroupedTable, Labels, Missing, OpenSchema, Outside,
+    Part, Rules, Schema, StoredTable, TableWriter, is_parquet, is_parts,
 };
 pub use units::Units;

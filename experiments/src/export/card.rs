@@ -36,8 +36,16 @@ pub(crate) struct Contents {
     pub scores_are_of: String,
     /// Settings that stay with the run: a card may be published, and where private records lie is private.
     pub kept_back: &'static [&'static str],
-    /// How Python reads it.
-    pub python: String,
+    /// How programs read it.
+    pub loading: Vec<Loading>,
+}
+
+/// How a program reads an export.
+pub(crate) struct Loading {
+    pub program: &'static str,
+    /// Of its code.
+    pub language: &'static str,
+    pub code: String,
 }
 
 /// The card of an export.
@@ -45,7 +53,7 @@ pub(crate) struct Card {
     card: Value,
     private: bool,
     lead: String,
-    python: String,
+    loading: Vec<Loading>,
 }
 
 impl Contents {
@@ -84,7 +92,11 @@ impl Contents {
                 Some(_) => &["input", "unit", "unit-from-name", "test"],
                 None => &[],
             },
-            python: python(layout),
+            loading: vec![Loading {
+                program: "Python",
+                language: "python",
+                code: python(layout),
+            }],
         }
     }
 }
@@ -149,7 +161,7 @@ impl Card {
             card,
             private,
             lead: contents.lead,
-            python: contents.python,
+            loading: contents.loading,
         })
     }
 
@@ -215,9 +227,19 @@ impl Card {
             }
             page += &format!("\nOf {}.\n\n", text("scores_are_of"));
         }
-        page + "## Loading\n\nIn Python, beside this folder named `export`:\n\n```python\n"
-            + self.python.trim_start()
-            + "```\n"
+        page += "## Loading\n\nBeside this folder, named `export`:\n";
+        for Loading {
+            program,
+            language,
+            code,
+        } in &self.loading
+        {
+            page += &format!(
+                "\nIn {program}:\n\n```{language}\n{}```\n",
+                code.trim_start()
+            );
+        }
+        page
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) use request::{Arguments, run};
 pub use request::{ExportFlags, ExportRequest};
 pub use source::{CopyOf, Source, bytes, damaged};
 
-pub(crate) use card::{Card, Contents};
+pub(crate) use card::{Card, Contents, Loading};
 pub(crate) use destination::Destination;
 
 /// Samples that are made and written at once. Always so many, so that the first samples are the same however many

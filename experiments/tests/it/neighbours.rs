@@ -513,6 +513,8 @@ fn table(home: &Path, replaced: bool, unit: bool) {
 
 fn parquet(home: &Path, replaced: bool) {
     table(home, replaced, false);
+    let of_width = SCHEMA.replace("max = 99,", "max = 99, stored = \"uint8\",");
+    put(home.join("people.toml"), of_width);
     let schema = Schema::read(&home.join("people.toml")).expect("a schema");
     let codes = schema
         .coded(&home.join("people.csv"))
@@ -534,12 +536,59 @@ fn parts(home: &Path, replaced: bool) {
     }
 }
 
+/// Each field that says how a table is written, and what stands in it for something else.
+const WRITTEN: &str = r#"
+delimiter = ";"
+missing = ["NA"]
+byte_order_mark = true
+line_ends = "crlf"
+quotes = "texts"
+column = [
+    { name = "seen", kind = "datetime", min = "2023-01-01T00:00", max = "2023-12-31T23:59", outside = "clamp", written = "%d/%m/%Y %H:%M:%S%.3f", public = true },
+    { name = "pay", kind = "numeric", min = 0, max = 9000, outside = "clamp", decimals = 2, written = "1.234,5", absent = ["unknown", "-"], missing = "level", special = [-1], scale = "log", public = true },
+    { name = "visits", kind = "integer", min = 0, max = 99, outside = "clamp", written = "1234.0", missing = "level", special = [0], public = true },
+    { name = "ill", kind = "label", classes = [["no"], ["yes"]], public = true },
+]
+"#;
+
+/// The replaced record has other values in each of these columns: a day out of the range, another word for what is missing, a value
+/// that stands for something else.
+fn written(home: &Path, replaced: bool) {
+    let line = |place: usize| {
+        let (day, month) = (1 + place % 28, 1 + place % 12);
+        let pay = match place % 10 {
+            0 => "unknown".into(),
+            1 => "-1,00".into(),
+            _ => format!("{}.{:03},50", 1 + place % 7, place * 37 % 1000),
+        };
+        let ill = ["no", "yes"][usize::from(place > 60)];
+        format!(
+            "\"{day:02}/{month:02}/2023 10:{:02}:07.{place:03}\";{pay};{}.0;\"{ill}\"\r\n",
+            place % 60,
+            1 + place % 90
+        )
+    };
+    let kept = (0..120).filter(|&place| !replaced || place != 6).map(line);
+    let new = if replaced {
+        "\"31/12/2024 23:59:59.999\";-;0.0;\"yes\"\r\n"
+    } else {
+        ""
+    };
+    let names = "\u{feff}\"seen\";\"pay\";\"visits\";\"ill\"\r\n";
+    put(
+        home.join("people.csv"),
+        names.to_string() + &kept.collect::<String>() + new,
+    );
+    put(home.join("people.toml"), WRITTEN);
+}
+
 #[test]
 fn tables_of_every_form() {
     let plain = |home: &Path, replaced| table(home, replaced, false);
     let of_units = |home: &Path, replaced| table(home, replaced, true);
-    let cases: [(Lay<'_>, &str); 5] = [
+    let cases: [(Lay<'_>, &str); 6] = [
         (&plain, "people.csv"),
+        (&written, "people.csv --seed 1"),
         (&plain, "people.csv --records 100"),
         (&of_units, "people.csv --unit patient --most-per-unit 2"),
         (&parquet, "people.parquet"),

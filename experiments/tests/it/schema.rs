@@ -2,16 +2,21 @@
 
 use data::Schema;
 
-use crate::program::{Home, says};
+use crate::program::{Home, says, text};
 
 #[test]
 fn a_draft_is_written_once_for_a_person_to_confirm() {
     let home = Home::new();
-    home.put("people.csv", "age,sex,note\n17,F,a\n81,M,b\n");
+    let records = ["17,F,a", "81,M,b", "33,F,c", "18,M,d", "17,F,e"].join("\n");
+    let others = records
+        .replace(",F,", ",X,")
+        .replace(",M,", ",F,")
+        .replace(",X,", ",M,");
+    home.put("people.csv", format!("age,sex,note\n{records}\n{others}\n"));
     let printed = home.done("schema people.csv --label sex");
     let words = [
         "HAS SEEN THE RECORDS",
-        "note  LEFT OUT: text of which no value is in 5 records",
+        "note  LEFT OUT: text of which no value is in 5 records, such as a",
         "2 columns",
         "sliver synth",
         "--schema",
@@ -29,4 +34,48 @@ fn a_draft_is_written_once_for_a_person_to_confirm() {
     assert_eq!(home.text("people.toml"), confirmed);
     home.done("schema people.csv --out other.toml");
     assert_eq!(draft("other.toml").label(), None);
+}
+
+/// Where a draft would leave most of a table out, a person says so of each column; `synth` takes the same words.
+#[test]
+fn most_of_a_table_is_left_out_by_name_alone() {
+    let home = Home::new();
+    let line = |i: usize| {
+        let (id, age, ward) = (i * 7_919 % 99_991, 20 + i % 50, i % 3);
+        let ill = ["no", "yes"][i % 2];
+        format!("{id},Ann B{i},a{i}@b.org,n{i},{age},{ward},{ill}\n")
+    };
+    let people: String = (0..100).map(line).collect();
+    let names = "id,full name,mail,note,age,ward,ill";
+    home.put("people.csv", format!("{names}\n{people}"));
+    let asked = home.sliver("schema people.csv").output().expect("run");
+    assert!(!asked.status.success() && !home.has("people.toml"));
+    says(
+        &text(&asked.stdout),
+        &[
+            "PRIVATE   full name  LEFT OUT: text of which almost every record has its own, such as Aaa A99: names, identifiers or notes",
+            "PRIVATE   --leave-out id --leave-out 'full name' --leave-out mail --leave-out note\n",
+        ],
+    );
+    home.refuses(
+        "synth people.csv --leave-out id --leave-out mail --out none",
+        &["confirm people.toml as it says"],
+    );
+    let draft = home.text("people.toml");
+    assert_eq!(draft.matches("why = \"--leave-out\"").count(), 2, "{draft}");
+    home.put(
+        "people.toml",
+        draft.replace("public = false", "public = true"),
+    );
+    home.done(
+        "synth people.csv --schema people.toml --leave-out age --no-privacy --count 9 --out run",
+    );
+    assert!(home.text("run/copy/table.csv").starts_with("ward,ill\n"));
+    for name in ["README.md", "card.json"] {
+        let page = home.text(&format!("run/copy/{name}"));
+        let left_out = "left out of the copy: id, full name, mail, note, age";
+        says(&page, &[left_out]);
+        assert!(!page.contains("A99"), "{page}");
+    }
+    assert!(!home.text("run/copy/schema.toml").contains("age"));
 }

@@ -82,6 +82,20 @@ pub fn python(modules: &[&str]) -> Option<Command> {
     None
 }
 
+/// R; where there is none the running test, or a part of it, is skipped.
+///
+/// # Panics
+///
+/// As [`skipped`], for `r`.
+pub fn r() -> Option<Command> {
+    let tried = Command::new("Rscript").arg("--version").output();
+    if tried.is_ok_and(|output| output.status.success()) {
+        return Some(Command::new("Rscript"));
+    }
+    skipped("r", "install R, which brings Rscript");
+    None
+}
+
 /// Whether a message has all of these words.
 ///
 /// # Panics

@@ -1,7 +1,32 @@
-//! Days and minutes as whole numbers: of the Gregorian calendar, from 1970-01-01, for the years 1 to 9999.
+//! Days and times as whole numbers: of the Gregorian calendar, from 1970-01-01, for the years 1 to 9999.
 
-/// Minutes of a day.
-pub(super) const DAY: i64 = 24 * 60;
+/// Milliseconds of a minute, and of a day.
+pub(super) const MINUTE: i64 = 60_000;
+pub(super) const DAY: i64 = 24 * 60 * MINUTE;
+
+/// What times are counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Minute,
+    Second,
+    Milli,
+}
+
+impl Step {
+    /// Its milliseconds.
+    pub(super) fn millis(self) -> i64 {
+        match self {
+            Self::Minute => MINUTE,
+            Self::Second => 1000,
+            Self::Milli => 1,
+        }
+    }
+
+    /// The last time of a day.
+    pub(super) fn last(self) -> String {
+        clock_text(DAY - 1, self)
+    }
+}
 
 /// The day of a date `YYYY-MM-DD`.
 pub(super) fn day(text: &str) -> Option<i64> {
@@ -11,14 +36,14 @@ pub(super) fn day(text: &str) -> Option<i64> {
     (year > 0 && (1..=12).contains(&month) && date_of(day) == [year, month, date]).then_some(day)
 }
 
-/// The second of a date and time `YYYY-MM-DDTHH:MM` or `YYYY-MM-DDTHH:MM:SS`, or with a space between them; parts of a second are
-/// left out.
-pub(super) fn second(text: &str) -> Option<i64> {
+/// The millisecond of a date and time `YYYY-MM-DDTHH:MM`, `YYYY-MM-DDTHH:MM:SS` or with a part of a second, or with a space between
+/// them.
+pub(super) fn moment(text: &str) -> Option<i64> {
     let (date, time) = text.split_once(['T', ' '])?;
-    Some(day(date)? * DAY * 60 + clock(time)?)
+    Some(day(date)? * DAY + clock(time)?)
 }
 
-/// The second of a day of `HH:MM` or `HH:MM:SS`.
+/// The millisecond of a day of `HH:MM`, `HH:MM:SS` or with a part of a second, which is cut off behind the third digit.
 pub(super) fn clock(time: &str) -> Option<i64> {
     let [hour, minute] = numbers(time.get(..5)?, ':', [2, 2])?;
     let seconds = &time[5..];
@@ -28,13 +53,16 @@ pub(super) fn clock(time: &str) -> Option<i64> {
         None => (whole.is_empty() && part == "0").then_some(0)?,
     };
     let valid = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    (valid && hour < 24 && minute < 60).then_some((hour * 60 + minute) * 60 + second)
+    let milli = format!("{part:0<3}").get(..3)?.parse::<i64>().ok()?;
+    (valid && hour < 24 && minute < 60)
+        .then_some((hour * 60 + minute) * MINUTE + second * 1000 + milli)
 }
 
 /// The day of a date and time at its start: how many programs write dates.
 pub(super) fn midnight(text: &str) -> Option<i64> {
-    let minute = second(text)?.div_euclid(60);
-    (minute.rem_euclid(DAY) == 0).then(|| minute.div_euclid(DAY))
+    let moment = moment(text)?;
+    // Parts of its first minute are left out.
+    (moment.rem_euclid(DAY) < MINUTE).then(|| moment.div_euclid(DAY))
 }
 
 pub(super) fn day_text(day: i64) -> String {
@@ -42,17 +70,19 @@ pub(super) fn day_text(day: i64) -> String {
     format!("{year:04}-{month:02}-{date:02}")
 }
 
-pub(super) fn second_text(second: i64, seconds: bool) -> String {
-    let day = second.div_euclid(DAY * 60);
-    format!("{}T{}", day_text(day), clock_text(second, seconds))
+pub(super) fn moment_text(moment: i64, step: Step) -> String {
+    let day = moment.div_euclid(DAY);
+    format!("{}T{}", day_text(day), clock_text(moment, step))
 }
 
-pub(super) fn clock_text(second: i64, seconds: bool) -> String {
-    let (minute, second) = (second.div_euclid(60).rem_euclid(DAY), second.rem_euclid(60));
+pub(super) fn clock_text(moment: i64, step: Step) -> String {
+    let (minute, milli) = (moment.rem_euclid(DAY) / MINUTE, moment.rem_euclid(MINUTE));
     let text = format!("{:02}:{:02}", minute / 60, minute % 60);
-    match seconds {
-        true => format!("{text}:{second:02}"),
-        false => text,
+    let (second, milli) = (milli / 1000, milli % 1000);
+    match step {
+        Step::Minute => text,
+        Step::Second => format!("{text}:{second:02}"),
+        Step::Milli => format!("{text}:{second:02}.{milli:03}"),
     }
 }
 
@@ -149,17 +179,22 @@ mod tests {
             "2020-01-01T10:00:00+01:00",
             "2020-01-01Té:00",
         ] {
-            assert_eq!(second(text), None, "{text}");
+            assert_eq!(moment(text), None, "{text}");
         }
-        let expected = Some(18_262 * DAY + 630);
-        let minute = |text| second(text).map(|second| second.div_euclid(60));
-        for text in [
-            "2020-01-01T10:30",
-            "2020-01-01 10:30:59",
-            "2020-01-01T10:30:00.25",
+        for (text, milli) in [
+            ("2020-01-01T10:30", 0),
+            ("2020-01-01 10:30:59", 59_000),
+            ("2020-01-01T10:30:00.25", 250),
+            ("2020-01-01T10:30:01.0029", 1002),
         ] {
-            assert_eq!(minute(text), expected);
+            assert_eq!(moment(text), Some(18_262 * DAY + 630 * MINUTE + milli));
         }
-        assert_eq!(second_text(-1, true), "1969-12-31T23:59:59");
+        for (step, text) in [
+            (Step::Minute, "1969-12-31T23:59"),
+            (Step::Second, "1969-12-31T23:59:58"),
+            (Step::Milli, "1969-12-31T23:59:58.998"),
+        ] {
+            assert_eq!(moment_text(-1002, step), text);
+        }
     }
 }

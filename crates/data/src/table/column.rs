@@ -1,7 +1,9 @@
 //! What a column may hold, checked once.
 
 use super::GroupedTable;
+use super::calendar::Step;
 use super::number::{Asked, Number, Unit};
+use super::parquet::Storage;
 use super::raw::{Missing, RawColumn, RawNumber, RawWritten, values};
 use super::written::Written;
 
@@ -18,6 +20,8 @@ pub(super) struct Column {
     pub own_absent: bool,
     /// Whether someone said that what the schema says of it is public.
     pub public: bool,
+    /// What a Parquet file of a copy holds, where it is not what follows from the kind.
+    pub stored: Option<Storage>,
     /// Whether it is a feature of a grouped table, where it is neither the label nor the sensitive one.
     pub feature: bool,
 }
@@ -270,7 +274,7 @@ fn number<T>(
     let unit = match (unit, &written) {
         (Unit::Time { date, .. }, Some(written)) => Unit::Time {
             date,
-            seconds: written.has_seconds(),
+            step: written.step(),
         },
         (unit, _) => unit,
     };
@@ -306,7 +310,7 @@ fn number<T>(
 fn time(date: bool) -> Unit {
     Unit::Time {
         date,
-        seconds: false,
+        step: Step::Minute,
     }
 }
 

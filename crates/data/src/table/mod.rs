@@ -27,6 +27,7 @@ mod write;
 mod written;
 
 pub use codes::{CodeColumn, Part};
+pub use draft::Drafting;
 pub use features::CsvTable;
 pub use grouped::{GroupedTable, Labels};
 pub use open::OpenSchema;

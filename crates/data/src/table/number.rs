@@ -5,7 +5,7 @@
 
 use rand::{Rng, RngExt};
 
-use super::calendar::{clock, clock_text, day, day_text, midnight, second, second_text};
+use super::calendar::{DAY, Step, clock, clock_text, day, day_text, midnight, moment, moment_text};
 use super::raw::{Outside, Scale, values};
 use super::written::Written;
 
@@ -55,10 +55,10 @@ pub(super) enum Unit {
     Decimal(i32),
     One,
     Day,
-    /// A minute or a second, of a day or since 1970.
+    /// A step of a day or since 1970.
     Time {
         date: bool,
-        seconds: bool,
+        step: Step,
     },
 }
 
@@ -89,17 +89,17 @@ impl Unit {
             },
             Self::Day => day(text).or_else(|| midnight(text)).map(|day| day as f64),
             Self::Time { date, .. } => {
-                let second = if date { second(text) } else { clock(text) };
-                second.map(|second| second.div_euclid(self.seconds()) as f64)
+                let milli = if date { moment(text) } else { clock(text) };
+                milli.map(|milli| milli.div_euclid(self.millis()) as f64)
             }
         }
     }
 
-    /// The seconds of a unit of time.
-    pub(super) fn seconds(self) -> i64 {
+    /// The milliseconds of a unit of time.
+    pub(super) fn millis(self) -> i64 {
         match self {
-            Self::Day => 24 * 60 * 60,
-            Self::Time { seconds: false, .. } => 60,
+            Self::Day => DAY,
+            Self::Time { step, .. } => step.millis(),
             _ => 1,
         }
     }
@@ -109,13 +109,16 @@ impl Unit {
         match self {
             Self::Decimal(_) | Self::One => "a number",
             Self::Day => "a date as YYYY-MM-DD",
-            Self::Time {
-                date: true,
-                seconds: false,
-            } => "a date and time as YYYY-MM-DDTHH:MM",
-            Self::Time { date: true, .. } => "a date and time as YYYY-MM-DDTHH:MM:SS",
-            Self::Time { seconds: false, .. } => "a time as HH:MM",
-            Self::Time { .. } => "a time as HH:MM:SS",
+            Self::Time { date: true, step } => match step {
+                Step::Minute => "a date and time as YYYY-MM-DDTHH:MM",
+                Step::Second => "a date and time as YYYY-MM-DDTHH:MM:SS",
+                Step::Milli => "a date and time as YYYY-MM-DDTHH:MM:SS.SSS",
+            },
+            Self::Time { step, .. } => match step {
+                Step::Minute => "a time as HH:MM",
+                Step::Second => "a time as HH:MM:SS",
+                Step::Milli => "a time as HH:MM:SS.SSS",
+            },
         }
     }
 
@@ -146,9 +149,9 @@ impl Unit {
             Self::Decimal(decimals) => format!("{count}e{}", -decimals),
             Self::One => count.to_string(),
             Self::Day => day_text(count),
-            Self::Time { date, seconds } => {
-                let text = if date { second_text } else { clock_text };
-                text(count * self.seconds(), seconds)
+            Self::Time { date, step } => {
+                let text = if date { moment_text } else { clock_text };
+                text(count * step.millis(), step)
             }
         }
     }
@@ -284,6 +287,15 @@ impl Number {
         written.map_or_else(
             || self.unit.text(count),
             |written| written.write(count, self.unit),
+        )
+    }
+
+    /// A number as a field of a file.
+    pub(super) fn shown(&self, value: f64) -> String {
+        let special = self.special.iter().find(|special| special.value == value);
+        special.map_or_else(
+            || self.text(self.unit.floor(value)),
+            |special| special.written.clone(),
         )
     }
 

@@ -7,7 +7,7 @@ use toml::Value;
 
 use super::Schema;
 use super::blocks::NULL;
-use super::calendar::{clock, day, second};
+use super::calendar::{Step, clock, day, moment};
 use super::column::{Open, Role};
 use super::number::{Asked, Number, Unit};
 use super::raw::{Missing, Outside, RawSchema, parsed};
@@ -283,7 +283,8 @@ fn columns_mut(table: &mut toml::Table) -> impl Iterator<Item = &mut toml::Table
 
 /// The same number with bins between round numbers, or years: nothing in them is of any table.
 fn grid(asked: &Asked) -> Asked {
-    let years = |start: &str, end: &str, count: fn(&str) -> Option<i64>| {
+    let count = |milli: Option<i64>, step: Step| Some(milli?.div_euclid(step.millis()));
+    let years = |start: &str, end: &str, count: &dyn Fn(&str) -> Option<i64>| {
         let [first, last] = YEARS;
         let years = (first..=last).map(|year| format!("{year}{start}"));
         let all = years.chain([format!("{last}{end}")]);
@@ -291,26 +292,16 @@ fn grid(asked: &Asked) -> Asked {
     };
     let mut decimals = asked.decimals;
     let edges: Vec<f64> = match asked.unit {
-        Unit::Day => years("-01-01", "-12-31", day),
-        Unit::Time { date, seconds } => {
-            let ends = match (date, seconds) {
-                (false, _) => [":00", ":59:59"],
-                (_, false) => ["-01-01T00:00", "-12-31T23:59"],
-                (_, true) => ["-01-01T00:00", "-12-31T23:59:59"],
-            };
-            let unit = asked.unit.seconds();
-            let count = |text: &str| if date { second(text) } else { clock(text) };
-            let hours = (0..24).map(|hour| format!("{hour:02}{}", ends[0]));
-            let [first, last] = YEARS;
-            let years = (first..=last).map(|year| format!("{year}{}", ends[0]));
-            let all: Vec<String> = match date {
-                true => years.chain([format!("{last}{}", ends[1])]).collect(),
-                false => hours.chain([format!("23{}", ends[1])]).collect(),
-            };
-            let counts = all
-                .iter()
-                .filter_map(|text| Some(count(text)?.div_euclid(unit) as f64));
-            counts.collect()
+        Unit::Day => years("-01-01", "-12-31", &day),
+        Unit::Time { date: true, step } => {
+            let end = format!("-12-31T{}", step.last());
+            years("-01-01T00:00", &end, &|text| count(moment(text), step))
+        }
+        Unit::Time { step, .. } => {
+            let hours = (0..24).map(|hour| format!("{hour:02}:00"));
+            let all = hours.chain([step.last()]);
+            let counts = all.filter_map(|text| count(clock(&text), step));
+            counts.map(|count| count as f64).collect()
         }
         unit => {
             let own = match unit {

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use super::column::{Column, Kind, Role, role};
+use super::parquet::Storage;
 use super::raw::{LineEnds, Missing, Outside, RawColumn, RawSchema, parsed, texts};
 use super::rules::{self, Rules};
 use super::text::Look;
@@ -219,6 +220,10 @@ pub(super) fn check(name: &str, mut raw: RawSchema, may_be_open: bool) -> Result
             }
         };
         let own_absent = own.is_some();
+        let stored = match column.remove("stored") {
+            None => None,
+            Some(name) => Some(stored(&name).map_err(|problem| refuse(&problem))?),
+        };
         let absent = own.unwrap_or_else(|| raw.missing.clone());
         dates_as_texts(&mut column);
         let raw_column: RawColumn = column.try_into().map_err(|error| refuse(error.message()))?;
@@ -232,9 +237,18 @@ pub(super) fn check(name: &str, mut raw: RawSchema, may_be_open: bool) -> Result
         {
             return Err(refuse(&open.missing()));
         }
+        if let Some(stored) = &stored
+            && !stored.kind.fits(&role)
+        {
+            return Err(refuse(&format!(
+                "'stored' is {:?}, which cannot hold all its values; say another, or remove it",
+                stored.name()
+            )));
+        }
         let column = Column {
             name,
             role,
+            stored,
             is_label,
             missing,
             absent,
@@ -277,6 +291,16 @@ pub(super) fn check(name: &str, mut raw: RawSchema, may_be_open: bool) -> Result
         sensitive: sensitive.first().copied(),
         label: columns.iter().position(|column| column.is_label),
         columns,
+    })
+}
+
+/// What a Parquet file holds, by its name.
+fn stored(name: &toml::Value) -> Result<Storage, String> {
+    name.as_str().and_then(Storage::parse).ok_or_else(|| {
+        format!(
+            "'stored' is {name}: expected such as \"int8\", \"uint64\", \"float32\", \"decimal(9, 2)\", \"string\", \"date\", \
+             \"time[us]\", \"timestamp[ms, UTC]\", \"duration[ns]\" or \"dictionary[string]\""
+        )
     })
 }
 

@@ -50,8 +50,9 @@ impl Schema {
 
     /// Begins a file that takes the place of what has its name. Where that ends in `.parquet` it is a Parquet file: integers,
     /// days, minutes and truth values are stored as what they are, other numbers in 64 bits, categories that are all whole
-    /// numbers as these, and missing values as nulls. Else it is a CSV file: the schema's delimiter, its names of columns where
-    /// it has a header, the values of [`Schema::value`]. Where the schema has rules, values keep them too.
+    /// numbers as these, or all as the schema says by `stored`, and missing values as nulls. Else it is a CSV file: the schema's
+    /// delimiter, its names of columns where it has a header, the values of [`Schema::value`]. Where the schema has rules,
+    /// values keep them too.
     ///
     /// # Errors
     /// [`DataError::Request`] for a schema that is none of a copy; [`DataError::Io`].

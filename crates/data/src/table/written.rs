@@ -1,5 +1,6 @@
 //! How the numbers, days and times of a column are written, if not as the schema itself writes them.
 
+use super::calendar::{DAY, Step};
 use super::number::Unit;
 use chrono::format::{Item, Numeric, Parsed, StrftimeItems, parse};
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike};
@@ -43,12 +44,11 @@ pub(super) struct Pattern {
 struct Has {
     date: bool,
     time: bool,
-    seconds: bool,
+    step: Step,
 }
 
 /// From the first day of the common era to 1970-01-01.
 const EPOCH: i64 = 719_163;
-const DAY: i64 = 24 * 60 * 60;
 
 impl Form {
     /// Of 1234.5 or 1234 in this form.
@@ -171,10 +171,20 @@ impl Pattern {
         let date =
             year && numeric(&[Numeric::Day]) && (text_of_month || numeric(&[Numeric::Month]));
         let hour = numeric(&[Numeric::Hour, Numeric::Hour12]);
+        let parts = items.iter().any(|item| {
+            use chrono::format::Fixed as F;
+            let parts = F::Nanosecond;
+            let parts = [parts, F::Nanosecond3, F::Nanosecond6, F::Nanosecond9];
+            matches!(item, Item::Fixed(found) if parts.contains(found))
+        });
         let has = Has {
             date,
             time: hour && numeric(&[Numeric::Minute]),
-            seconds: numeric(&[Numeric::Second]),
+            step: match (parts, numeric(&[Numeric::Second])) {
+                (true, _) => Step::Milli,
+                (_, true) => Step::Second,
+                _ => Step::Minute,
+            },
         };
         (has.date || has.time && !year).then(|| Self {
             text: text.into(),
@@ -200,12 +210,13 @@ impl Pattern {
     }
 }
 
-/// A day and a second.
+/// A day and a time.
 type Moment = NaiveDateTime;
 
-fn seconds(moment: Moment) -> i64 {
+fn millis(moment: Moment) -> i64 {
     let days = i64::from(moment.num_days_from_ce()) - EPOCH;
-    days * DAY + i64::from(moment.num_seconds_from_midnight())
+    let seconds = i64::from(moment.num_seconds_from_midnight());
+    days * DAY + seconds * 1000 + i64::from(moment.nanosecond() / 1_000_000)
 }
 
 /// The minute of a day of 517 or 517.0; 2400 is its start.
@@ -248,9 +259,12 @@ impl Written {
         form.ok_or_else(|| format!("'written' is {text:?}: expected {expected}"))
     }
 
-    /// Whether seconds are written.
-    pub(super) fn has_seconds(&self) -> bool {
-        matches!(self, Self::Time(pattern) if pattern.has.seconds)
+    /// The step of the times that are written.
+    pub(super) fn step(&self) -> Step {
+        match self {
+            Self::Time(pattern) => pattern.has.step,
+            _ => Step::Minute,
+        }
     }
 
     /// As a schema says it.
@@ -268,10 +282,10 @@ impl Written {
         match self {
             Self::Number(form) => unit.parse(&form.plain(text)?),
             Self::Time(pattern) => {
-                let (seconds, unit) = (seconds(pattern.read(text)?), unit.seconds());
+                let (millis, unit) = (millis(pattern.read(text)?), unit.millis());
                 // A day with another time than its start is none.
-                let whole = seconds.rem_euclid(unit) == 0 || unit != DAY;
-                whole.then_some(seconds.div_euclid(unit) as f64)
+                let whole = millis.rem_euclid(unit) == 0 || unit != DAY;
+                whole.then_some(millis.div_euclid(unit) as f64)
             }
             Self::Clock { .. } => clock(text).map(|minute| minute as f64),
         }
@@ -282,7 +296,7 @@ impl Written {
         match self {
             Self::Number(form) => form.write(&unit.text(count)),
             Self::Time(pattern) => {
-                let after = TimeDelta::try_seconds(count * unit.seconds());
+                let after = TimeDelta::try_milliseconds(count * unit.millis());
                 let moment = after
                     .and_then(|after| DateTime::UNIX_EPOCH.naive_utc().checked_add_signed(after));
                 moment.map_or(String::new(), |moment| {

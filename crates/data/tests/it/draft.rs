@@ -1,6 +1,6 @@
 //! Drafts of schemas: what is guessed of a file, and that the file is read by its draft.
 
-use data::{OpenSchema, Schema};
+use data::{Drafting, OpenSchema, Schema};
 use proptest::prelude::*;
 use test_support::data_folder;
 
@@ -35,7 +35,7 @@ fn a_draft_says_what_a_file_holds() {
     );
     for block in [
         "delimiter = \";\"\nheader = true\nmissing = [\"?\", \"NA\"]\n",
-        "name = \"name\"\nkind = \"ignore\"\nwhy = \"text of which almost every record has its own: names, identifiers or notes\"\n\n",
+        "name = \"name\"\nkind = \"ignore\"\nwhy = \"text of which almost every record has its own, such as aaaaaa 99: names, identifiers or notes\"\n\n",
         "name = \"age\"\nkind = \"integer\"\nmin = 10\nmax = 90\noutside = \"clamp\"\npublic = false\n",
         "name = \"zip\"\nkind = \"categorical\"\nlevels = [\"01000\", \"01001\",",
         "name = \"score\"\nkind = \"numeric\"\nmin = -1.0\nmax = 1.0\ndecimals = 2\noutside",
@@ -60,7 +60,7 @@ fn a_draft_says_what_a_file_holds() {
     let path = folder.path().join("people.csv");
     std::fs::write(&path, people()).unwrap();
     assert_eq!(
-        Schema::draft_of(&path, None, None)
+        Schema::draft_of(&path, &Drafting::default())
             .unwrap()
             .split_once('\n')
             .unwrap()
@@ -210,9 +210,13 @@ fn an_open_draft_shows_names_and_kinds_alone() {
         "pay",
         "label",
     ];
-    let draft = |records: &[Vec<&str>], label| {
+    let draft = |records: &[Vec<&str>], label: Option<&str>| {
         std::fs::write(&path, table(&names, records)).unwrap();
-        OpenSchema::draft_of(&path, label, None).unwrap()
+        let said = Drafting {
+            label: label.map(String::from),
+            ..Drafting::default()
+        };
+        OpenSchema::draft_of(&path, &said).unwrap()
     };
     // The same kinds, and no value of the one in the other.
     let one = [
@@ -244,6 +248,31 @@ fn an_open_draft_shows_names_and_kinds_alone() {
     );
     assert_eq!(labelled, draft(&other, Some("label")));
     OpenSchema::parse("f", &labelled).unwrap();
+}
+
+/// A column that nobody wants is in no draft, whatever it holds, and no rule is of it.
+#[test]
+fn a_column_is_left_out_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f.csv");
+    let records = (0..40).map(|i| format!("{i},{},{}\n", i + i % 3, i % 2));
+    std::fs::write(&path, format!("in,out,l\n{}", records.collect::<String>())).unwrap();
+    let leaving = |name: &str| Drafting {
+        leave_out: vec![name.into()],
+        ..Drafting::default()
+    };
+    let whole = Schema::draft_of(&path, &Drafting::default()).unwrap();
+    let draft = Schema::draft_of(&path, &leaving("out")).unwrap();
+    let [_, without] = [&whole, &draft].map(|text| text.split_once("name = \"out\"\n").unwrap().1);
+    assert!(
+        without.starts_with("kind = \"ignore\"\nwhy = \"--leave-out\"\n\n[[column]]"),
+        "{draft}"
+    );
+    let refused = Schema::draft_of(&path, &leaving("note")).unwrap_err();
+    says(
+        &refused,
+        &["column to leave out 'note': no column has this name; choose one of the first line"],
+    );
 }
 
 proptest! {

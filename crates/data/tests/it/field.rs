@@ -1,6 +1,8 @@
 //! Tables as other people have them: what is drafted of them, and that what is written has their form again.
 
-use data::{OpenSchema, Schema};
+use std::collections::BTreeSet;
+
+use data::{Drafting, OpenSchema, Schema};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -15,7 +17,11 @@ fn drafted(text: &[u8], header: Option<bool>) -> (String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let [path, copy] = ["table.csv", "copy.csv"].map(|name| folder.path().join(name));
     std::fs::write(&path, text).expect("written");
-    let draft = Schema::draft_of(&path, None, header).expect("a draft");
+    let said = Drafting {
+        header,
+        ..Drafting::default()
+    };
+    let draft = Schema::draft_of(&path, &said).expect("a draft");
     let schema = Schema::parse("draft", &draft).expect("a schema");
     let read = schema.coded(&path).expect("read by its draft");
     assert_eq!(read.clamped, 0, "{draft}");
@@ -150,6 +156,31 @@ fn days_and_times_come_back_as_they_were_written() {
     keeps_its_form("%H:%M", time(|h, m| format!("{h:02}:{m:02}")));
 }
 
+/// As finely as the times of the file, whatever it writes behind them.
+#[test]
+fn parts_of_a_second_come_back_where_there_are_some() {
+    let different = |written: &str, value: &dyn Fn(usize) -> String| {
+        let (block, copy) = column(value);
+        let form = format!("written = \"{written}\"\n");
+        assert!(block.contains(&form), "{block}");
+        let parts: BTreeSet<String> = copy
+            .iter()
+            .map(|text| text.rsplit_once('.').expect("a part of a second").1.into())
+            .collect();
+        parts.len()
+    };
+    let time = |place: usize| format!("{:02}:{:02}:{:02}", place % 24, place % 60, place % 7);
+    // Of 360 times, equally likely among 1000 parts, fewer than 250 different ones are in one of 10^9 copies.
+    for (written, kind) in [
+        ("%H:%M:%S%.3f", ""),
+        ("%Y-%m-%d %H:%M:%S%.3f", "2023-05-07 "),
+    ] {
+        let value = |place| format!("{kind}{}.{:03}", time(place), place * 7 % 1000);
+        assert!(different(written, &value) > 250);
+    }
+    assert_eq!(different("%H:%M:%S.000", &|place| time(place) + ".000"), 1);
+}
+
 #[test]
 fn numbers_come_back_as_they_were_written() {
     keeps_its_form("1234,5", |place| {
@@ -243,7 +274,7 @@ fn kinds_follow_from_what_values_are() {
     );
     is_drafted(
         |place| format!("A{:03}", place / 3),
-        "kind = \"ignore\"; why = \"text of which no value is in 5 records\"",
+        "kind = \"ignore\"; why = \"text of which no value is in 5 records, such as A999\"",
     );
     for (name, least, most) in [
         ("month", 1, 12),
@@ -279,15 +310,24 @@ fn kinds_follow_from_what_values_are() {
 /// What is left out says why, and no value of it stands in the draft.
 #[test]
 fn identifiers_are_left_out_whatever_their_number() {
-    const NAMES: &str = "kind = \"ignore\"; why = \"text of which almost every record has its own: names, identifiers or notes\"";
-    is_drafted(|place| format!("Person {place} Smith"), NAMES);
-    is_drafted(|place| format!("{}-11-2222", 100 + place), NAMES);
-    const RUNNING: &str =
-        "kind = \"ignore\"; why = \"a running number: it says the place of a record\"";
+    let names = |form: &str| {
+        format!(
+            "kind = \"ignore\"; why = \"text of which almost every record has its own, such as {form}: names, identifiers or notes\""
+        )
+    };
+    is_drafted(
+        |place| format!("Person {place} Smith"),
+        &names("Aaaaaa 999 Aaaaa"),
+    );
+    is_drafted(
+        |place| format!("{}-11-2222", 100 + place),
+        &names("999-99-9999"),
+    );
+    const RUNNING: &str = "kind = \"ignore\"; why = \"a running number, such as 999999: it says the place of a record\"";
     is_drafted(|place| (100_000 + place).to_string(), RUNNING);
     is_drafted(
         |place| (place as u64 * 7_919 % 360 + 2_852_643_501_310_550_123).to_string(),
-        "kind = \"ignore\"; why = \"whole numbers of more than 15 digits: an identifier, or text\"",
+        "kind = \"ignore\"; why = \"whole numbers of more than 15 digits, such as 9999999999999999999: an identifier, or text\"",
     );
     let (block, _) = named("patient_id", |place| (place * 7_919 % 99_991).to_string());
     assert!(block.contains("another number for each record"), "{block}");
@@ -299,7 +339,7 @@ fn identifiers_are_left_out_whatever_their_number() {
                 place.pow(2).to_string()
             }
         },
-        "kind = \"ignore\"; why = \"numbers, but for 1 that are none: repair them, or name them in 'absent' of a column with kind and range\"",
+        "kind = \"ignore\"; why = \"numbers, but for 1 that are none, such as 99A: repair them, or name them in 'absent' of a column with kind and range\"",
     );
     // Frequent values stay, and what few have becomes another.
     is_drafted(
@@ -421,8 +461,8 @@ fn a_first_line_of_numbers_is_asked_about() {
     let path = folder.path().join("t.csv");
     std::fs::write(&path, &text).expect("written");
     for refused in [
-        Schema::draft_of(&path, None, None),
-        OpenSchema::draft_of(&path, None, None),
+        Schema::draft_of(&path, &Drafting::default()),
+        OpenSchema::draft_of(&path, &Drafting::default()),
     ] {
         let refused = refused.expect_err("a question").to_string();
         assert!(
@@ -486,7 +526,7 @@ fn what_is_no_table_says_how_to_make_one() {
         ),
     ] {
         std::fs::write(&path, bytes).expect("written");
-        let refused = Schema::draft_of(&path, None, None)
+        let refused = Schema::draft_of(&path, &Drafting::default())
             .expect_err("no table")
             .to_string();
         assert!(refused.contains(says), "{refused}");

@@ -3,9 +3,15 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use data::{DataError, Schema};
+use data::{DataError, Drafting, Schema};
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -15,9 +21,9 @@ use crate::says;
 /// The values of `types.parquet`, but for a list and bytes.
 const CSV: &str = "\
 whole,small,unsigned,real,single,text,word,truth,day,milli,micro,nano,money,large,nothing
-1,7,4000000000,0.1,0.1,\"a, b\",red,true,1999-12-31,2020-01-01T10:30,2020-01-01T00:00,2020-01-01T23:59,-0.05,12345678901234567890.123,
+1,7,4000000000,0.1,0.1,\"a, b\",red,true,1999-12-31,2020-01-01T10:30:59,2020-01-01T00:00,2020-01-01T23:59,-0.05,12345678901234567890.123,
 -2,,0,,-2.5,,red,false,0001-01-01,,,,1234.50,-1.000,
-,-8,,5,,é,,,,1969-12-31T23:59,2020-01-02T00:00,2020-01-02T00:00,,,
+,-8,,5,,é,,,,1969-12-31T23:59:00,2020-01-02T00:00,2020-01-02T00:00,,,
 ";
 
 /// What `reference.py` beside it wrote with pyarrow: two groups of records, snappy, dictionaries, a null in every column.
@@ -47,9 +53,12 @@ fn files_of_pyarrow_are_read_as_csv() {
     let blocks = |text: &str| -> Vec<String> {
         let unread = |block: &&str| !block.contains("why = \"neither");
         let blocks = text.split("\n\n").filter(unread).skip(1);
-        // How a text has days and times, Parquet knows itself.
+        // How a text has days and times, and what the values are, Parquet knows itself.
         let lines = |block: &str| -> String {
-            let kept = block.lines().filter(|line| !line.starts_with("written"));
+            let own = ["written", "stored"];
+            let kept = block
+                .lines()
+                .filter(|line| !own.iter().any(|own| line.starts_with(own)));
             kept.collect::<Vec<_>>().join("\n")
         };
         blocks.map(lines).collect()
@@ -84,6 +93,138 @@ fn files_of_pyarrow_are_read_as_csv() {
     assert_eq!((old.codes, old.sha256.len()), (vec![10, 7, 19], 64));
 }
 
+const TYPES: &str = "message table {
+    optional boolean truth; optional binary text (STRING); optional binary code (STRING); optional binary born (STRING);
+    optional int32 i8 (INTEGER(8, true)); optional int32 u8 (INTEGER(8, false)); optional int32 i16 (INTEGER(16, true));
+    optional int32 i32; optional int32 u32 (INTEGER(32, false)); optional int64 i64; optional int64 u64 (INTEGER(64, false));
+    optional float f32; optional double f64; optional double gaps; optional int32 money (DECIMAL(9, 2));
+    optional int32 day (DATE); optional int64 midnight (TIMESTAMP(NANOS, false)); optional int64 milli (TIMESTAMP(MILLIS, true));
+    optional int64 micro (TIMESTAMP(MICROS, false)); optional int32 clock (TIME(MILLIS, true)); optional int64 nano (TIME(NANOS, true));
+}";
+
+/// 40 records of these types; each column begins with a null.
+fn written(path: &Path) {
+    let message = Arc::new(parse_message_type(TYPES).unwrap());
+    let mut file = SerializedFileWriter::new(
+        File::create(path).unwrap(),
+        message.clone(),
+        Arc::new(WriterProperties::builder().build()),
+    )
+    .unwrap();
+    let mut group = file.next_row_group().unwrap();
+    for field in message.get_fields() {
+        let value = |i: i64| match field.name() {
+            "day" => 18_000 + i,
+            "midnight" => (18_000 + i) * 86_400_000_000_000,
+            "milli" => 1_600_000_000_000 + 12_345_678 * i,
+            "micro" => 1_600_000_000_000_000 + 61_000_000 * i,
+            "clock" => 60_000 * i,
+            "nano" => 1_001_000_000 * i,
+            "i8" => 3 * i - 60,
+            "u8" => 6 * i + 15,
+            "u32" => 4_000_000_000 + 7_000_000 * i,
+            _ => 1 + i % 20 * 3,
+        };
+        let text = |i: i64| match field.name() {
+            "code" => ["1", "2"][i as usize % 2].to_string(),
+            "born" => format!("2020-01-{:02}", 1 + i % 28),
+            _ => ["red", "blue"][i as usize % 2].to_string(),
+        };
+        let mut column = group.next_column().unwrap().unwrap();
+        let levels: Vec<i16> = (0..40).map(|i| i16::from(i > 0)).collect();
+        let levels = Some(&levels[..]);
+        let values = 1..40;
+        match column.untyped() {
+            ColumnWriter::BoolColumnWriter(to) => {
+                let values: Vec<bool> = values.map(|i| i % 3 == 0).collect();
+                to.write_batch(&values, levels, None)
+            }
+            ColumnWriter::Int32ColumnWriter(to) => {
+                let values: Vec<i32> = values.map(|i| value(i) as i32).collect();
+                to.write_batch(&values, levels, None)
+            }
+            ColumnWriter::Int64ColumnWriter(to) => {
+                let values: Vec<i64> = values.map(value).collect();
+                to.write_batch(&values, levels, None)
+            }
+            ColumnWriter::FloatColumnWriter(to) => {
+                let values: Vec<f32> = values.map(|i| i as f32 / 7.0).collect();
+                to.write_batch(&values, levels, None)
+            }
+            ColumnWriter::DoubleColumnWriter(to) => {
+                let whole = field.name() == "gaps";
+                let part = if whole { 1.0 } else { 7.0 };
+                let values: Vec<f64> = values.map(|i| (i % 20) as f64 / part).collect();
+                to.write_batch(&values, levels, None)
+            }
+            ColumnWriter::ByteArrayColumnWriter(to) => {
+                let values: Vec<ByteArray> = values.map(|i| text(i).into_bytes().into()).collect();
+                to.write_batch(&values, levels, None)
+            }
+            _ => panic!("no such column"),
+        }
+        .unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    file.close().unwrap();
+}
+
+/// Widths, signs, zones and parts of a second: of each column the file says of a copy what it says of the table.
+#[test]
+fn a_copy_has_the_types_of_its_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, copy] = ["t.parquet", "copy.parquet"].map(|name| folder.path().join(name));
+    written(&path);
+    let draft = Schema::draft_of(&path, &Drafting::default()).unwrap();
+    for (name, stored) in [
+        ("i8", "int8"),
+        ("u64", "uint64"),
+        ("f32", "float32"),
+        ("gaps", "float64"),
+        ("money", "decimal(9, 2)"),
+        ("midnight", "timestamp[ns]"),
+        ("milli", "timestamp[ms, UTC]"),
+        ("nano", "time[ns]"),
+        ("code", "string"),
+        ("born", "string"),
+    ] {
+        let (_, block) = draft.split_once(&format!("name = {name:?}\n")).unwrap();
+        let block = block.split("\n\n").next().unwrap();
+        assert!(block.contains(&format!("stored = {stored:?}")), "{block}");
+    }
+    let schema = Schema::parse("draft", &draft).unwrap();
+    let read = schema.coded(&path).unwrap();
+    assert_eq!((read.rows, read.columns, read.clamped), (40, 21, 0));
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    schema.write(&copy, &read.codes, &mut rng).unwrap();
+    assert_eq!(schema.coded(&copy).unwrap().codes, read.codes);
+    let types = |path: &Path| -> Vec<String> {
+        let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let columns = schema.columns().iter();
+        columns
+            .map(|column| {
+                let logical = column.logical_type_ref();
+                // A decimal number may lie in bytes, too.
+                match column.name() {
+                    "money" => format!("money {logical:?}"),
+                    name => format!("{name} {} {logical:?}", column.physical_type()),
+                }
+            })
+            .collect()
+    };
+    assert_eq!(types(&copy), types(&path));
+    // Parts of a second are there again.
+    let seconds = schema
+        .code_columns()
+        .iter()
+        .position(|column| column.name == "milli");
+    let texts = schema.texts(&read.codes, &mut rng).unwrap();
+    let texts = texts.iter().skip(seconds.unwrap()).step_by(21);
+    assert!(texts.skip(1).filter(|text| text.ends_with("000")).count() < 5);
+}
+
 const WHOLE: &str = r#"
 missing = ["?"]
 [[column]]
@@ -111,7 +252,7 @@ fn what_is_no_parquet_file_is_refused() {
         b"whole,micro\n1,\n",
     ] {
         fs::write(&path, part).unwrap();
-        let draft = Schema::draft_of(&path, None, None).unwrap_err();
+        let draft = Schema::draft_of(&path, &Drafting::default()).unwrap_err();
         for error in [schema.coded(&path).unwrap_err(), draft] {
             says(&error, &["expected a Parquet file"]);
         }
@@ -136,7 +277,7 @@ fn a_footer_at_which_the_crate_panics_is_an_error() {
         let mut bytes = whole.clone();
         bytes[place] ^= 1;
         fs::write(&path, &bytes).unwrap();
-        let answer = Schema::draft_of(&path, None, None);
+        let answer = Schema::draft_of(&path, &Drafting::default());
         if std::panic::catch_unwind(|| opened().is_some()).is_err() {
             says(
                 &answer.unwrap_err(),
@@ -260,6 +401,6 @@ proptest! {
             bytes[place] = byte;
         }
         fs::write(&path, bytes).unwrap();
-        let _ = Schema::draft_of(&path, None, None);
+        let _ = Schema::draft_of(&path, &Drafting::default());
     }
 }

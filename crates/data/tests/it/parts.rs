@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use data::{DataError, Part, Schema, StoredTable, is_parquet, is_parts};
+use data::{DataError, Drafting, Part, Schema, StoredTable, is_parquet, is_parts};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -88,7 +88,7 @@ fn several_files_are_one_table() {
     assert_eq!(schema().units(&pattern, "who").unwrap().count(), 5);
     assert_eq!(schema().units(&pattern, "who").unwrap().records(), 100);
     // A draft is of all files.
-    let draft = Schema::draft_of(&pattern, None, None).unwrap();
+    let draft = Schema::draft_of(&pattern, &Drafting::default()).unwrap();
     assert!(draft.contains("max = 4000"), "{draft}");
 
     let parts = tempfile::tempdir().unwrap();
@@ -127,7 +127,7 @@ fn what_is_no_table_of_parts_is_refused() {
     fs::write(folder.path().join("part-1.csv"), text + "5,d,p\n").unwrap();
     says(&refused(&pattern), &["part-1.csv, line 5", "column y"]);
     fs::write(folder.path().join("part-1.csv"), "x,y\n1,a\n").unwrap();
-    let draft = Schema::draft_of(&pattern, None, None).unwrap_err();
+    let draft = Schema::draft_of(&pattern, &Drafting::default()).unwrap_err();
     says(&draft, &["part-1.csv", "columns of the files before it"]);
     let nothing = folder.path().join("part-7.csv");
     says(&refused(&nothing), &["part-7.csv", "cannot open"]);

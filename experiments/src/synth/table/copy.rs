@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::run::TableCopy;
-use super::{marginals, pandas};
+use super::{loading, marginals};
 use crate::export::{Card, Contents, Destination, ExportRequest, bytes, damaged};
 use crate::in_run::Watched;
 use crate::random::stream;
@@ -161,11 +161,9 @@ impl<'a> Kept<'a> {
             public_knowledge: self.source.public_knowledge.clone(),
             scores_are_of: self.source.scores_are_of.clone(),
             kept_back: &["input", "schema", "schema-from", "test", "unit"],
-            python: match table {
-                PARQUET => format!(
-                    "import pandas as pd\n\ntable = pd.read_parquet(\"export/{PARQUET}\")\n"
-                ),
-                _ => pandas::read_csv(TABLE, &self.text, &names)?,
+            loading: match table {
+                PARQUET => loading::of_parquet(PARQUET),
+                _ => loading::of_text(TABLE, &self.text, &names)?,
             },
         };
         let card = Card::new(&self.record, self.folder, contents, seed)?;

@@ -62,6 +62,7 @@ impl Input {
             ("schema", settings.schema.is_some()),
             ("schema-from", settings.schema_from.is_some()),
             ("private-schema", settings.private_schema.is_some()),
+            ("leave-out", settings.leave_out.is_some()),
             ("test", settings.test.is_some()),
             ("unit", settings.unit.is_some()),
         ] {
@@ -271,6 +272,7 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
         let check = |public: &PathBuf| apart::check_table(flag, public, path);
         public.as_ref().map_or(Ok(()), check)?;
     }
+    let leave_out = settings.leave_out.as_deref().unwrap_or_default();
     let text = match (&settings.schema, &settings.schema_from) {
         (Some(schema), _) => std::fs::read_to_string(schema)
             .map_err(|e| Failure::input(format!("--schema {}: {e}", schema.display()), ADVICE))?,
@@ -292,7 +294,7 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
                 );
                 return Err(Failure::input(unsaid, help));
             }
-            let draft = schema::draft(path, settings.label.as_deref(), open)?;
+            let draft = schema::draft(path, settings.label.as_deref(), leave_out, open)?;
             return Err(Failure::input(
                 unsaid,
                 format!(
@@ -302,6 +304,7 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
             ));
         }
     };
+    let text = schema::leaving_out(text, leave_out)?;
     let file = settings
         .schema
         .as_deref()

@@ -3,8 +3,8 @@
 
 mod copy;
 mod input;
+mod loading;
 mod marginals;
-mod pandas;
 mod pictures;
 mod report;
 mod run;

@@ -41,6 +41,9 @@ lab::settings! {
         /// A public table of the same form that says it instead.
         #[flag(value_name = "FILE")]
         schema_from: PathBuf,
+        /// A column of the schema that is in no copy, by its name; said once for each.
+        #[flag(value_name = "NAME")]
+        leave_out: Vec<String>,
         /// The column to predict (default: the schema's): pairs of other columns are counted with each of its values.
         label: String,
         /// The column that says whose a record is; a unit's records are private together. The schema ignores it.

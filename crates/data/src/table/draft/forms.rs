@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::calendar::Step;
 use super::super::number::Unit;
 use super::super::written::Written;
 
@@ -42,11 +43,14 @@ const NAMED_DAYS: [&str; 9] = [
     "%b %d, %Y",
     "%B %-d, %Y",
 ];
-const TIMES: [&str; 14] = [
+const TIMES: [&str; 17] = [
     "%H:%M",
     "%H:%M:00",
     "%H:%M:%S",
     "%H:%M:00.000",
+    "%H:%M:%S.000",
+    "%H:%M:%S.000000",
+    "%H:%M:%S.000000000",
     "%H:%M:%S%.3f",
     "%H:%M:%S%.6f",
     "%H:%M:%S%.9f",
@@ -71,7 +75,7 @@ pub(super) struct InForm {
     /// What is no value in this form, and how often.
     pub strays: BTreeMap<String, u64>,
     pub values: u64,
-    /// The least and the largest: of days and times in seconds.
+    /// The least and the largest: of days and times in milliseconds.
     pub range: [f64; 2],
     /// Whether all are whole.
     pub whole: bool,
@@ -96,11 +100,11 @@ impl Kind {
             Self::Date => Unit::Day,
             Self::Datetime => Unit::Time {
                 date: true,
-                seconds: true,
+                step: Step::Milli,
             },
             Self::Time => Unit::Time {
                 date: false,
-                seconds: true,
+                step: Step::Milli,
             },
         }
     }
@@ -137,7 +141,7 @@ impl InForm {
             (Some(form), kind) => {
                 form.is_form_of(text).then_some(())?;
                 Some((
-                    form.read(text, kind.unit())? * kind.unit().seconds() as f64,
+                    form.read(text, kind.unit())? * kind.unit().millis() as f64,
                     0,
                 ))
             }
@@ -171,6 +175,11 @@ impl InForm {
         self.decimals = [fewest.min(decimals), most.max(decimals)];
         self.threes &= decimals == 0 || decimals == 3;
         true
+    }
+
+    /// The step of its times.
+    pub(super) fn step(&self) -> Step {
+        self.form.as_ref().map_or(Step::Minute, Written::step)
     }
 
     /// Whether its point may be a sign between thousands.

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use toml::Value;
 
 use super::super::blocks::NULL;
+use super::super::calendar::{DAY, Step};
 use super::super::number::MAX_BINS;
 use super::super::number::Unit;
+use super::super::parquet::Storage;
+use super::example::such_as;
 use super::forms::{Forms, InForm, Kind};
 use super::range::{is_long_tailed, round, specials};
 use super::{Field, Fields, texts};
@@ -55,6 +58,8 @@ pub(super) struct Guess {
     pub unread: bool,
     /// Whether the file knows what they are: how they are written is nothing to say then.
     pub typed: bool,
+    /// What the file holds, if it is a Parquet file.
+    pub stored: Option<Storage>,
     /// Values that are not missing.
     values: u64,
     /// Words that stand for missing ones, and how often.
@@ -88,11 +93,23 @@ pub(super) struct Drafted {
     pub absent: Vec<String>,
 }
 
+impl Drafted {
+    /// A column that is in no copy, and why.
+    pub(super) fn left_out(why: &str) -> Self {
+        Self {
+            fields: Fields(vec![("kind", "ignore".into()), ("why", why.into())]),
+            form: None,
+            absent: Vec::new(),
+        }
+    }
+}
+
 impl Guess {
     pub(super) fn new() -> Self {
         Self {
             unread: false,
             typed: false,
+            stored: None,
             values: 0,
             missing: BTreeMap::new(),
             counts: BTreeMap::new(),
@@ -194,14 +211,13 @@ impl Guess {
         absent.extend(strays.map(|(word, &times)| (word, times)));
         absent.sort_by_key(|&(word, times)| (std::cmp::Reverse(times), word));
         let absent = absent.into_iter().map(|(word, _)| word.clone()).collect();
-        let (fields, form) = self.kind(name, listed, form).unwrap_or_else(|why| {
-            let fields = vec![("kind", "ignore".into()), ("why", why.into())];
-            (fields, None)
-        });
-        Drafted {
-            fields: Fields(fields),
-            form,
-            absent,
+        match self.kind(name, listed, form) {
+            Ok((fields, form)) => Drafted {
+                fields: Fields(fields),
+                form,
+                absent,
+            },
+            Err(why) => Drafted::left_out(&why),
         }
     }
 
@@ -236,7 +252,7 @@ impl Guess {
         }
         match form {
             Some((form, other)) if form.kind == Kind::Number => {
-                self.refuse_identifier(name, &form)?;
+                self.refuse_identifier(name, &form, listed)?;
                 if let Some(clock) = self.clock(name, &form) {
                     let mut fields = period(&clock);
                     fields.extend(self.written(&clock, None));
@@ -271,13 +287,35 @@ impl Guess {
 
     /// How it is written, if not as a schema writes it.
     fn written(&self, form: &InForm, other: Option<String>) -> Option<Field> {
-        (!self.typed).then(|| written(form, other)).flatten()
+        if !self.typed {
+            return written(form, other);
+        }
+        // How finely times are counted, which the file writes by itself.
+        let pattern = match (form.kind, form.step()) {
+            (Kind::Datetime, Step::Second) => "%Y-%m-%dT%H:%M:%S",
+            (Kind::Datetime, Step::Milli) => "%Y-%m-%dT%H:%M:%S%.3f",
+            (Kind::Time, Step::Second) => "%H:%M:%S",
+            (Kind::Time, Step::Milli) => "%H:%M:%S%.3f",
+            _ => return None,
+        };
+        Some(("written", pattern.into()))
     }
 
-    fn refuse_identifier(&self, name: &str, form: &InForm) -> Result<(), String> {
+    /// The form of the values, where what is drafted shows any.
+    fn such_as(&self, listed: Listed) -> String {
+        match listed {
+            Listed::All { public: false } => String::new(),
+            _ => such_as(self.counts.iter()),
+        }
+    }
+
+    fn refuse_identifier(&self, name: &str, form: &InForm, listed: Listed) -> Result<(), String> {
         let [low, high] = form.range;
+        let such_as = self.such_as(listed);
         if form.whole && low.abs().max(high.abs()) >= EXACT {
-            return Err("whole numbers of more than 15 digits: an identifier, or text".into());
+            return Err(format!(
+                "whole numbers of more than 15 digits{such_as}: an identifier, or text"
+            ));
         }
         let words = words(name);
         let named = words.iter().any(|word| IDENTIFIERS.contains(&&**word));
@@ -288,8 +326,12 @@ impl Guess {
             self.is_running,
             named && self.counts.len() as u64 == self.counted,
         ) {
-            (true, _) => Err("a running number: it says the place of a record".into()),
-            (_, true) => Err("another number for each record: an identifier".into()),
+            (true, _) => Err(format!(
+                "a running number{such_as}: it says the place of a record"
+            )),
+            (_, true) => Err(format!(
+                "another number for each record{such_as}: an identifier"
+            )),
             _ => Ok(()),
         }
     }
@@ -301,20 +343,27 @@ impl Guess {
         });
         if let Some(form) = numbers {
             let count: u64 = form.strays.values().sum();
+            let strays = match listed {
+                Listed::All { public: false } => "some that are none".into(),
+                _ => format!("{count} that are none{}", such_as(form.strays.iter())),
+            };
             return Err(format!(
-                "numbers, but for {count} that are none: repair them, or name them in 'absent' of a column with kind and range"
+                "numbers, but for {strays}: repair them, or name them in 'absent' of a column with kind \
+                 and range"
             ));
         }
+        let such_as = self.such_as(listed);
         match listed {
             Listed::All { public: true } if self.counts.len() > MAX_LEVELS => {
-                return Err(format!("text: more than {MAX_LEVELS} different values"));
+                return Err(format!(
+                    "text{such_as}: more than {MAX_LEVELS} different values"
+                ));
             }
             Listed::All { public: true } => {}
             _ if self.is_near_unique() => {
-                return Err(
-                    "text of which almost every record has its own: names, identifiers or notes"
-                        .into(),
-                );
+                return Err(format!(
+                    "text of which almost every record has its own{such_as}: names, identifiers or notes"
+                ));
             }
             _ => {}
         }
@@ -328,10 +377,14 @@ impl Guess {
         levels.sort_by_key(|&(text, times)| (std::cmp::Reverse(times), text));
         levels.truncate(MAX_LEVELS);
         if levels.is_empty() {
-            return Err(format!("text of which no value is in {few} records"));
+            return Err(format!(
+                "text of which no value is in {few} records{such_as}"
+            ));
         }
         if self.forms.is_some() {
-            return Err(format!("text: more than {DIFFERENT} different values"));
+            return Err(format!(
+                "text{such_as}: more than {DIFFERENT} different values"
+            ));
         }
         levels.sort_unstable();
         let is_whole = levels.len() == all;
@@ -421,7 +474,10 @@ impl Guess {
             (None, true) => (round(range, true).0, "integer"),
             (None, false) => (round(range, false).0, "numeric"),
         };
-        let [min, max] = bounds;
+        let [mut min, mut max] = bounds;
+        if let Some([low, high]) = self.stored.as_ref().and_then(|stored| stored.kind.bounds()) {
+            (min, max) = (min.max(low), max.min(high));
+        }
         let mut fields = Vec::new();
         match kind {
             "integer" => {
@@ -451,7 +507,7 @@ impl Guess {
         if !special.is_empty() {
             fields.push(("special", Value::Array(special)));
         }
-        if !few && is_long_tailed(&values, bounds) {
+        if !few && is_long_tailed(&values, [min, max]) {
             fields.push(("scale", "log".into()));
         }
         (kind, fields)
@@ -528,27 +584,20 @@ fn whole(written: &str) -> String {
 /// Whole years of days, and the bounds of a day.
 fn period(form: &InForm) -> Vec<Field> {
     let [low, high] = form.range;
-    let year = |seconds: f64| Unit::Day.text((seconds / 86_400.0).floor() as i64)[..4].to_string();
+    let year = |milli: f64| Unit::Day.text((milli / DAY as f64).floor() as i64)[..4].to_string();
     let (kind, [start, end]) = match form.kind {
         Kind::Time => {
-            let text = |seconds: bool, end: bool| match (end, seconds) {
-                (false, false) => "00:00",
-                (false, true) => "00:00:00",
-                (true, false) => "23:59",
-                (true, true) => "23:59:59",
-            };
-            let seconds = form
-                .written
-                .as_ref()
-                .is_some_and(|text| text.contains("%S"));
             return vec![
                 ("kind", "time".into()),
-                ("min", text(seconds, false).into()),
-                ("max", text(seconds, true).into()),
+                ("min", "00:00".into()),
+                ("max", form.step().last().into()),
             ];
         }
-        Kind::Datetime => ("datetime", ["T00:00", "T23:59"]),
-        _ => ("date", ["", ""]),
+        Kind::Datetime => (
+            "datetime",
+            ["T00:00".into(), format!("T{}", form.step().last())],
+        ),
+        _ => ("date", [String::new(), String::new()]),
     };
     vec![
         ("kind", kind.into()),

@@ -1,5 +1,6 @@
 //! Drafts of schemas from what records hold.
 
+mod example;
 mod forms;
 mod guess;
 mod range;
@@ -14,8 +15,9 @@ use toml::Value;
 use self::forms::InForm;
 use self::guess::{Drafted, Guess, Listed, MAX_LEVELS};
 use super::blocks::{Block, NULL, Opened, Places, Records, named_fields as named};
+use super::column::{Role, role};
 use super::lines::Lines;
-use super::parquet::{ParquetRows, is_parquet};
+use super::parquet::{ParquetRows, Storage, Type, is_parquet};
 use super::parts::parts;
 use super::text::{Look, Quotes, Text, start_of};
 use super::{OpenSchema, Schema};
@@ -34,6 +36,17 @@ const ABSENT_WORDS: [&str; 18] = [
     "#N/A", "<NA>", "\\N", ".",
 ];
 
+/// What a person says of a table before its schema is drafted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drafting {
+    /// The column that a copy is to predict.
+    pub label: Option<String>,
+    /// Whether the first line of a CSV file names the columns; without it a first line of numbers alone is refused.
+    pub header: Option<bool>,
+    /// Columns that are in no copy, by their names.
+    pub leave_out: Vec<String>,
+}
+
 impl Schema {
     /// The text of a draft from the content of a CSV file: delimiter, names of columns, kinds, how numbers, days and times are
     /// written, the categories that at least 5 records share (100 at most), ranges widened to round numbers, whole years and the
@@ -50,22 +63,25 @@ impl Schema {
         let guessed = Guessed::of_text(None, name, None, || Ok(bytes))?;
         match guessed.records {
             0 => Err(empty(name, "record")),
-            _ => guessed.draft(name, label, Shown::All),
+            _ => {
+                let label = label.map(String::from);
+                let said = Drafting {
+                    label,
+                    ..Drafting::default()
+                };
+                guessed.draft(name, &said, Shown::All)
+            }
         }
     }
 
-    /// As [`Schema::draft`], of a file or several, Parquet or CSV, as [`Schema::coded`]. The first line of a CSV file names the
-    /// columns, or not, as `header` says.
+    /// As [`Schema::draft`], of a file or several, Parquet or CSV, as [`Schema::coded`].
     ///
     /// # Errors
-    /// As [`Schema::draft`]; [`DataError::Io`]; [`DataError::File`] for a first line of numbers alone, of which `header` says
-    /// nothing.
-    pub fn draft_of(
-        path: &Path,
-        label: Option<&str>,
-        header: Option<bool>,
-    ) -> Result<String, DataError> {
-        Guessed::of_files(path, header)?.draft(&path.display().to_string(), label, Shown::All)
+    /// As [`Schema::draft`]; [`DataError::Io`]; [`DataError::File`] for a first line of numbers alone of which nothing is said;
+    /// [`DataError::Request`] for a column to leave out that is not there.
+    pub fn draft_of(path: &Path, said: &Drafting) -> Result<String, DataError> {
+        let guessed = Guessed::of_files(path, said.header)?;
+        guessed.draft(&path.display().to_string(), said, Shown::All)
     }
 
     /// The text of the schema of a public file, by the rules of [`Schema::draft_of`], confirmed: it tells of no private record.
@@ -74,7 +90,7 @@ impl Schema {
     /// As [`Schema::draft_of`].
     pub fn of_public(path: &Path) -> Result<String, DataError> {
         let name = path.display().to_string();
-        Guessed::of_files(path, None)?.text(&name, None, Shown::Confirmed)
+        Guessed::of_files(path, None)?.text(&name, &Drafting::default(), Shown::Confirmed)
     }
 }
 
@@ -86,12 +102,9 @@ impl OpenSchema {
     ///
     /// # Errors
     /// As [`Schema::draft_of`].
-    pub fn draft_of(
-        path: &Path,
-        label: Option<&str>,
-        header: Option<bool>,
-    ) -> Result<String, DataError> {
-        Guessed::of_files(path, header)?.draft(&path.display().to_string(), label, Shown::Kinds)
+    pub fn draft_of(path: &Path, said: &Drafting) -> Result<String, DataError> {
+        let guessed = Guessed::of_files(path, said.header)?;
+        guessed.draft(&path.display().to_string(), said, Shown::Kinds)
     }
 }
 
@@ -177,7 +190,10 @@ impl Guessed {
         }
         let rows = ParquetRows::open(file, part, NULL)?;
         let names = checked(file, rows.names().to_vec())?;
-        let guessed = Self::or(before, file, b',', true, names)?;
+        let mut guessed = Self::or(before, file, b',', true, names)?;
+        for ((_, guess), stored) in guessed.columns.iter_mut().zip(rows.types()) {
+            guess.stored = stored;
+        }
         guessed.read(
             file,
             rows.readable(),
@@ -296,20 +312,27 @@ impl Guessed {
         }
     }
 
-    fn draft(&self, file: &str, label: Option<&str>, shown: Shown) -> Result<String, DataError> {
-        let text = self.text(file, label, shown)?;
+    fn draft(&self, file: &str, said: &Drafting, shown: Shown) -> Result<String, DataError> {
+        let text = self.text(file, said, shown)?;
         Ok(head(file, shown) + &text)
     }
 
-    fn text(&self, file: &str, label: Option<&str>, shown: Shown) -> Result<String, DataError> {
-        if let Some(label) = label
-            && !self.columns.iter().any(|(name, _)| name == label)
-        {
-            // Their names are left out: where the first line is a record, they are its values.
-            return Err(DataError::request(format!(
-                "{file}: label '{label}': no column has this name; choose one of the first line"
-            )));
+    fn text(&self, file: &str, said: &Drafting, shown: Shown) -> Result<String, DataError> {
+        let named = said.label.iter().map(|label| ("label", label));
+        let named = named.chain(
+            said.leave_out
+                .iter()
+                .map(|name| ("column to leave out", name)),
+        );
+        for (what, named) in named {
+            if !self.columns.iter().any(|(name, _)| name == named) {
+                // Their names are left out: where the first line is a record, they are its values.
+                return Err(DataError::request(format!(
+                    "{file}: {what} '{named}': no column has this name; choose one of the first line"
+                )));
+            }
         }
+        let label = said.label.as_ref();
         let listed = match shown {
             Shown::All => Listed::Frequent,
             _ => Listed::All {
@@ -319,6 +342,7 @@ impl Guessed {
         let mut drafted = Vec::new();
         for (name, guess) in &self.columns {
             let column = match label == Some(name) {
+                _ if said.leave_out.contains(name) => Drafted::left_out("--leave-out"),
                 true => guess.label(name).ok_or_else(|| {
                     DataError::request(format!(
                         "{file}: label '{name}': expected 2 to {MAX_LEVELS} categories, or numbers; choose another column"
@@ -373,6 +397,13 @@ impl Guessed {
                         .0
                         .push(("absent", texts(own.into_iter().map(String::as_str))));
                 }
+                if let Some(stored) = &guess.stored
+                    && let Some(role) = fields.role()
+                    && *stored != Storage::plain(Type::of_role(&role))
+                    && stored.kind.fits(&role)
+                {
+                    fields.0.push(("stored", stored.name().into()));
+                }
                 let public = shown == Shown::Confirmed;
                 fields.0.push(("public", public.into()));
             }
@@ -417,6 +448,7 @@ impl Guessed {
                         .find(|(field, _)| *field == "decimals");
                     (
                         form.kind,
+                        form.step(),
                         column.fields.kind().map(String::from),
                         decimals.map(|(_, value)| value.to_string()),
                     )
@@ -470,6 +502,16 @@ impl Fields {
     fn kind(&self) -> Option<&str> {
         let (_, kind) = self.0.iter().find(|(field, _)| *field == "kind")?;
         kind.as_str()
+    }
+
+    /// What a schema makes of it.
+    fn role(&self) -> Option<Role> {
+        let of_kind = |(field, _): &&Field| !matches!(*field, "absent" | "name" | "public");
+        let fields = self.0.iter().filter(of_kind);
+        let fields: toml::Table = fields
+            .map(|(field, value)| (field.to_string(), value.clone()))
+            .collect();
+        Some(role(fields.try_into().ok()?, &[]).ok()?.0)
     }
 
     /// Its kind alone, and how it is written, as a column whose values are to be found.

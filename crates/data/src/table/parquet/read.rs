@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::path::Path;
 
 use csv::StringRecord;
@@ -7,8 +8,10 @@ use parquet::column::reader::ColumnReader;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use rayon::prelude::*;
 
+use super::arrow::{self, Arrow, Storage};
 use super::shared::Shared;
-use super::texts::{self, Kind};
+use super::texts;
+use super::types::Type;
 use crate::DataError;
 use crate::error::{Position, io, open};
 
@@ -20,7 +23,7 @@ pub(in super::super) struct ParquetRows {
     absent: String,
     names: Vec<String>,
     /// The place of each column among those that hold values, and what these are: none for lists and the like.
-    kinds: Vec<Option<(usize, Kind)>>,
+    kinds: Vec<Option<(usize, Type)>>,
     /// Places of the columns that are read.
     read: Vec<usize>,
     /// Of the group of records that is being read: its columns, and how many records are left in it.
@@ -49,7 +52,7 @@ impl ParquetRows {
             for leaf in 0..schema.num_columns() {
                 let field = schema.get_column_root_idx(leaf);
                 if fields[field].is_primitive() {
-                    kinds[field] = Kind::of(&schema.column(leaf)).map(|kind| (leaf, kind));
+                    kinds[field] = Type::of(&schema.column(leaf)).map(|kind| (leaf, kind));
                 }
             }
             Some((reader, names, kinds))
@@ -87,6 +90,25 @@ impl ParquetRows {
         &self.names
     }
 
+    /// What each column holds that can be read.
+    pub(in super::super) fn types(&self) -> Vec<Option<Storage>> {
+        let metadata = self.reader.metadata().file_metadata();
+        let mut said = metadata.key_value_metadata().into_iter().flatten();
+        let said = said.find(|known| known.key == arrow::KEY);
+        let said = said.and_then(|known| known.value.as_ref());
+        let mut said: HashMap<String, Arrow> = said
+            .map_or_else(Vec::new, |text| arrow::read(text))
+            .into_iter()
+            .collect();
+        let columns = self.names.iter().zip(&self.kinds);
+        columns
+            .map(|(name, kind)| {
+                let (_, kind) = (*kind)?;
+                Some(Storage::of(kind, said.remove(name).unwrap_or(Arrow::Plain)))
+            })
+            .collect()
+    }
+
     /// Places of the columns that hold what can be read.
     pub(in super::super) fn readable(&self) -> Vec<usize> {
         let places = 0..self.kinds.len();
@@ -114,7 +136,7 @@ impl ParquetRows {
     /// Of each column that is read, whether it holds something else than texts.
     pub(in super::super) fn typed(&self) -> Vec<bool> {
         let leaves = self.leaves().into_iter();
-        leaves.map(|(_, kind)| kind != Kind::Text).collect()
+        leaves.map(|(_, kind)| kind != Type::Text).collect()
     }
 
     /// Adds up to `most` records of the columns that are read, and where they stand; none at the end.
@@ -171,7 +193,7 @@ impl ParquetRows {
     }
 
     /// Of the columns that are read.
-    fn leaves(&self) -> Vec<(usize, Kind)> {
+    fn leaves(&self) -> Vec<(usize, Type)> {
         let read = self.read.iter();
         read.filter_map(|&place| self.kinds[place]).collect()
     }

@@ -1,23 +1,26 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
-use parquet::data_type::{BoolType, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::basic::{Compression, Repetition};
+use parquet::data_type::{
+    BoolType, ByteArrayType, DataType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
+    FloatType, Int32Type, Int64Type,
+};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::Type;
+use parquet::schema::types::Type as Described;
 use rand::Rng;
 
 use super::super::Schema;
 use super::super::column::Column;
-use super::super::number::Unit;
 use super::super::rules::{Ruled, Rules};
+use super::arrow::{self, Arrow, Storage};
+use super::types::{DECIMAL, Part, TRUTHS, Type, whole};
 
 /// The most records of a group.
 const GROUP: usize = 1 << 17;
-const TRUTHS: [&str; 2] = ["false", "true"];
-const MICROSECONDS: i64 = 1_000_000;
 
 /// Writes codes as a Parquet file.
 pub(in super::super) struct ParquetWriter<'a, W: Write + Send> {
@@ -32,71 +35,39 @@ type Coded = (usize, Option<f64>);
 /// How a column is stored.
 struct Stored<'a> {
     column: &'a Column,
-    kind: Kind,
+    storage: Storage,
     /// Whether it may be missing.
     nullable: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Real,
-    Whole,
-    Day,
-    Time,
-    Truth,
-    Text,
-}
-
-impl Kind {
-    /// Categories are truth values or whole numbers where they are all spelled as these.
-    fn of(column: &Column) -> Self {
-        let all = |is: &dyn Fn(&[String]) -> bool| {
-            (0..column.codes()).all(|code| is(column.spellings(code)))
-        };
-        match column.number().map(|number| number.unit) {
-            Some(Unit::Decimal(_)) => Self::Real,
-            Some(Unit::One) => Self::Whole,
-            Some(Unit::Day) => Self::Day,
-            Some(Unit::Time { date: true, .. }) => Self::Time,
-            Some(Unit::Time { .. }) => Self::Text,
-            None if all(&|texts| texts.iter().any(|text| TRUTHS.contains(&&**text))) => Self::Truth,
-            None if all(&|texts| texts.first().is_some_and(|text| whole(text).is_some())) => {
-                Self::Whole
-            }
-            None => Self::Text,
-        }
-    }
-
-    fn stored(self) -> (Physical, Option<LogicalType>) {
-        match self {
-            Self::Real => (Physical::DOUBLE, None),
-            Self::Whole => (Physical::INT64, None),
-            Self::Day => (Physical::INT32, Some(LogicalType::Date)),
-            Self::Time => {
-                let local = LogicalType::timestamp(false, TimeUnit::MICROS);
-                (Physical::INT64, Some(local))
-            }
-            Self::Truth => (Physical::BOOLEAN, None),
-            Self::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        }
-    }
-}
-
 impl Stored<'_> {
-    fn field(&self) -> Result<Arc<Type>, ParquetError> {
-        let (physical, logical) = self.kind.stored();
+    fn field(&self) -> Result<Arc<Described>, ParquetError> {
+        let (physical, logical) = self.storage.kind.stored();
         let repetition = match self.nullable {
             true => Repetition::OPTIONAL,
             false => Repetition::REQUIRED,
         };
-        let field = Type::primitive_type_builder(&self.column.name, physical);
+        let field = Described::primitive_type_builder(&self.column.name, physical);
         let field = field.with_repetition(repetition);
+        let field = match self.storage.kind {
+            Type::Decimal { digits, scale } => field
+                .with_length(DECIMAL.0)
+                .with_precision(digits as i32)
+                .with_scale(scale as i32),
+            _ => field,
+        };
         Ok(Arc::new(field.with_logical_type(logical).build()?))
     }
 
     /// A number of a code, in its unit: as a rule has it, where one does.
     fn number(&self, (code, ruled): Coded, rng: &mut impl Rng) -> Option<f64> {
         ruled.or_else(|| self.column.number()?.value(code, rng))
+    }
+
+    /// The milliseconds of a day or a time.
+    fn millis(&self, code: Coded, rng: &mut impl Rng) -> Option<i64> {
+        let count = self.number(code, rng)? as i64;
+        Some(count * self.column.number()?.unit.millis())
     }
 
     fn write(
@@ -107,38 +78,58 @@ impl Stored<'_> {
     ) -> Result<(), ParquetError> {
         let spelled = |(code, _): Coded| self.column.spellings(code);
         let word = |code| spelled(code).first();
-        match self.kind {
-            Kind::Real => self.put::<DoubleType>(to, codes.map(|code| self.number(code, rng))),
-            Kind::Whole => {
-                let of_word = |code| word(code).and_then(|text| whole(text));
-                let value = |code| of_word(code).or(self.number(code, rng).map(|v| v as i64));
-                self.put::<Int64Type>(to, codes.map(value))
+        let real = |code, rng: &mut _| match word(code) {
+            Some(word) => word.parse().ok(),
+            None => self.number(code, rng),
+        };
+        let integer = |code, rng: &mut _| match word(code) {
+            Some(word) => whole(word),
+            None => self.number(code, rng).map(|value| value as i64),
+        };
+        match self.storage.kind {
+            Type::Double => self.put::<DoubleType>(to, codes.map(|code| real(code, rng))),
+            Type::Float => {
+                let value = |code| real(code, rng).map(|value| value as f32);
+                self.put::<FloatType>(to, codes.map(value))
             }
-            Kind::Day => {
+            Type::Decimal { scale, .. } => {
+                let value = |code| {
+                    let units = real(code, rng)? * 10_f64.powi(scale as i32);
+                    let bytes = (units.round() as i128).to_be_bytes().to_vec();
+                    Some(FixedLenByteArray::from(bytes))
+                };
+                self.put::<FixedLenByteArrayType>(to, codes.map(value))
+            }
+            Type::Whole { bits: 64, .. } => {
+                self.put::<Int64Type>(to, codes.map(|code| integer(code, rng)))
+            }
+            // Those without a sign keep their bits.
+            Type::Whole { .. } => {
+                let value = |code| integer(code, rng).map(|value| value as i32);
+                self.put::<Int32Type>(to, codes.map(value))
+            }
+            Type::Day => {
                 let value = |code| self.number(code, rng).map(|day| day as i32);
                 self.put::<Int32Type>(to, codes.map(value))
             }
-            Kind::Time => {
-                let unit = self
-                    .column
-                    .number()
-                    .map_or(1, |number| number.unit.seconds());
-                let value = |code| {
-                    let count = self.number(code, rng)?;
-                    Some(count as i64 * unit * MICROSECONDS)
-                };
+            Type::Time(Part::Milli) => {
+                let value = |code| self.millis(code, rng).map(|milli| milli as i32);
+                self.put::<Int32Type>(to, codes.map(value))
+            }
+            Type::Time(part) | Type::Moment { part, .. } => {
+                let value = |code| Some(self.millis(code, rng)?.saturating_mul(part.of_milli()));
                 self.put::<Int64Type>(to, codes.map(value))
             }
-            Kind::Truth => {
+            Type::Truth => {
                 let is_true = |texts: &[String]| texts.iter().any(|text| text == TRUTHS[1]);
                 let value = |code| word(code).map(|_| is_true(spelled(code)));
                 self.put::<BoolType>(to, codes.map(value))
             }
-            Kind::Text => {
+            Type::Text => {
                 let value = |code| {
                     let text = word(code).cloned().or_else(|| {
                         let number = self.column.number()?;
-                        Some(number.text(self.number(code, rng)? as i64))
+                        Some(number.shown(self.number(code, rng)?))
                     });
                     text.map(|text| text.into_bytes().into())
                 };
@@ -168,15 +159,26 @@ impl<'a, W: Write + Send> ParquetWriter<'a, W> {
     pub(in super::super) fn new(schema: &'a Schema, to: W) -> io::Result<Self> {
         let stored = |column| Stored {
             column,
-            kind: Kind::of(column),
+            storage: column
+                .stored
+                .clone()
+                .unwrap_or_else(|| Storage::plain(Type::of_role(&column.role))),
             nullable: schema.has_missing_level(column),
         };
         let columns: Vec<Stored<'a>> = schema.coded_columns().map(stored).collect();
         let fields: Result<_, _> = columns.iter().map(Stored::field).collect();
-        let of_file = Type::group_type_builder("table")
+        let of_file = Described::group_type_builder("table")
             .with_fields(fields?)
             .build()?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+        // What Parquet has no word for.
+        let more = columns.iter().any(|own| own.storage.arrow != Arrow::Plain);
+        let said = more.then(|| {
+            let all = columns.iter();
+            let all = all.map(|own| (&*own.column.name, own.nullable, &own.storage));
+            vec![KeyValue::new(arrow::KEY.into(), arrow::written(all))]
+        });
+        let properties = properties.set_key_value_metadata(said);
         let properties = Arc::new(properties.build());
         let file = SerializedFileWriter::new(to, Arc::new(of_file), properties)?;
         Ok(Self {
@@ -217,10 +219,4 @@ impl<'a, W: Write + Send> ParquetWriter<'a, W> {
     pub(in super::super) fn finish(self) -> io::Result<W> {
         Ok(self.file.into_inner()?)
     }
-}
-
-/// A whole number that is spelled as it is written.
-fn whole(text: &str) -> Option<i64> {
-    let value: i64 = text.parse().ok()?;
-    (value.to_string() == text).then_some(value)
 }

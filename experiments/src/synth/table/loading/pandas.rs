@@ -1,0 +1,54 @@
+//! `read_csv` of pandas, which guesses what it is not told, of the table as of its copy.
+
+use super::{Holds, Text, dict, quoted};
+
+pub(super) fn code(text: &Text<'_>) -> String {
+    let mut call = format!(
+        "import pandas as pd\n\ntable = pd.read_csv(\"export/{}\"",
+        text.file
+    );
+    if text.delimiter != "," {
+        call += &format!(", sep={}", quoted(&text.delimiter));
+    }
+    if let Some(names) = text.names {
+        call += &format!(", header=None, names={}", quoted(names));
+    }
+    if text.byte_order_mark {
+        call += ", encoding=\"utf-8-sig\"";
+    }
+    let codes = text.each(|column| (column.holds == Holds::Code).then(|| quoted("str")));
+    if !codes.is_empty() {
+        call += &format!(", dtype={}", dict(&codes));
+    }
+    let words = match text.words_differ() {
+        true => dict(&text.each(|column| Some(quoted(text.words(column))))),
+        false => quoted(&text.absent),
+    };
+    call += &format!(", na_values={words}, keep_default_na=False");
+    let dates = text.each(|column| match &column.holds {
+        Holds::Date(pattern) | Holds::Datetime(pattern) => Some(quoted(strptime(pattern))),
+        _ => None,
+    });
+    if !dates.is_empty() {
+        let names: Vec<&str> = dates.iter().map(|(name, _)| *name).collect();
+        call += &format!(
+            ", parse_dates={}, date_format={}",
+            quoted(names),
+            dict(&dates)
+        );
+    }
+    if text.signs.comma {
+        call += ", decimal=\",\"";
+    }
+    if let Some(between) = &text.signs.between {
+        call += &format!(", thousands={}", quoted(between));
+    }
+    call + ")\n"
+}
+
+/// A pattern as Python has it, which reads numbers with and without a zero before them.
+fn strptime(pattern: &str) -> String {
+    let pattern = pattern.replace("%-", "%");
+    let fraction = ["%.3f", "%.6f", "%.9f"].into_iter();
+    fraction.fold(pattern, |pattern, part| pattern.replace(part, ".%f"))
+}
