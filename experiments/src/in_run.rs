@@ -30,11 +30,9 @@ impl Watch for Watched {
             Work::Encoding => return self.interrupt.check("images were encoded"),
             Work::Sampling => return self.interrupt.check("records were sampled"),
         };
-        let progress = self.fitting.get_or_insert_with(|| {
-            let progress = Progress::new(of as u64);
-            progress.message("fitting".into());
-            progress
-        });
+        let progress = self
+            .fitting
+            .get_or_insert_with(|| Progress::new("steps of fitting", of as u64));
         progress.step();
         if done == of {
             progress.finish();

@@ -103,6 +103,14 @@ pub(crate) fn stem(path: &Path) -> Cow<'_, str> {
         .to_string_lossy()
 }
 
+/// The last name of a path; a data set by its name has no other.
+pub(crate) fn file_name(input: &str) -> Cow<'_, str> {
+    let path = Path::new(input);
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+}
+
 /// Refuses public records, of this checksum, that are the private ones.
 pub(crate) fn apart(
     flag: &str,

@@ -1,40 +1,70 @@
 //! The progress bar of a training run.
 
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Steps done, steps per second, time left, and a message such as the epsilon spent so far.
+/// How long steps are measured before anything is said of the rest.
+const MEASURED: Duration = Duration::from_secs(2);
+/// What takes longer says so.
+const LONG: Duration = Duration::from_secs(10);
+
+/// Steps done, steps per second, time left, and a message such as the epsilon spent so far. Once it is known that the rest takes
+/// long, a line says how long.
 pub struct Progress {
     bar: ProgressBar,
+    /// The end of the first step, which may prepare the others, and the step.
+    first: OnceLock<(Instant, u64)>,
+    told: AtomicBool,
 }
 
 impl Progress {
-    /// A bar over `steps` steps; silent if standard error is no terminal.
-    pub fn new(steps: u64) -> Self {
-        Self::from(0, steps)
+    /// A bar over `steps` steps of `what`; silent if standard error is no terminal.
+    pub fn new(what: &'static str, steps: u64) -> Self {
+        Self::from(what, 0, steps)
     }
 
     /// A bar that resumes after `done` of `steps` steps.
-    pub fn from(done: u64, steps: u64) -> Self {
-        let bar = ProgressBar::new(steps).with_position(done);
+    pub fn from(what: &'static str, done: u64, steps: u64) -> Self {
+        let bar = ProgressBar::new(steps)
+            .with_position(done)
+            .with_prefix(what);
         bar.reset_eta();
-        let style = ProgressStyle::with_template(
-            "{bar:30} {pos}/{len} steps  {per_sec}  left {eta}  {msg}",
-        )
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-        bar.set_style(style);
-        Self { bar }
+        let template = "{bar:30} {pos}/{len} {prefix}  {per_sec}  left {eta}  {msg}";
+        Self::of(bar, template)
     }
 
     /// A sign of life while records are read, without a number: how many there are may be private.
     pub fn reading() -> Self {
-        let bar = ProgressBar::new_spinner();
-        let style = ProgressStyle::with_template("{spinner} reading  {elapsed}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        Self { bar }
+        Self::of(ProgressBar::new_spinner(), "{spinner} reading  {elapsed}")
+    }
+
+    fn of(bar: ProgressBar, template: &str) -> Self {
+        let style = ProgressStyle::with_template(template);
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self {
+            bar,
+            first: OnceLock::new(),
+            told: AtomicBool::new(false),
+        }
     }
 
     pub fn step(&self) {
         self.bar.inc(1);
+        let done = self.bar.position();
+        let (since, first) = *self.first.get_or_init(|| (Instant::now(), done));
+        let taken = since.elapsed();
+        if taken < MEASURED || self.told.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let steps = self.bar.length().unwrap_or(done);
+        let left = rest(taken, done - first, steps.saturating_sub(done));
+        if left > LONG {
+            let what = self.bar.prefix();
+            self.line(&format!("time      {} of {what} left", about(left)));
+        }
     }
 
     /// Shows `message` beside the bar.
@@ -53,5 +83,39 @@ impl Progress {
 
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// How long `left` steps take if `done` took so long.
+fn rest(taken: Duration, done: u64, left: u64) -> Duration {
+    taken.mul_f64(left as f64 / done.max(1) as f64)
+}
+
+/// A time that is not known well.
+fn about(time: Duration) -> String {
+    let minutes = (time.as_secs_f64() / 60.0).round() as u64;
+    match (time.as_secs(), minutes) {
+        (seconds @ ..=89, _) => format!("about {} s", seconds.next_multiple_of(10)),
+        (_, minutes @ ..=89) => format!("about {minutes} min"),
+        _ => format!("about {:.1} h", time.as_secs_f64() / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_takes_as_long_as_what_is_done() {
+        let second = Duration::from_secs(1);
+        for (left, words) in [
+            (rest(2 * second, 10, 60), "about 20 s"),
+            (rest(2 * second, 50, 4150), "about 3 min"),
+            (rest(3 * second, 1, 2400), "about 2.0 h"),
+            (89 * second, "about 90 s"),
+            (90 * second, "about 2 min"),
+        ] {
+            assert_eq!(about(left), words);
+        }
     }
 }

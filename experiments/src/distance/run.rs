@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use clap::Id;
 use data::split::Use;
 use data::{Asked, Classes, Records};
 use dp_core::delta::default_delta;
@@ -15,7 +14,7 @@ use rand_chacha::ChaCha20Rng;
 use swd::{RADII, Region};
 
 use super::report;
-use super::settings::{Flags, Settings, Told};
+use super::settings::{Flags, Settings};
 use crate::records::of_path;
 
 /// A radius that holds nothing back, for runs in which nothing is private.
@@ -113,8 +112,6 @@ impl Experiment for Distance {
     const NAME: &'static str = "distance";
     const ABOUT: &'static str = "The private smoothed sliced distance between the rows of two files, with its error, \
                                  and a two-sample test on it.";
-    const FLAGS_OF_A_PROCESS: &'static [fn() -> Vec<Id>] = &[flags_of::<Told>];
-    const FLAGS_AFTERWARDS: &'static [fn() -> Vec<Id>] = &[flags_of::<Told>];
     const STORED: &'static [&'static str] = &[RELEASE];
     type Settings = Settings;
 
@@ -207,18 +204,5 @@ impl Experiment for Distance {
 
     fn report(&mut self, _: &mut Session) -> Result<Report, Failure> {
         report::report(self)
-    }
-
-    fn afterwards(
-        arguments: &Arguments<Flags>,
-        folder: &RunFolder,
-        _: &Interrupt,
-    ) -> Result<(), Failure> {
-        // For a program that reads what this one found.
-        if let (true, Some(run)) = (arguments.own.told.json, RunRecord::read(folder.path())?.run) {
-            let line = serde_json::to_string(&run.test).or_failed()?;
-            println!("{line}");
-        }
-        Ok(())
     }
 }

@@ -72,18 +72,6 @@ lab::settings! {
         #[bound(norm)]
         radius: f64,
     }
-    switches {
-        /// How it is told.
-        #[command(flatten)]
-        told: Told,
-    }
-}
-
-#[derive(Debug, Clone, clap::Args)]
-pub struct Told {
-    /// Print what was found as JSON, on the last line.
-    #[arg(long)]
-    pub json: bool,
 }
 
 impl lab::session::Settings for Settings {

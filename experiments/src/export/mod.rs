@@ -130,7 +130,7 @@ pub fn export(
     let place = Destination::new(to, request.force, layout.bytes_upper())?;
     let mut writer = ImageWriter::create(place.path(), &layout).or_failed()?;
     let mut rng = stream(seed.unwrap_or(0), STREAM);
-    let progress = Progress::new(layout.count.div_ceil(PART) as u64);
+    let progress = Progress::new("parts of the copy", layout.count.div_ceil(PART) as u64);
     let (mut done, mut classes) = (0, BTreeMap::new());
     while done < layout.count {
         interrupt.check("samples were exported")?;

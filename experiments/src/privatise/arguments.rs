@@ -134,7 +134,11 @@ impl Noise {
         };
         let calibration = self.calibration.unwrap_or(Calibration::Exact);
         let delta = match kind {
-            NoiseKind::Gaussian => given("delta", self.delta)?,
+            NoiseKind::Gaussian => {
+                let delta = given("delta", self.delta)?;
+                within("delta", delta, (Excluded(0.0), Excluded(1.0)))?;
+                delta
+            }
             NoiseKind::Laplace => {
                 let paper = calibration == Calibration::Paper;
                 if paper || self.delta.is_some_and(|delta| delta != 0.0) {

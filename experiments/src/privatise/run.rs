@@ -104,7 +104,7 @@ impl Arguments {
         header: Header,
     ) -> Result<Header, Failure> {
         let interrupt = Interrupt::listen()?;
-        let bar = Progress::new(input.records.len() as u64);
+        let bar = Progress::new("records", input.records.len() as u64);
         let mut before = 0;
         // Files of a folder are read in a secret order.
         let folder = self.source.input.as_deref().is_some_and(Path::is_dir);

@@ -64,6 +64,7 @@ pub(crate) fn report(run: &SwaeRun, session: &Session, origin: Origin) -> Result
     }
     let images_in_json = images_in_json(images.as_ref(), labels_read_private);
     Ok(Report {
+        title: None,
         pictures,
         metrics: metrics(&found, images.as_ref(), rebuilt, run, labels_read_private),
         test: json!(found).as_object().cloned().unwrap_or_default(),

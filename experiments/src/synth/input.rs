@@ -14,10 +14,10 @@ use private_synth::images::PrivateImages;
 use rand::Rng;
 use regex::Regex;
 
-use super::plan::possible;
-use super::plan::within_classes;
+use super::plan::{exportable, possible, within_classes};
 use super::settings::{HALF, Settings, names_data_set};
 use crate::apart;
+use crate::export::ExportRequest;
 use crate::records::{self, SHAPES, of_path};
 
 /// The name of the data set of colour photographs.
@@ -54,9 +54,11 @@ pub(super) struct Input {
 impl Input {
     /// What `--input` names.
     ///
+    /// - `export`: what is asked for of the copy, refused before a split is written.
     /// - `cache`: the folder that keeps which half of a data set is public.
     pub(super) fn load(
         settings: &Settings,
+        export: &ExportRequest,
         data_dir: Option<&Path>,
         cache: &Path,
     ) -> Result<Self, Failure> {
@@ -81,7 +83,7 @@ impl Input {
         let mut input = match (name, kind) {
             (SHAPES, _) => shapes()?,
             (CIFAR10, _) => cifar10(data_dir)?,
-            (_, Ok(kind)) if half => named(kind, None, data_dir)?.split(settings, cache)?,
+            (_, Ok(kind)) if half => named(kind, None, data_dir)?.split(settings, export, cache)?,
             (_, Ok(kind)) => named(kind, settings.records, data_dir)?,
             (path, Err(_)) => own(settings, Path::new(path))?,
         };
@@ -119,10 +121,16 @@ impl Input {
     }
 
     /// The same with one half of it public.
-    fn split(mut self, settings: &Settings, cache: &Path) -> Result<Self, Failure> {
+    fn split(
+        mut self,
+        settings: &Settings,
+        export: &ExportRequest,
+        cache: &Path,
+    ) -> Result<Self, Failure> {
         // Before the split is written: a run that is refused leaves none.
         let records = settings.records.unwrap_or(self.images.len() / 2);
         possible(settings, records)?;
+        exportable(settings, export, &self, records)?;
         let (plan, folder, used) = (
             SplitPlan::default(),
             splits_folder(cache),

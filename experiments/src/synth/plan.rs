@@ -5,9 +5,12 @@ use dp_core::delta::default_delta;
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
 use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
 use lab::prelude::*;
+use private_synth::images::samples;
 
+use super::input::Input;
 use super::private_score::SCORE;
 use super::settings::Settings;
+use crate::export::ExportRequest;
 
 /// Whether neighbours replace an image by one of its class.
 pub(super) fn within_classes(settings: &Settings, labelled: bool) -> bool {
@@ -87,6 +90,24 @@ pub(super) fn possible(settings: &Settings, records: usize) -> Result<(), Failur
         .transpose()
         .map(drop)
         .map_err(refused_plan)
+}
+
+/// Refuses an export that a copy of so many units cannot give.
+pub(super) fn exportable(
+    settings: &Settings,
+    export: &ExportRequest,
+    input: &Input,
+    units: usize,
+) -> Result<(), Failure> {
+    let shape = input.shape();
+    let all = samples(units, settings.most());
+    let particles = settings.particles.unwrap_or(all);
+    let endless = settings.variation(shape).any() || !settings.method.way().has_latents;
+    let most = (!endless).then_some(particles);
+    let asked = export.or(most.unwrap_or(1), &input.formats());
+    asked
+        .layout(shape, !input.classes.is_empty(), most)
+        .map(drop)
 }
 
 #[cfg(test)]

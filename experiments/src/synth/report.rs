@@ -17,7 +17,7 @@ use super::samples::Latents;
 use super::space::{decode_as, encode_records};
 use crate::export::{self, CopyOf, Sampler, Samples};
 use crate::pictures::{grid, samples};
-use crate::records::{FirstRecords, Source};
+use crate::records::{FirstRecords, Source, file_name};
 use crate::scores::{self, score, taught, warnings};
 
 /// Slices of the reported distance between latents.
@@ -109,7 +109,12 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
     }
     let labels = labels.as_deref().unwrap_or_default();
     metrics.extend(run.score_privately(&pixels, labels, session)?);
+    let method = name_of(run.settings.method);
     Ok(Report {
+        title: Some(format!(
+            "Copy of {} by {method}",
+            file_name(&run.settings.input)
+        )),
         pictures,
         metrics,
         warnings: {

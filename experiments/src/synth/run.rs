@@ -21,7 +21,7 @@ use swd::Slices;
 use super::generated::each;
 use super::input::Input;
 use super::method::{Made, Making, Method, RELEASE, Start};
-use super::plan::{plan, sampler, within_classes};
+use super::plan::{exportable, plan, sampler, within_classes};
 use super::private_score::{self, Bought, SCORE};
 use super::public::PublicImages;
 use super::report;
@@ -246,7 +246,8 @@ impl Experiment for Synth {
         if !names_data_set(&settings.input) {
             apart::check_output(&arguments.running, Path::new(&settings.input))?;
         }
-        let mut input = Input::load(settings, data_dir, &arguments.running.cache()?)?;
+        let (cache, flags) = (arguments.running.cache()?, &arguments.own);
+        let mut input = Input::load(settings, &flags.export, data_dir, &cache)?;
         let shape = input.shape();
         let ImageShape { channels, side } = shape;
         let holds = (28..=64).contains(&side) && side.is_multiple_of(4);
@@ -256,7 +257,7 @@ impl Experiment for Synth {
             input.public += ", and the images that --public names";
         }
         used.map_or(Ok(()), |used| input.note("public", used))?;
-        let (way, flags) = (settings.method.way(), &arguments.own);
+        let way = settings.method.way();
         let signal = settings.signal(input.units);
         let latent = settings.latent.unwrap_or(match way.has_latents {
             true => signal.dimensions(settings.space(shape), channels),
@@ -291,12 +292,7 @@ impl Experiment for Synth {
         let bound = format!("at least {groups}: one a class and cell");
         let fits = settings.particles.is_none_or(|given| given >= groups);
         bounded("particles", particles, fits, &bound)?;
-        let endless = settings.variation(shape).any() || !way.has_latents;
-        let most = (!endless).then_some(particles);
-        flags
-            .export
-            .or(most.unwrap_or(1), &input.formats())
-            .layout(shape, labelled, most)?;
+        exportable(settings, &flags.export, &input, input.units)?;
         Ok(Self {
             space: None,
             form,

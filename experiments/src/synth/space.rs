@@ -74,7 +74,7 @@ pub(super) fn trained(
         public.name
     );
     let steps = epochs * count.div_ceil(SpaceForm::BATCH);
-    let progress = Progress::from(done as u64, steps as u64);
+    let progress = Progress::from("public steps", done as u64, steps as u64);
     let images = SpaceTraining {
         count,
         epochs,

@@ -2,7 +2,7 @@
 
 use data::Schema;
 
-use crate::program::{Home, says, text};
+use crate::program::{Home, Ran, says, text};
 
 #[test]
 fn a_draft_is_written_once_for_a_person_to_confirm() {
@@ -78,4 +78,21 @@ fn most_of_a_table_is_left_out_by_name_alone() {
         assert!(!page.contains("A99"), "{page}");
     }
     assert!(!home.text("run/copy/schema.toml").contains("age"));
+}
+
+/// Without a schema nothing is made, and the last line is the command that was given, with the draft, as a shell reads it.
+#[test]
+fn a_copy_without_a_schema_ends_with_the_command_to_go_on() {
+    let home = Home::new();
+    home.put("my data/people.csv", "age,sex\n17,F\n81,M\n");
+    let words = "my data/people.csv;--label;sex;--epsilon;2;--out;a copy";
+    let command = "sliver synth 'my data/people.csv' --label sex --epsilon 2 --out 'a copy' \
+                   --schema 'my data/people.toml'";
+    for before in ["          ", "next      "] {
+        let output = home.sliver("synth").args(words.split(';')).ran();
+        assert_eq!(output.status.code(), Some(2));
+        let printed = text(&output.stdout);
+        assert_eq!(printed.lines().last(), Some(&*format!("{before}{command}")));
+        assert!(!home.has("a copy"));
+    }
 }

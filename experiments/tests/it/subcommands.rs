@@ -166,7 +166,7 @@ fn no_run_warns_of_a_delta_that_nobody_gave() {
         "fair regression2d",
         "fair representation",
     ] {
-        let printed = home.done(&format!("{line} --plan --backend flex"));
+        let printed = home.done(&format!("{line} --plan --json --backend flex"));
         let last = printed.lines().last().expect("a line");
         let plan: serde_json::Value = serde_json::from_str(last).expect("JSON");
         let [delta, records] =

@@ -143,7 +143,7 @@ fn a_few_steps_on_mnist() {
 fn a_plan_tells_what_a_run_would_promise_and_creates_nothing() {
     let home = Home::new();
     let plan = |flags: &str| -> serde_json::Value {
-        let line = SMALL.replace("--out run", "--plan");
+        let line = SMALL.replace("--out run", "--plan --json");
         let printed = home.done(&format!("{line} --epsilon 5 {flags}"));
         assert!(files(&home.at("")).is_empty());
         serde_json::from_str(printed.trim()).expect("JSON")

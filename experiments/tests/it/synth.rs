@@ -92,7 +92,7 @@ fn units_are_in_the_promise_and_cost_what_they_count() {
     says(
         &home.done(&format!("{copy} --most-per-unit 3 --out three")),
         &[
-            "6 private records",
+            "6 private units",
             "replace all images of one unit, 3 of which count at most",
         ],
     );

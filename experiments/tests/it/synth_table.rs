@@ -194,7 +194,7 @@ fn units_are_in_the_promise() {
     says(
         &printed,
         &[
-            "300 private records",
+            "300 private units",
             "all records of one unit, 3 of which count at most",
             "the number of units",
         ],
@@ -379,4 +379,27 @@ fn tables_by_name_are_copied() {
             "boosted trees",
         ],
     );
+}
+
+/// What is promised and released, before anything is: a person reads it.
+#[test]
+fn a_plan_is_read_by_a_person() {
+    let home = Home::new();
+    let expected = "\
+records     258 private records of penguins, 86 test records (public)
+epsilon     5, at most
+delta       3.876e-4
+neighbours  replace one record
+accountant  gaussian
+public      the schema of the table, the number of its records, and its test records
+note        258 private records are fewer than 500: noise that hides one of them hides much of what the others say.
+
+released  times  noise multiplier  noise
+columns   1      1.643             Gaussian noise
+pairs     1      0.8217            Gaussian noise
+
+nothing was created or released
+";
+    assert_eq!(home.done("synth penguins --epsilon 5 --plan"), expected);
+    assert!(files(&home.at("")).is_empty());
 }

@@ -67,7 +67,10 @@ const LEAVES: [&str; 26] = [
 /// Trials of the runs' epsilon for that of the selection.
 const TRIALS: u32 = 12;
 
-/// What a run says that it would release (`--plan`).
+/// What asks a run what it would release.
+const PLAN: [&str; 2] = ["--plan", "--json"];
+
+/// What a run says that it would release.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 struct Planned {
     private: bool,
@@ -261,7 +264,7 @@ fn with_epsilon(cell: &GridCell, epsilon: Option<f64>) -> GridCell {
 
 /// What a run of this cell would release.
 fn planned(runner: &Runner, cell: &GridCell) -> Result<Planned, Failure> {
-    let output = runner.command(cell).arg("--plan").output().or_failed()?;
+    let output = runner.command(cell).args(PLAN).output().or_failed()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.lines().rfind(|line| !line.trim().is_empty());
     match last.map(serde_json::from_str) {
@@ -269,7 +272,7 @@ fn planned(runner: &Runner, cell: &GridCell) -> Result<Planned, Failure> {
         _ => Err(Failure::input(
             format!(
                 "{} gives no plan: {}",
-                runner.line(cell, &["--plan"]),
+                runner.line(cell, &PLAN),
                 String::from_utf8_lossy(&output.stderr).trim()
             ),
             "change the cell so that this command runs",
@@ -593,7 +596,8 @@ fn released_run(
     let (runs, delta) = (promise.selection.runs(), promise.delta);
     let epsilon = promise.selection.epsilon(delta).map_err(refused)?;
     let run = chosen.record.run.clone().unwrap_or_default();
-    let neighbours = run.plan.and_then(|plan| plan.neighbours);
+    let plan = run.plan.unwrap_or_default();
+    let (neighbours, unit) = (plan.neighbours, plan.unit);
     let privacy = format!(
         "({}, {})-differentially private, the choice of hyperparameters included: this is the best, by {:?}, of {}, each \
          one of {cells} settings at random; neighbours: {}; accountant: selection (upper bound). The score that \
@@ -642,6 +646,7 @@ fn released_run(
             delta: Some(delta),
             accountant: Some("selection".into()),
             neighbours,
+            unit,
             ..Plan::default()
         }),
         releases: Some(own.releases()),

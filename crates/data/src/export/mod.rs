@@ -40,6 +40,17 @@ pub enum Format {
     Png,
 }
 
+impl Format {
+    /// Its name, as `--format` has it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Idx => "idx",
+            Self::Npz => "npz",
+            Self::Png => "png",
+        }
+    }
+}
+
 /// What is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -115,7 +126,7 @@ impl Layout {
         }
         for (place, format) in self.formats.iter().enumerate() {
             if self.formats[..place].contains(format) {
-                return refuse(format!("{format:?} is named twice"));
+                return refuse(format!("{} is named twice", format.name()));
             }
             if *format == Format::Idx && self.channels != 1 {
                 return refuse("idx files hold grey images; ask for npz or png".into());
@@ -126,7 +137,11 @@ impl Layout {
                 Format::Npz => MAX_NPZ_BYTES / image / self.pixel_bytes(),
                 Format::Png => MAX_PNG_FILES,
             };
-            check_count(format!("images in {format:?}"), self.count, most as usize)?;
+            check_count(
+                format!("images in {}", format.name()),
+                self.count,
+                most as usize,
+            )?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::GroupedTable;
 use super::calendar::Step;
 use super::number::{Asked, Number, Unit};
 use super::parquet::Storage;
-use super::raw::{Missing, RawColumn, RawNumber, RawWritten, values};
+use super::raw::{Missing, RawColumn, RawNumber, RawWhole, RawWritten, values};
 use super::written::Written;
 
 /// A column.
@@ -142,7 +142,7 @@ impl Column {
 pub(super) fn role(raw: RawColumn, absent: &[String]) -> Result<(Role, Missing), String> {
     Ok(match raw {
         RawColumn::Numeric(raw) => number(raw, Unit::Decimal(0), absent, |_, x, _| Ok(x))?,
-        RawColumn::Integer(raw) => number(raw, Unit::One, absent, |_, x, _| Ok(x as f64))?,
+        RawColumn::Integer(raw) => number(raw, Unit::One, absent, whole)?,
         RawColumn::Date(raw) => number(raw, Unit::Day, absent, dated)?,
         RawColumn::Datetime(raw) => number(raw, time(true), absent, dated)?,
         RawColumn::Time(raw) => number(raw, time(false), absent, dated)?,
@@ -314,6 +314,15 @@ fn time(date: bool) -> Unit {
     }
 }
 
+fn whole(field: &str, number: RawWhole, _: Unit) -> Result<f64, String> {
+    match number {
+        RawWhole::Number(number) => Ok(number as f64),
+        RawWhole::Other(other) => Err(format!(
+            "{other} in '{field}': expected a whole number; write one, or kind = \"numeric\" with decimals"
+        )),
+    }
+}
+
 fn dated(field: &str, text: String, unit: Unit) -> Result<f64, String> {
     unit.parse(&text)
         .ok_or_else(|| unreadable(field, &text, unit))
@@ -332,6 +341,9 @@ fn categorical(
 ) -> Result<Role, String> {
     if let Some(groups) = &groups {
         two_lists(groups, absent)?;
+    }
+    if let Some(other) = &other {
+        values("other", std::slice::from_ref(other), absent)?;
     }
     let of_groups = || groups.iter().flatten().flatten().cloned().collect();
     let mut levels: Vec<String> = levels.unwrap_or_else(of_groups);

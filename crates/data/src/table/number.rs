@@ -199,13 +199,20 @@ impl Unit {
 impl Number {
     pub(super) fn new(asked: &Asked, absent: &[String]) -> Result<Self, String> {
         let Asked { min, max, .. } = *asked;
-        if !(min.is_finite() && max.is_finite() && min < max && (max - min).is_finite()) {
-            let (min, max) = match asked.unit {
-                Unit::Decimal(_) => (format!("{min:?}"), format!("{max:?}")),
-                unit => (unit.show(min), unit.show(max)),
-            };
+        let ends = || match asked.unit {
+            Unit::Decimal(_) => format!("min {min:?} and max {max:?}"),
+            unit => format!("min {} and max {}", unit.show(min), unit.show(max)),
+        };
+        if !(min.is_finite() && max.is_finite() && min < max) {
             return Err(format!(
-                "min {min} and max {max}: expected finite numbers, min below max"
+                "{}: expected finite numbers, min below max",
+                ends()
+            ));
+        }
+        if !(max - min).is_finite() {
+            return Err(format!(
+                "{}: they lie further apart than numbers go; expected what values can be, such as 0 and 1e6",
+                ends()
             ));
         }
         let unit = asked.unit()?;
@@ -225,8 +232,11 @@ impl Number {
                 }
             })
             .collect();
-        if special.iter().any(|special| !special.value.is_finite()) {
-            return Err("'special': expected finite numbers".into());
+        if let Some(special) = special.iter().find(|special| !special.value.is_finite()) {
+            return Err(format!(
+                "{:?} in 'special': expected a finite number; remove it",
+                special.value
+            ));
         }
         let texts: Vec<String> = special.iter().map(|special| special.text.clone()).collect();
         values("special", &texts, absent)?;

@@ -102,7 +102,7 @@ pub(super) struct RawCondition {
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum RawColumn {
     Numeric(RawNumber<f64>),
-    Integer(RawNumber<i64>),
+    Integer(RawNumber<RawWhole>),
     Date(RawNumber<String>),
     Datetime(RawNumber<String>),
     Time(RawNumber<String>),
@@ -171,6 +171,14 @@ pub(super) struct RawNumber<T> {
     pub written: Option<RawWritten>,
     #[serde(default)]
     pub missing: Missing,
+}
+
+/// A whole number, or what else stands in its place, which is refused in words.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum RawWhole {
+    Number(i64),
+    Other(toml::Value),
 }
 
 /// How the bins of a number lie.

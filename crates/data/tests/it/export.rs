@@ -145,7 +145,7 @@ fn what_a_format_cannot_hold_is_refused_before_anything_is_written() {
                 formats: vec![Format::Npz],
                 ..grey(most + 1, true)
             },
-            "Npz",
+            "images in npz",
         ),
         (
             Layout {

@@ -17,7 +17,13 @@ use crate::private;
 use crate::run_folder::RunFolder;
 
 /// Flags of [`Running`] that a run keeps too.
-const KEPT: [&str; 4] = ["data_dir", "cache_dir", "backend", "checkpoint_every"];
+const KEPT: [&str; 5] = [
+    "data_dir",
+    "cache_dir",
+    "backend",
+    "checkpoint_every",
+    "json",
+];
 
 /// The command of an experiment. Every flag is a setting of the run, which `--resume` takes from its folder, but
 /// those of [`Running`] and those that the experiment names.

@@ -103,6 +103,8 @@ pub type Picture = (&'static str, String, Vec<u8>);
 /// What an experiment shows of a finished run.
 #[derive(Debug, Default)]
 pub struct Report {
+    /// The heading of its page, but for what is promised; made from the experiment and the data set where absent.
+    pub title: Option<String>,
     pub pictures: Vec<Picture>,
     /// Results, beside published ones.
     pub metrics: Vec<Metric>,

@@ -1,22 +1,42 @@
 //! The end of a run: pictures, `run.json`, its page, and last lines.
 
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Experiment, Session, promise, spent};
+use super::{Experiment, Running, Session, promise, spent};
 use crate::diagnostic::{Failure, OrFailed};
-use crate::report::{FigureFile, RunFile, timestamp};
+use crate::report::{FigureFile, RunFile, Took, duration, timestamp};
 use crate::run_folder::RunFolder;
 
-/// The training time that an earlier `run.json` tells, 0 without one.
-pub(super) fn seconds_before(folder: &RunFolder) -> f64 {
-    std::fs::read_to_string(folder.file("run.json"))
-        .ok()
-        .and_then(|text| serde_json::from_str::<Value>(&text).ok())
-        .and_then(|run| run["training_seconds"].as_f64())
-        .unwrap_or(0.0)
+const RUN: &str = "run.json";
+
+/// What knows how long a run takes.
+pub(super) enum Clock {
+    /// It runs since then.
+    Since { began: Instant, resumed: bool },
+    /// It is known; nothing if an earlier version made the run.
+    Known(Option<Took>),
+}
+
+impl Clock {
+    fn took(&self) -> Option<Took> {
+        match *self {
+            Self::Since { began, resumed } => Some(Took {
+                seconds: began.elapsed().as_secs_f64(),
+                resumed,
+            }),
+            Self::Known(took) => took,
+        }
+    }
+}
+
+/// What an earlier `run.json` tells; nothing without one.
+pub(super) fn before(folder: &RunFolder) -> RunFile {
+    let text = std::fs::read_to_string(folder.file(RUN)).ok();
+    let run = text.and_then(|text| serde_json::from_str(&text).ok());
+    run.unwrap_or_default()
 }
 
 /// Settings as `run.json` has them.
@@ -29,13 +49,27 @@ pub(super) fn resolved(settings: &impl Serialize) -> Result<Map<String, Value>, 
     Ok(resolved)
 }
 
+/// Prints what a run found, if --json asks for it.
+pub(super) fn told(running: &Running, folder: &RunFolder) -> Result<(), Failure> {
+    if running.json {
+        let run = before(folder);
+        let metrics = run.metrics.into_iter();
+        let found = match run.test.is_empty() {
+            true => metrics.map(|m| (m.name, json!(m.value))).collect(),
+            false => run.test,
+        };
+        println!("{}", Value::Object(found));
+    }
+    Ok(())
+}
+
 impl Session {
     /// Writes the pictures, `run.json` and `report.html`, and says where.
     pub(super) fn finish<E: Experiment>(
         &mut self,
         experiment: &mut E,
         settings: &E::Settings,
-    ) -> Result<(), Failure> {
+    ) -> Result<RunFile, Failure> {
         if let Some(training) = experiment.training() {
             training.save(&self.folder)?;
         }
@@ -53,6 +87,8 @@ impl Session {
         let mut warnings = promise.warnings();
         warnings.extend(self.warnings.iter().cloned().chain(report.warnings));
         let file = RunFile {
+            title: report.title,
+            took: self.clock.took(),
             experiment: E::NAME.into(),
             version: env!("CARGO_PKG_VERSION").into(),
             commit: option_env!("SLIVER_COMMIT").map(String::from),
@@ -78,18 +114,29 @@ impl Session {
             ..RunFile::default()
         };
         // Last of what the run computes: its presence says that the run is done.
-        self.folder.write_json("run.json", &file)?;
+        self.folder.write_json(RUN, &file)?;
         let page = crate::report::write_in(&self.folder)?;
         for metric in &file.metrics {
             let value = metric.value.unwrap_or(f64::NAN);
             println!("score     {}: {value:.4}", metric.name);
         }
-        println!("time      {:.1} s", self.seconds);
         println!("privacy   {privacy}");
         for figure in &file.figures {
             println!("picture   {}", self.folder.file(&figure.file).display());
         }
         println!("report    {}", page.display());
+        Ok(file)
+    }
+
+    /// Says how long all of a run took, once nothing is left to do, in `run.json` and on the page too.
+    pub(super) fn took(&self, mut file: RunFile) -> Result<(), Failure> {
+        file.took = self.clock.took();
+        self.folder.write_json(RUN, &file)?;
+        crate::report::write_in(&self.folder)?;
+        if let Some(took) = file.took {
+            let since = ["", " since it was resumed"][usize::from(took.resumed)];
+            println!("time      {}{since}", duration(took.seconds));
+        }
         Ok(())
     }
 }

@@ -47,9 +47,12 @@ pub struct Running {
     /// Resume the run in this folder from its last checkpoint.
     #[arg(long, value_name = "RUN", conflicts_with = "out")]
     pub resume: Option<PathBuf>,
-    /// Print what the run would release and promise, as a line of JSON, and stop: nothing is created or released.
+    /// Print what the run would release and promise, and stop: nothing is created or released.
     #[arg(long, conflicts_with_all = ["out", "run", "resume"])]
     pub plan: bool,
+    /// Print what was found as JSON, on the last line; with --plan, the plan.
+    #[arg(long)]
+    pub json: bool,
     /// Steps from one checkpoint to the next; there is always one at SIGINT, SIGTERM and the end.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     pub checkpoint_every: u64,

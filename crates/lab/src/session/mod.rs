@@ -10,6 +10,7 @@ mod command;
 mod experiment;
 mod finish;
 mod flags;
+mod plan;
 mod promise;
 mod rows;
 mod scores;
@@ -20,9 +21,9 @@ mod uses;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use dp_core::ledger::Ledger;
-use serde_json::{Value, json};
 
 pub use command::{arguments, command, flags_of, words_of};
 pub use experiment::{
@@ -42,6 +43,7 @@ pub use training::{
 };
 pub use uses::{Used, folder as splits_folder, name_of as name_of_path};
 
+use self::finish::Clock;
 use crate::backend::Chosen;
 use crate::checkpoint::Checkpoints;
 use crate::command::this_program;
@@ -73,6 +75,7 @@ pub struct Session {
     pub step: u64,
     /// Seconds of training so far.
     pub seconds: f64,
+    clock: Clock,
     /// Which of its records other runs use otherwise, and what else a reader must know.
     warnings: Vec<String>,
     elsewhere: Vec<String>,
@@ -100,6 +103,7 @@ impl Session {
             records: experiment.data().private,
             step: 0,
             seconds: 0.0,
+            clock: Clock::Known(None),
             warnings: Vec::new(),
             elsewhere: Vec::new(),
         }
@@ -122,8 +126,7 @@ pub fn run<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<(), Failu
     }
     let running = &arguments.running;
     if running.plan {
-        println!("{}", planned::<E>(arguments)?);
-        return Ok(());
+        return plan::tell::<E>(arguments);
     }
     match Crew::of(running)? {
         None => in_this_process::<E>(arguments, None),
@@ -161,6 +164,7 @@ fn in_this_process<E: Experiment>(
     arguments: &Arguments<FlagsOf<E>>,
     crew: Option<Crew>,
 ) -> Result<(), Failure> {
+    let began = Instant::now();
     let running = &arguments.running;
     let (resumed, place) = (running.resume.as_deref(), running.run.as_deref());
     let begun = begin(resumed, place, read::<E>, || {
@@ -173,7 +177,8 @@ fn in_this_process<E: Experiment>(
         // Only --run finds a run that is done.
         let done = RunFolder::open(place.unwrap_or(Path::new("")))?;
         command::check_done::<E>(&running.asked, &done)?;
-        return E::afterwards(arguments, &done, &Interrupt::default());
+        E::afterwards(arguments, &done, &Interrupt::default())?;
+        return finish::told(running, &done);
     };
     let chosen = running.backend.choose()?;
     let place = place
@@ -189,8 +194,11 @@ fn in_this_process<E: Experiment>(
     let (mut experiment, elsewhere) = load::<E>(&settings, arguments, &chosen)?;
     let data = experiment.data();
     println!(
-        "data      {}: {} private records, {} test records (public)",
-        data.name, data.private, data.test
+        "data      {}: {} private {}, {} test records (public)",
+        data.name,
+        data.private,
+        experiment.wording().each(),
+        data.test
     );
     if let Some(opened) = data.opened() {
         println!("public    {opened}");
@@ -213,6 +221,7 @@ fn in_this_process<E: Experiment>(
         Some(crew) => crew.interrupt().clone(),
         None => Interrupt::listen()?,
     };
+    let resumed = folder.is_some();
     let (folder, ledger) = match folder {
         Some(folder) => {
             // What cannot be read must be known before any step is made.
@@ -233,9 +242,10 @@ fn in_this_process<E: Experiment>(
         fingerprint,
         records: data.private,
         elsewhere,
+        clock: Clock::Since { began, resumed },
         ..Session::new(folder, ledger, chosen, running, &mut experiment)
     };
-    session
+    let run = session
         .complete(&mut experiment, &settings)
         .map_err(|failure| {
             let kind = E::KIND.map(|(_, kind)| kind);
@@ -246,27 +256,9 @@ fn in_this_process<E: Experiment>(
             resumable(failure, &command, &session.folder)
         })?;
     Checkpoints::of(session.folder.path()).remove()?;
-    E::afterwards(arguments, &session.folder, &session.interrupt)
-}
-
-/// What a run would release and promise: a line of JSON, for those who account for several runs.
-fn planned<E: Experiment>(arguments: &Arguments<FlagsOf<E>>) -> Result<Value, Failure> {
-    let settings = E::Settings::resolve(arguments).and_then(checked)?;
-    let chosen = arguments.running.backend.choose()?;
-    let mut experiment = E::load(&settings, arguments, &chosen)?;
-    let records = experiment.data().private;
-    let plan = experiment.plan();
-    Ok(json!({
-        "experiment": E::NAME,
-        "settings": finish::resolved(&settings)?,
-        "records": records,
-        "private": plan.is_some() && settings.insecure_noise_seed().is_none(),
-        "event": plan.map(|plan| plan.event()),
-        "neighbours": plan.map(|plan| plan.neighbours()),
-        "epsilon_upper": plan.map(|plan| plan.epsilon_upper()),
-        "delta": plan.map(|plan| plan.delta()),
-        "releases": plan.map(|plan| plan.releases_in_all()),
-    }))
+    E::afterwards(arguments, &session.folder, &session.interrupt)?;
+    session.took(run)?;
+    finish::told(running, &session.folder)
 }
 
 /// A finished run that is judged again: nothing is released, and the ledger must hold what the plan had.
@@ -298,11 +290,14 @@ pub fn judge_again<E: Experiment>(
     let running = &arguments.running;
     let mut session = Session::new(folder, ledger, chosen, running, &mut experiment);
     session.step = experiment.steps();
-    session.seconds = finish::seconds_before(&session.folder);
+    let before = finish::before(&session.folder);
+    session.seconds = before.training_seconds.unwrap_or(0.0);
+    session.clock = Clock::Known(before.took);
     session.elsewhere = elsewhere;
     session.finish(&mut experiment, &settings)?;
     Checkpoints::of(session.folder.path()).remove()?;
-    E::afterwards(arguments, &session.folder, &session.interrupt)
+    E::afterwards(arguments, &session.folder, &session.interrupt)?;
+    finish::told(running, &session.folder)
 }
 
 /// The settings of a run. One of another subcommand of this name is refused before: its settings have other fields.

@@ -2,7 +2,7 @@
 
 use dp_core::DpError;
 use dp_core::accounting::{Event, Neighbours};
-use dp_core::decimal::upper;
+use dp_core::decimal::{nearest, upper};
 use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
@@ -10,7 +10,7 @@ use dp_core::sampling::BatchSampler;
 use serde_json::{Value, json};
 
 use crate::diagnostic::{Failure, OrFailed};
-use crate::report::Plan;
+use crate::report::{Plan, neighbours};
 
 /// An epsilon above this one is said to be large.
 const WEAK: f64 = 10.0;
@@ -48,6 +48,16 @@ impl Default for Wording {
     }
 }
 
+impl Wording {
+    /// What is counted as private.
+    pub(super) fn each(&self) -> &'static str {
+        match self.unit {
+            Some(_) => "units",
+            None => "records",
+        }
+    }
+}
+
 /// The plan of a run in words.
 pub struct Promise<'a> {
     /// The plan; none without privacy.
@@ -79,7 +89,7 @@ impl Promise<'_> {
             ),
             format!(
                 "noise     multiplier {}; {releases} releases",
-                plan.noise_multiplier()
+                nearest(plan.noise_multiplier(), 4)
             ),
         ];
         let cautions = self.cautions(plan).into_iter();
@@ -135,6 +145,7 @@ impl Promise<'_> {
             delta: Some(plan.delta()),
             accountant: Some(plan.accountant().to_string()),
             neighbours: Some(self.neighbours(plan)),
+            unit: self.wording.unit.clone(),
             noise_multiplier: Some(plan.noise_multiplier()),
             steps: Some(steps),
             more: [
@@ -158,7 +169,7 @@ impl Promise<'_> {
     }
 
     /// How a sentence about epsilon starts that must not be taken for a promise; nothing if it is one.
-    fn no_promise(&self) -> Option<String> {
+    pub(super) fn no_promise(&self) -> Option<String> {
         self.insecure_noise_seed.map(|_| {
             "NOT PRIVATE, because the noise comes from a known seed. Without that it would be: "
                 .into()
@@ -185,20 +196,11 @@ impl Promise<'_> {
     }
 
     /// The neighbour relation in words.
-    fn neighbours(&self, plan: &CheckedPlan) -> String {
+    pub(super) fn neighbours(&self, plan: &CheckedPlan) -> String {
+        let words = neighbours(plan.neighbours(), self.wording.unit.as_deref());
         match plan.neighbours() {
-            Neighbours::ReplaceOne => {
-                let one = self.wording.unit.as_deref().unwrap_or("one record");
-                format!("replace {one}")
-            }
-            Neighbours::AddRemove => "add or remove one record".into(),
-            Neighbours::ZeroOut => {
-                "one record counts or is blank, their number being public".into()
-            }
-            Neighbours::KEnd => format!(
-                "replace one record by one of its group, group sizes public (groups: {})",
-                self.wording.groups
-            ),
+            Neighbours::KEnd => format!("{words} (groups: {})", self.wording.groups),
+            _ => words,
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::checkpoint::{Checkpoints, Identity};
 use crate::diagnostic::{Failure, OrFailed};
 use crate::progress::Progress;
 use crate::ranks::Crew;
+use crate::report::RunFile;
 
 pub(super) const METRICS: &str = "metrics.jsonl";
 /// What the session keeps in a checkpoint.
@@ -39,7 +40,7 @@ impl Session {
         &mut self,
         experiment: &mut E,
         settings: &E::Settings,
-    ) -> Result<(), Failure> {
+    ) -> Result<RunFile, Failure> {
         let released_before = self.ledger.releases() > 0;
         experiment.prepare(self)?;
         let identity = self.identity(experiment, settings)?;
@@ -146,7 +147,7 @@ impl Session {
         identity: &Identity,
     ) -> Result<(), Failure> {
         let steps = experiment.steps();
-        let progress = Progress::from(self.step, steps);
+        let progress = Progress::from("steps", self.step, steps);
         if self.step == 0 && evaluates::<E>(0, steps) {
             self.evaluate(experiment, &progress)?;
         }

@@ -276,6 +276,7 @@ mod tests {
     use crate::backend::Backend;
     use crate::interrupt::Interrupt;
     use crate::session::Arguments;
+    use crate::session::finish::Clock;
 
     #[derive(Debug, Clone, clap::Args)]
     struct NoFlags {}
@@ -297,6 +298,7 @@ mod tests {
             records: 1000,
             step: 0,
             seconds: 0.0,
+            clock: Clock::Known(None),
             warnings: Vec::new(),
             elsewhere: Vec::new(),
         }

@@ -32,7 +32,7 @@ pub(super) fn first_sampler(event: &Event) -> Option<String> {
 }
 
 /// The noise multiplier of an event, where it has one alone.
-pub(super) fn noise_multiplier(event: &Event) -> Option<f64> {
+pub fn noise_multiplier(event: &Event) -> Option<f64> {
     match event {
         Event::Gaussian { noise_multiplier }
         | Event::DiscreteGaussian { noise_multiplier }

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::page::{Row, warnings};
+use super::page::warnings;
 use super::privacy::Statement;
 use super::record::RunRecord;
+use super::results::Row;
 
 /// The command of a run, its results beside published ones, what it promises, and its warnings.
 pub fn markdown(record: &RunRecord) -> String {

@@ -2,9 +2,9 @@
 
 use dp_accountant::decimal::nearest;
 
-/// Five significant digits.
+/// Four significant digits, as what is measured has them.
 pub(super) fn shown(value: f64) -> String {
-    significant(value, 5)
+    significant(value, 4)
 }
 
 /// So many significant digits.
@@ -27,7 +27,7 @@ pub(super) fn range(low: f64, high: f64, show: fn(f64) -> String) -> String {
 }
 
 /// A duration of so many seconds.
-pub(super) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return "unknown".into();
     }

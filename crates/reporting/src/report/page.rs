@@ -9,9 +9,10 @@ use super::ledger::Group;
 use super::metrics::Curve;
 use super::number::{duration, range, shown};
 use super::picture::Picture;
-use super::privacy::{Statement, neighbours};
+use super::privacy::{Standing, Statement, epsilon_upper, neighbours};
 use super::record::RunRecord;
-use super::run_file::{Better, Metric};
+use super::results::Results;
+use super::run_file::RunFile;
 use crate::diagnostic::Failure;
 use crate::figures::{Chart, Scale, Series};
 
@@ -26,45 +27,13 @@ struct Page {
     facts: Vec<(&'static str, String)>,
     privacy: Statement,
     warnings: Vec<String>,
-    metrics: Vec<Row>,
-    has_paper: bool,
-    has_source: bool,
+    public_knowledge: Option<String>,
+    results: Results,
     figures: Vec<Picture>,
     curves: Vec<Picture>,
     ledger: Vec<Release>,
     settings: Vec<(String, String)>,
     command: Option<String>,
-}
-
-/// One line of the table of results.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Row {
-    pub name: String,
-    pub better: &'static str,
-    pub ours: String,
-    pub paper: Option<String>,
-    pub source: Option<String>,
-}
-
-impl Row {
-    pub(super) fn of(metric: &Metric) -> Self {
-        let unit = metric
-            .unit
-            .as_deref()
-            .map_or(String::new(), |u| format!(" {u}"));
-        let with_unit = |value: f64| format!("{}{unit}", shown(value));
-        Self {
-            name: metric.name.clone(),
-            better: match metric.better {
-                Some(Better::Higher) => "higher is better",
-                Some(Better::Lower) => "lower is better",
-                None => "",
-            },
-            ours: metric.value.map_or_else(|| "not finite".into(), with_unit),
-            paper: metric.paper.map(with_unit),
-            source: metric.source.clone(),
-        }
-    }
 }
 
 /// One line of the ledger's table.
@@ -81,7 +50,7 @@ struct Release {
 }
 
 impl Release {
-    fn of(group: &Group) -> Self {
+    fn of(group: &Group, unit: Option<&str>) -> Self {
         let missing = || "\u{2013}".to_string();
         let phase = |&(first, last): &(usize, usize)| {
             if first == last {
@@ -97,15 +66,14 @@ impl Release {
         Self {
             event: group.event.words(),
             count: group.count,
-            noise_multiplier: noise_multiplier(&group.event)
-                .map_or_else(missing, |z| z.to_string()),
+            noise_multiplier: noise_multiplier(&group.event).map_or_else(missing, shown),
             sensitivity: group
                 .sensitivity
                 .map_or_else(missing, |s| range(s.low, s.high, upper)),
             deviation: group
                 .deviation
                 .map_or_else(missing, |s| range(s.low, s.high, shown)),
-            neighbours: neighbours(group.neighbours).into(),
+            neighbours: neighbours(group.neighbours, unit),
             phases: phases.join(", "),
             secret_noise: group.secret_noise,
         }
@@ -129,26 +97,58 @@ pub(super) fn page(record: &RunRecord) -> Result<String, Failure> {
     for curve in record.metrics.curves.iter().take(MOST_CURVES) {
         curves.extend(picture_of(curve, &mut warnings));
     }
-    let settings = record.settings.iter();
-    let metrics: Vec<Row> = record.results().iter().map(Row::of).collect();
+    let privacy = Statement::of(record);
+    let knows = |run: &RunFile| Some(run.more.get("public_knowledge")?.as_str()?.into());
+    let releases = record.ledger.groups.iter();
     html::render(
         "run.html.jinja",
         &Page {
-            title: record.title(),
+            title: heading(record, privacy.standing),
             name: record.name(),
             facts: facts(record),
-            privacy: Statement::of(record),
+            privacy,
             warnings,
-            has_paper: metrics.iter().any(|row| row.paper.is_some()),
-            has_source: metrics.iter().any(|row| row.source.is_some()),
-            metrics,
+            public_knowledge: record.run.as_ref().and_then(knows),
+            results: Results::of(&record.results()),
             figures,
             curves,
-            ledger: record.ledger.groups.iter().map(Release::of).collect(),
-            settings: settings.map(|(k, v)| (k.into(), v.into())).collect(),
+            ledger: releases
+                .map(|group| Release::of(group, unit(record)))
+                .collect(),
+            settings: record.settings.shown(),
             command: record.run.as_ref().and_then(|run| run.command.clone()),
         },
     )
+}
+
+/// What was run, and what it promises.
+fn heading(record: &RunRecord, standing: Standing) -> String {
+    let promise = match (standing, epsilon_upper(record)) {
+        (Standing::Private, Some(epsilon)) => format!("epsilon {}", upper(epsilon)),
+        (Standing::Private, None) => "private".into(),
+        (Standing::KnownNoise | Standing::NotPrivate, _) => "not private".into(),
+        (Standing::Unfinished, _) => "unfinished".into(),
+    };
+    format!("{}, {promise}", record.title())
+}
+
+/// What neighbours replace if that is no single record.
+fn unit(record: &RunRecord) -> Option<&str> {
+    record.run.as_ref()?.plan.as_ref()?.unit.as_deref()
+}
+
+/// How long a run took, and its steps.
+fn times(record: &RunRecord) -> [(&'static str, Option<String>); 2] {
+    let run = record.run.as_ref();
+    let took = run.and_then(|run| run.took);
+    let covers = |resumed: bool| match resumed {
+        true => "since it was resumed",
+        false => "from reading the records to the last file",
+    };
+    let took = took.map(|took| format!("{} {}", duration(took.seconds), covers(took.resumed)));
+    let steps = run.and_then(|run| run.training_seconds);
+    let steps = steps.filter(|&seconds| seconds > 0.0).map(duration);
+    [("Time", took), ("Steps took", steps)]
 }
 
 /// A chart of a curve over the steps; a single point makes none.
@@ -206,33 +206,22 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         Some(commit) => format!("{}, commit {commit}", run.version),
         None => run.version.clone(),
     });
-    let per_second = record
-        .more("steps_per_second")
-        .map_or(String::new(), |rate| {
-            format!(", {} steps per second", shown(rate))
-        });
     [
         ("Experiment", Some(record.experiment())),
         ("Data set", dataset),
         (
-            "Private records",
+            match unit(record) {
+                Some(_) => "Private units",
+                None => "Private records",
+            },
             run.and_then(|run| run.records).map(|n| n.to_string()),
-        ),
-        (
-            "Public side",
-            run.and_then(|run| run.more.get("public_knowledge")?.as_str())
-                .map(String::from),
         ),
         ("Device", run.map(|run| run.device.clone())),
         ("Version", version),
         ("Finished", run.and_then(|run| run.finished.clone())),
-        (
-            "Training",
-            run.and_then(|run| run.training_seconds)
-                .map(|seconds| format!("{}{per_second}", duration(seconds))),
-        ),
     ]
     .into_iter()
+    .chain(times(record))
     .filter_map(|(name, value)| Some((name, value?)))
     .collect()
 }

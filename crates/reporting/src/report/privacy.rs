@@ -5,6 +5,7 @@ use dp_accountant::decimal::upper;
 use serde::{Deserialize, Serialize};
 
 use super::event::first_sampler;
+use super::number::shown;
 use super::record::RunRecord;
 use crate::released;
 
@@ -160,10 +161,7 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         ("neighbours", plan.neighbours.clone()),
         ("sampler", sampler),
         ("accountant", plan.accountant.clone()),
-        (
-            "noise multiplier",
-            plan.noise_multiplier.map(|z| z.to_string()),
-        ),
+        ("noise multiplier", plan.noise_multiplier.map(shown)),
         ("steps", plan.steps.map(|steps| steps.to_string())),
     ]
     .into_iter()
@@ -180,12 +178,12 @@ pub fn epsilon_upper(record: &RunRecord) -> Option<f64> {
     }
 }
 
-/// A neighbour relation in words.
-pub(super) fn neighbours(of: Neighbours) -> &'static str {
+/// A neighbour relation in words: what it replaces is one record, or what `unit` says.
+pub fn neighbours(of: Neighbours, unit: Option<&str>) -> String {
     match of {
-        Neighbours::ReplaceOne => "replace one record",
-        Neighbours::KEnd => "replace one record by one of its group, group sizes public",
-        Neighbours::AddRemove => "add or remove one record",
-        Neighbours::ZeroOut => "one record counts or is blank, their number being public",
+        Neighbours::ReplaceOne => format!("replace {}", unit.unwrap_or("one record")),
+        Neighbours::KEnd => "replace one record by one of its group, group sizes public".into(),
+        Neighbours::AddRemove => "add or remove one record".into(),
+        Neighbours::ZeroOut => "one record counts or is blank, their number being public".into(),
     }
 }

@@ -36,7 +36,10 @@ pub struct RunFile {
     /// Lines of the ledger.
     #[serde(default)]
     pub releases: Option<u64>,
-    /// Seconds of training.
+    /// How long all of it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took: Option<Took>,
+    /// Seconds of that for steps, those before the run resumed among them.
     #[serde(default)]
     pub training_seconds: Option<f64>,
     /// Scores on public records, by name; the page shows them where `metrics` is absent.
@@ -62,6 +65,15 @@ pub struct RunFile {
     pub more: Map<String, Value>,
 }
 
+/// How long a run took, from when it began to read to when all was written.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Took {
+    /// Seconds.
+    pub seconds: f64,
+    /// Whether they are of the process alone that resumed the run and ended it.
+    pub resumed: bool,
+}
+
 /// The part of a privacy plan that every experiment has; the rest is kept as it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Plan {
@@ -77,6 +89,9 @@ pub struct Plan {
     /// The neighbour relation.
     #[serde(default)]
     pub neighbours: Option<String>,
+    /// What neighbours replace if that is no single record, such as `all images of one person`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// Standard deviation of the noise over the sensitivity.
     #[serde(default)]
     pub noise_multiplier: Option<f64>,

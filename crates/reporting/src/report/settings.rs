@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::number::significant;
+
 /// Names and values in words, sorted by name; tables in tables have dotted names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings(Vec<(String, String)>);
@@ -34,6 +36,17 @@ impl Settings {
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+
+    /// All of them for readers: of a number that is no whole one six digits.
+    pub(super) fn shown(&self) -> Vec<(String, String)> {
+        let number = |text: &str| -> Option<String> {
+            let value: f64 = text.parse().ok().filter(|_| text.contains('.'))?;
+            Some(significant(value, 6))
+        };
+        let shown =
+            |(key, text): (&str, &str)| (key.into(), number(text).unwrap_or_else(|| text.into()));
+        self.iter().map(shown).collect()
     }
 
     /// All but those with these names.

@@ -22,6 +22,8 @@ pub(crate) fn pages(root: &Path) -> Vec<PathBuf> {
     let mut run = finished(0, 1.0, 1.0);
     run["metrics"][0]["value"] = Value::Null;
     run["plan"]["noise_multiplier"] = json!(0.999_999);
+    run["plan"]["unit"] = json!("all records of one person");
+    run["took"]["resumed"] = json!(true);
     run["warnings"] = json!(["a & b"]);
     let worse = write(&root.join("swae/worse"), Some(&run));
     let known = format!("{}\n{}\n", step(0.1, true), step(0.1, false));

@@ -6,6 +6,7 @@ use data::adult;
 use data::penguins::{SCHEMA as PENGUINS_SCHEMA, TABLE as PENGUINS_TABLE};
 use data::split::Use;
 use data::{BiasedConfig, CodedTable, DataError, OpenSchema, Part, Schema, biased};
+use lab::command::{command_line, this_command};
 use lab::prelude::*;
 use private_synth::SynthError;
 use private_synth::table::{PerUnit, Reading, Records};
@@ -90,7 +91,11 @@ impl Input {
         bounded("records", records, records <= all, &bound)?;
         if let Some(label) = &settings.label {
             let labelled = input.records.with_label(label);
-            input.records = labelled.map_err(in_run::refused)?;
+            let advice = "give --label one of them, or leave it out";
+            input.records = labelled.map_err(|error| match error {
+                SynthError::Data(e) => private::refused_of("label", &e, advice),
+                other => in_run::refused(other),
+            })?;
         }
         input.settle(settings)?;
         if let Some((path, table)) = settings.test.as_ref().zip(input.test.as_ref()) {
@@ -287,21 +292,24 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
                 "--input {shown}: which columns and values it has is public, and must be said"
             );
             let there = schema::draft_path(path);
-            if there.exists() {
-                let there = there.display();
-                let help = format!(
-                    "give {there} by --schema, or draft another: sliver schema {shown} --out NEW.toml"
-                );
-                return Err(Failure::input(unsaid, help));
+            let known = there.exists();
+            if !known {
+                schema::draft(path, settings.label.as_deref(), leave_out, open)?;
             }
-            let draft = schema::draft(path, settings.label.as_deref(), leave_out, open)?;
-            return Err(Failure::input(
-                unsaid,
-                format!(
-                    "confirm {} as it says, and give it by --schema: nothing was released",
-                    draft.display()
+            // Not in the message, which is broken into lines.
+            let by_schema = command_line("--schema", [&*there.to_string_lossy()]);
+            let next = ["          ", "next      "][usize::from(known)];
+            println!("{next}{} {by_schema}", this_command());
+            let there = there.display();
+            let help = match known {
+                true => format!(
+                    "give {there} by --schema, once it is confirmed, or draft another by `sliver schema` with --out"
                 ),
-            ));
+                false => format!(
+                    "confirm {there} as it says, and give it by --schema: nothing was released"
+                ),
+            };
+            return Err(Failure::input(unsaid, help));
         }
     };
     let text = schema::leaving_out(text, leave_out)?;

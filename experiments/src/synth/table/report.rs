@@ -12,6 +12,7 @@ use private_synth::table::{Bins, grouped, independent};
 use super::pictures::pictures;
 use super::run::{SCORED_CLASSES, TableCopy};
 use crate::random::stream;
+use crate::records::file_name;
 use crate::scores::READS_PRIVATE;
 
 /// Records that classifiers learn from and are tested on, at most.
@@ -30,7 +31,9 @@ pub(super) fn report(run: &mut TableCopy, session: &mut Session) -> Result<Repor
     let mut metrics = scores(run)?;
     let no_better = no_better(&metrics);
     metrics.extend(run.score_privately(session)?);
+    let of = file_name(&run.settings.input);
     Ok(Report {
+        title: Some(format!("Copy of {of} by counts of pairs of columns")),
         pictures: pictures(run)?,
         metrics,
         warnings: warnings(run)?.into_iter().chain(no_better).collect(),

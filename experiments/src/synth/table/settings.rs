@@ -24,7 +24,7 @@ lab::settings! {
         kind: String,
     }
     flags {
-        /// The private table: a CSV or Parquet file, a folder, a pattern of files; or adult, or `biased`, which needs no file.
+        /// The private table: a CSV or Parquet file, a folder, a pattern of files; or by its name adult, or penguins or biased, which need no file.
         input: String,
         /// Share of the budget (of `1/z^2`) for a noisy accuracy on the private records, without --test; 0 for none.
         #[bound(within(0.0..=0.5))]

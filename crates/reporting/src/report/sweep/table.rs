@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Cell, Spread, Sweep};
 use crate::diagnostic::Failure;
 use crate::report::markdown::{markdown_line, markdown_rule};
-use crate::report::number::{shown, significant};
+use crate::report::number::significant;
 
 impl Sweep {
     /// Names of the columns before the results.
@@ -129,7 +129,7 @@ fn words(spread: Option<Spread>, finished: usize) -> String {
     let Some(spread) = spread else {
         return "\u{2013}".into();
     };
-    let mut text = shown(spread.mean);
+    let mut text = significant(spread.mean, 5);
     if let Some(deviation) = spread.deviation {
         let _ = write!(text, " \u{b1} {}", significant(deviation, 3));
     }
