@@ -196,8 +196,19 @@ impl<R: Read> Opened<R> {
     }
 }
 
-/// The names that the fields of a first line are: those that are empty are called as pandas calls them.
-pub(super) fn named_fields(names: Vec<String>) -> Vec<String> {
+/// The names that the fields of a first line are: those that are empty are called as pandas calls them. Where the `next` line has
+/// one field more, it is the name of a row, or nothing behind the last column.
+pub(super) fn named_fields(mut names: Vec<String>, next: Option<&Line<'_>>) -> Vec<String> {
+    if let Some(next) = next
+        && names.len() > 1
+        && next.fields.len() == names.len() + 1
+    {
+        let place = match next.fields.last() {
+            Some(&"") => names.len(),
+            _ => 0,
+        };
+        names.insert(place, String::new());
+    }
     let name = |(place, name): (usize, String)| match name.is_empty() {
         true => format!("Unnamed: {place}"),
         false => name,
@@ -226,7 +237,13 @@ fn places<R: Read>(
         Some(line) => {
             let at = format!("{file}, {}", line.place);
             let advice = ", or say header = false if this line is a record";
-            let names = named_fields(line.fields.iter().map(|&name| name.into()).collect());
+            let first: Vec<String> = line.fields.iter().map(|&name| name.into()).collect();
+            let known = |name: &String| schema.columns.iter().any(|column| column.name == *name);
+            let names = named_fields(first.clone(), lines.peek()?.as_ref());
+            let names = match names.iter().all(known) {
+                true => names,
+                false => named_fields(first, None),
+            };
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             named(schema, &at, &names, advice)
         }

@@ -81,6 +81,10 @@ fn refuse(path: &Path, start: &[u8]) -> Result<(), DataError> {
             "a workbook or an archive",
             "save its sheet as CSV in UTF-8, or: libreoffice --convert-to csv",
         ),
+        [b'<', b'!', ..] | [b'<', b'?', b'x', ..] | [b'<', b'h' | b'H', b't' | b'T', ..] => (
+            "HTML or XML",
+            "python3 -c \"import pandas; pandas.read_html('IN')[0].to_csv('OUT', index=False)\"",
+        ),
         // Without white space, which may stand anywhere in JSON.
         _ => match start
             .iter()

@@ -9,7 +9,7 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta,
 /// such as `%d/%m/%Y`; `HHMM` of times that are numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Written {
-    Number(Form),
+    Number(Box<Form>),
     Time(Pattern),
     /// Hours and minutes as one number, 517 for 5:17, which may have `.0` behind it.
     Clock {
@@ -23,6 +23,8 @@ pub(super) struct Form {
     /// 1234.5, or 1234, in this form.
     text: String,
     before: String,
+    /// Before and behind the digits of a number below zero.
+    negative: [String; 2],
     /// Between groups of three digits.
     between: Option<char>,
     point: char,
@@ -35,6 +37,8 @@ pub(super) struct Form {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pattern {
     text: String,
+    /// Whether words are in capitals.
+    upper: bool,
     items: Vec<Item<'static>>,
     has: Has,
 }
@@ -49,6 +53,8 @@ struct Has {
 
 /// From the first day of the common era to 1970-01-01.
 const EPOCH: i64 = 719_163;
+/// What says that a number is below zero.
+const NEGATIVE: [char; 4] = ['(', ')', '-', '\u{2212}'];
 
 impl Form {
     /// Of 1234.5 or 1234 in this form.
@@ -66,28 +72,56 @@ impl Form {
         };
         let mut between = between.chars();
         let (between, more) = (between.next(), between.next());
+        // `(1234.5)`, `1234.5-` and `+1234.5` say how numbers below zero stand there too.
+        let signed = [before, after].concat().contains(NEGATIVE);
+        let [before, after, negative, behind] = match signed {
+            true => {
+                let without = |text: &str| text.replace(NEGATIVE, "");
+                [without(before), without(after), before.into(), after.into()]
+            }
+            false if before.contains('+') => [
+                before.into(),
+                after.into(),
+                before.replace('+', "-"),
+                after.into(),
+            ],
+            false => [
+                before.into(),
+                after.into(),
+                format!("-{before}"),
+                after.into(),
+            ],
+        };
         let form = Self {
             text: text.into(),
-            before: before.into(),
+            negative: [negative, behind],
             between,
             point: point.unwrap_or(if between == Some('.') { ',' } else { '.' }),
             zeros,
-            after: after.into(),
+            before,
+            after,
         };
         let unclear = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+');
         let clear = more.is_none()
             && between != Some(form.point)
             && !between.into_iter().chain([form.point]).any(unclear)
-            && !before.contains(unclear)
-            && !after.contains(unclear);
+            && ![&*form.before, &*form.after]
+                .concat()
+                .contains(|c: char| c.is_ascii_digit());
         clear.then_some(form)
     }
 
     /// The number as Rust writes it.
     fn plain(&self, text: &str) -> Option<String> {
-        let (mut sign, mut text) = ("", text);
+        let [before, after] = &self.negative;
+        let below = text.strip_prefix(&**before);
+        let below = below.and_then(|text| text.strip_suffix(&**after));
+        let (mut sign, mut text) = match below {
+            Some(text) => ("-", text),
+            None => ("", text),
+        };
         for known in ["-", "+", "\u{2212}"] {
-            if let Some(rest) = text.strip_prefix(known) {
+            if let Some(rest) = text.strip_prefix(known).filter(|_| sign.is_empty()) {
                 (sign, text) = (known, rest);
             }
         }
@@ -103,7 +137,7 @@ impl Form {
             None => (text, None),
         };
         let mut plain = String::with_capacity(text.len() + 1);
-        plain.push_str(if sign == "\u{2212}" { "-" } else { sign });
+        plain.push_str(if matches!(sign, "" | "+") { "" } else { "-" });
         match self.between {
             Some(between) if whole.contains(between) => {
                 let mut groups = whole.split(between);
@@ -127,16 +161,17 @@ impl Form {
     }
 
     fn write(&self, plain: &str) -> String {
-        let (sign, digits) = match plain.strip_prefix('-') {
-            Some(digits) => ("-", digits),
-            None => ("", plain),
+        let [below, behind] = &self.negative;
+        let (before, digits, after) = match plain.strip_prefix('-') {
+            Some(digits) => (below, digits, behind),
+            None => (&self.before, plain, &self.after),
         };
         let zeros = "0".repeat(self.zeros);
         let (whole, part) = match digits.split_once('.') {
             Some((whole, part)) => (whole, Some(part)),
             None => (digits, (self.zeros > 0).then_some(&*zeros)),
         };
-        let mut text = format!("{sign}{}", self.before);
+        let mut text = before.clone();
         for (place, digit) in whole.char_indices() {
             if let Some(between) = self.between
                 && place > 0
@@ -150,14 +185,15 @@ impl Form {
             text.push(self.point);
             text += part;
         }
-        text + &self.after
+        text + after
     }
 }
 
 impl Pattern {
     /// `None` for what is no pattern, or has too little for a day or a time.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let items = StrftimeItems::new(text).parse_to_owned().ok()?;
+        let plain = text.replace("%^", "%");
+        let items = StrftimeItems::new(&plain).parse_to_owned().ok()?;
         let numeric = |of: &[Numeric]| {
             let is =
                 |item: &Item<'_>| matches!(item, Item::Numeric(found, _) if of.contains(found));
@@ -188,9 +224,19 @@ impl Pattern {
         };
         (has.date || has.time && !year).then(|| Self {
             text: text.into(),
+            upper: plain != text,
             items,
             has,
         })
+    }
+
+    fn write(&self, moment: Moment) -> String {
+        let text = moment.format_with_items(self.items.iter()).to_string();
+        if self.upper {
+            text.to_uppercase()
+        } else {
+            text
+        }
     }
 
     fn read(&self, text: &str) -> Option<Moment> {
@@ -239,7 +285,7 @@ impl Written {
         };
         let (form, expected) = match unit {
             Unit::Decimal(_) | Unit::One => (
-                Form::parse(text).map(Self::Number),
+                Form::parse(text).map(Box::new).map(Self::Number),
                 "how the number 1234.5 stands there, such as \"1.234,5\" or \"$1,234.5\"",
             ),
             Unit::Day => (time(true, false), "a pattern of days, such as \"%d/%m/%Y\""),
@@ -299,9 +345,7 @@ impl Written {
                 let after = TimeDelta::try_milliseconds(count * unit.millis());
                 let moment = after
                     .and_then(|after| DateTime::UNIX_EPOCH.naive_utc().checked_add_signed(after));
-                moment.map_or(String::new(), |moment| {
-                    moment.format_with_items(pattern.items.iter()).to_string()
-                })
+                moment.map_or(String::new(), |moment| pattern.write(moment))
             }
             Self::Clock { zero } => {
                 let number = count.div_euclid(60) * 100 + count.rem_euclid(60);
@@ -325,10 +369,9 @@ impl Written {
                 let plain = form.plain(text);
                 plain.is_some_and(|plain| form.write(plain.trim_start_matches('+')) == text)
             }
-            Self::Time(pattern) => pattern.read(text).is_some_and(|moment| {
-                let again = moment.format_with_items(pattern.items.iter());
-                again.to_string() == text
-            }),
+            Self::Time(pattern) => pattern
+                .read(text)
+                .is_some_and(|moment| pattern.write(moment) == text),
             Self::Clock { zero } => clock(text).is_some() && text.ends_with(".0") == *zero,
         }
     }

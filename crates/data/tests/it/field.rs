@@ -181,6 +181,70 @@ fn parts_of_a_second_come_back_where_there_are_some() {
     assert_eq!(different("%H:%M:%S.000", &|place| time(place) + ".000"), 1);
 }
 
+/// Whatever program wrote them: their patterns follow from digits, words and signs.
+#[test]
+fn days_and_times_of_other_programs_come_back() {
+    for written in [
+        "%B %d, %Y",
+        "%-d %B %Y",
+        "%a, %d %b %Y",
+        "%d%^b%Y",
+        "%d%^b%Y:%H:%M:%S",
+        "%d/%b/%Y:%H:%M:%S +0000",
+        "%a %b %d %H:%M:%S %Y",
+        "%Y%m%d%H%M%S",
+        "%Y%m%dT%H%M%S",
+        "%-m/%-d/%Y %-H:%M:%S",
+        "%-d/%-m/%y",
+        "%m/%d/%Y %I:%M %P",
+        "%Y-%m-%d %H:%M:%S+02:00",
+        "%Y-%m-%d %H:%M:%S.0",
+        "%-I:%M %P",
+    ] {
+        keeps_its_form(written, |place| {
+            let seconds = place as i64 * (37 * 86_400 + 977 * 61) % (700 * 86_400);
+            let moment = chrono::DateTime::from_timestamp(1_672_531_200 + seconds, 0);
+            let plain = written.replace("%^", "%");
+            let text = moment.expect("a time").format(&plain).to_string();
+            match written == plain {
+                true => text,
+                false => text.to_uppercase(),
+            }
+        });
+    }
+}
+
+/// What stands before and behind numbers, and what says that they are below zero.
+#[test]
+fn units_and_signs_of_numbers_come_back() {
+    let number = |place: usize| (place * 7919 % 100_000) as f64 / 37.0;
+    let signed = |above: fn(f64) -> String, below: fn(f64) -> String| {
+        move |place: usize| match place % 4 {
+            0 => below(number(place) + 1.0),
+            _ => above(number(place)),
+        }
+    };
+    let two = |number: f64| format!("{number:.2}");
+    keeps_its_form("(1234.5)", signed(two, |x| format!("({x:.2})")));
+    keeps_its_form("1234.5-", signed(two, |x| format!("{x:.2}-")));
+    keeps_its_form("\u{2212}1234.5", signed(two, |x| format!("\u{2212}{x:.2}")));
+    keeps_its_form(
+        "+1234.5",
+        signed(|x| format!("+{x:.2}"), |x| format!("-{x:.2}")),
+    );
+    let dollars = |x: f64| format!("${x:.2}");
+    keeps_its_form("$(1234.5)", signed(dollars, |x| format!("$({x:.2})")));
+    keeps_its_form("$-1234.5", signed(dollars, |x| format!("$-{x:.2}")));
+    keeps_its_form("CHF 1234.5", |place| format!("CHF {:.2}", number(place)));
+    keeps_its_form("R$ 1234,5", |place| {
+        format!("R$ {:.2}", number(place)).replace('.', ",")
+    });
+    keeps_its_form("1234 kg", |place| format!("{} kg", place % 90));
+    keeps_its_form("1234.5°C", |place| {
+        format!("{:.1}°C", number(place) - 900.0)
+    });
+}
+
 #[test]
 fn numbers_come_back_as_they_were_written() {
     keeps_its_form("1234,5", |place| {
@@ -303,6 +367,68 @@ fn kinds_follow_from_what_values_are() {
         };
         assert!(copy.iter().all(valid), "{copy:?}");
     }
+    // Of 20 months in numbers none has a neighbour that is no month.
+    let (block, copy) = column(|place| (200_001 + place % 20 / 10 * 100 + place % 10).to_string());
+    assert!(
+        block.contains("kind = \"categorical\"\nlevels = [\"200001\", "),
+        "{block}"
+    );
+    assert!(
+        copy.iter()
+            .all(|month| (1..=10).contains(&(month.parse::<u32>().expect("a number") % 100)))
+    );
+    is_drafted(
+        |place| match place % 6 {
+            0 => "9999-12-31".into(),
+            _ => format!("2020-{:02}-01", 1 + place % 12),
+        },
+        "kind = \"date\"; min = \"2020-01-01\"; max = \"2020-12-31\"; special = [\"9999-12-31\"]",
+    );
+    // Programs take it for a number with a fraction, and so it stays one.
+    is_drafted(
+        |place| {
+            if place == 7 {
+                "1e+05".into()
+            } else {
+                (1000 * (1 + place % 90)).to_string()
+            }
+        },
+        "kind = \"integer\"; min = 0; max = 100000; written = \"1234.0\"",
+    );
+    is_drafted(
+        |place| {
+            if place % 2 == 0 {
+                "Inf".into()
+            } else {
+                (place % 7).to_string()
+            }
+        },
+        "kind = \"integer\"; min = 0; max = 6; outside = \"clamp\"; missing = \"level\"; absent = [\"Inf\"]",
+    );
+    is_drafted(
+        |place| {
+            if place % 5 < 2 {
+                format!("<0.{}", place % 5 + place % 3)
+            } else {
+                format!("{}", place % 83)
+            }
+        },
+        "kind = \"ignore\"; why = \"numbers, but for 144 that are none, such as <9.9: repair them, or name them in 'absent' of a column with kind and range\"",
+    );
+    // Few of them are categories, as doses.
+    is_drafted(
+        |place| format!("{} mg", [5, 10, 20][place % 3]),
+        "kind = \"categorical\"; levels = [\"10 mg\", \"20 mg\", \"5 mg\"]",
+    );
+    is_drafted(
+        |place| format!("{}e-20", 1 + place % 89),
+        "kind = \"ignore\"; why = \"numbers below 1e-12, of which a copy has 15 decimals: take another unit\"",
+    );
+    // Most of the bins are of values that there are.
+    is_drafted(
+        |place| (place as i64 * 13 % 1344 - 43).to_string(),
+        "kind = \"integer\"; min = -100; max = 1300",
+    );
     let (block, _) = named("built", |place| (1971 + place % 43).to_string());
     assert!(block.contains("min = 1971\nmax = 2013\n"), "{block}");
 }
@@ -312,7 +438,7 @@ fn kinds_follow_from_what_values_are() {
 fn identifiers_are_left_out_whatever_their_number() {
     let names = |form: &str| {
         format!(
-            "kind = \"ignore\"; why = \"text of which almost every record has its own, such as {form}: names, identifiers or notes\""
+            "kind = \"ignore\"; why = \"text of which almost every record has its own, such as {form}: names, identifiers, notes, or numbers or dates in a form that is not known\""
         )
     };
     is_drafted(
@@ -481,6 +607,82 @@ fn a_first_line_of_numbers_is_asked_about() {
     assert!(draft.contains("name = \"column1\""), "{draft}");
 }
 
+/// Names are told from records by the lines below.
+#[test]
+fn a_first_line_of_names_and_years_is_asked_about() {
+    let draft =
+        |text: &str| Schema::draft("table", text.as_bytes(), None).map_err(|e| e.to_string());
+    let years = table("id,2019,2020", 30, |place| {
+        format!("k{place},{},{}", place % 7, place % 5)
+    });
+    let refused = draft(&years).expect_err("a question");
+    assert!(
+        refused.contains("its first line holds 2 years or dates beside words: say --header yes"),
+        "{refused}"
+    );
+    let named = draft(&years.replace("\nk", "\n")).expect("a draft");
+    assert!(named.contains("name = \"2019\""), "{named}");
+    let record =
+        draft(&table("7,Bern", 30, |place| format!("{},Bern", place % 7))).expect("a draft");
+    assert!(record.contains("header = false"), "{record}");
+    let numbered = draft(&table("V1,V2", 30, |place| {
+        format!("{},{}", place * place % 37, place % 5)
+    }));
+    let numbered = numbered.expect("a draft");
+    assert!(numbered.contains("name = \"V2\""), "{numbered}");
+    let words = table("Bern,x", 30, |place| {
+        format!("{},x", ["Basel", "Bern"][place % 2])
+    });
+    let refused = draft(&words).expect_err("a question");
+    assert!(
+        refused.contains("its first line holds words that are values below too: say --header yes"),
+        "{refused}"
+    );
+}
+
+/// Lines above a table, names of rows, and delimiters of other programs.
+#[test]
+fn a_table_is_found_among_its_lines() {
+    let people = |parted: &str, row: fn(usize) -> String| {
+        table(&["age", "city", "sex"].join(parted), 16, |place| {
+            let city = ["Bern", "Basel"][place / 8];
+            row(place)
+                + &[
+                    &(20 + place * place % 50).to_string(),
+                    city,
+                    ["f", "m"][place % 2],
+                ]
+                .join(parted)
+        })
+    };
+    let expected = |parted: &str| people(parted, |_| String::new());
+    for (parted, text) in [
+        (" ", expected(" ")),
+        ("^", expected("^")),
+        (",", format!("# made by hand\n# in 2023\n{}", expected(","))),
+        (
+            ",",
+            expected(",").replace("f\n", "f,\n").replace("m\n", "m,\n"),
+        ),
+    ] {
+        let (draft, copy) = drafted(text.as_bytes(), None);
+        assert_eq!(copy, expected(parted), "{draft}");
+    }
+    // The row has a name, and that has none.
+    let rows = people(",", |place| format!("{place},"));
+    let (draft, copy) = drafted(rows.as_bytes(), None);
+    assert_eq!(copy, format!("Unnamed: 0,{rows}"), "{draft}");
+    let titled = format!("People of the town\n\n{}", expected(";"));
+    let refused = Schema::draft("table", titled.as_bytes(), None)
+        .expect_err("a title")
+        .to_string();
+    assert_eq!(
+        refused,
+        "table: its first 1 lines have not the 3 fields between ';' of those below: if they are a title, leave them out, as by: \
+         tail -n +2 IN > OUT; else repair them"
+    );
+}
+
 /// An order that all records keep is for a person to say.
 #[test]
 fn an_order_of_days_is_drafted_as_a_comment() {
@@ -519,6 +721,10 @@ fn what_is_no_table_says_how_to_make_one() {
             "found a workbook or an archive",
         ),
         (b"[\n  {\"a\": 1}]", "found JSON; convert it: python3 -c"),
+        (
+            b"<!DOCTYPE html>\n<table>\n",
+            "found HTML or XML; convert it: python3 -c",
+        ),
         (b"{\"a\": 1}\n{\"a\": 2}\n", "lines=True"),
         (
             b"name,l\nZ\xfcrich,1\n",

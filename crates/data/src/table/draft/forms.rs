@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 use super::super::calendar::Step;
 use super::super::number::Unit;
 use super::super::written::Written;
+use super::moments::patterns;
 
 /// Words among numbers, or dates, that are none: more different ones than these are no words for missing values.
 const MAX_STRAYS: usize = 3;
-/// What may stand before or behind a number.
-const SIGNS: [char; 10] = ['$', '€', '£', '¥', '₹', '%', '‰', '°', ' ', '\u{a0}'];
+/// Letters of a unit before or behind a number, such as `USD` or `mm/h`.
+const MAX_LETTERS: usize = 4;
+/// Categories with a unit, such as doses, are no numbers: these are more different ones.
+const MIN_WITH_UNIT: usize = 20;
+const CURRENCIES: &str = "$€£¥₹₽₺₩₪฿₫₴₦₱₡₲₵¢";
 /// Between groups of digits, and before the digits behind the point.
-const DIGITS: [[&str; 2]; 8] = [
+const DIGITS: [[&str; 2]; 12] = [
     ["", "."],
     ["", ","],
     [",", "."],
@@ -19,51 +23,12 @@ const DIGITS: [[&str; 2]; 8] = [
     ["'", "."],
     ["’", "."],
     [" ", ","],
+    [" ", "."],
     ["\u{a0}", ","],
+    ["\u{202f}", ","],
+    ["\u{2009}", ","],
+    ["\u{2009}", "."],
 ];
-/// Days, with a slash in the place of signs that may stand there.
-const DAYS: [&str; 8] = [
-    "%Y/%m/%d",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%d/%m/%y",
-    "%m/%d/%y",
-    "%Y/%-m/%-d",
-    "%-d/%-m/%Y",
-    "%-m/%-d/%Y",
-];
-const NAMED_DAYS: [&str; 9] = [
-    "%Y%m%d",
-    "%d %b %Y",
-    "%-d %b %Y",
-    "%d-%b-%Y",
-    "%d-%b-%y",
-    "%b %d %Y",
-    "%b %-d %Y",
-    "%b %d, %Y",
-    "%B %-d, %Y",
-];
-const TIMES: [&str; 17] = [
-    "%H:%M",
-    "%H:%M:00",
-    "%H:%M:%S",
-    "%H:%M:00.000",
-    "%H:%M:%S.000",
-    "%H:%M:%S.000000",
-    "%H:%M:%S.000000000",
-    "%H:%M:%S%.3f",
-    "%H:%M:%S%.6f",
-    "%H:%M:%S%.9f",
-    "%-H:%M",
-    "%I:%M %p",
-    "%-I:%M %p",
-    "%I:%M:%S %p",
-    "%-I:%M:%S %p",
-    "%I:%M%p",
-    "%-I:%M%p",
-];
-const ZONES: [&str; 5] = ["", "Z", "+00:00", "+0000", " UTC"];
-const MIDNIGHTS: [&str; 3] = ["00:00:00", "00:00", "00:00:00.000"];
 
 /// Values in one form.
 #[derive(Clone)]
@@ -200,6 +165,17 @@ impl InForm {
             && (self.decimals[0] == 0 || self.written.is_some())
     }
 
+    /// Whether values with this unit may be categories or codes: few of them, or whole ones behind a word, such as `Model 12`.
+    pub(super) fn may_be_words(&self, different: usize) -> bool {
+        let Some(written) = self.written.as_ref().filter(|_| self.kind == Kind::Number) else {
+            return false;
+        };
+        let before = written.split('1').next().unwrap_or_default();
+        let word = |text: &str| text.contains(char::is_alphabetic);
+        let coded = word(before) && self.whole && !before.contains(|c| CURRENCIES.contains(c));
+        word(written) && (coded || different <= MIN_WITH_UNIT)
+    }
+
     /// Which of day and month comes first.
     fn day_first(&self) -> Option<bool> {
         let text = self.written.as_ref()?;
@@ -225,10 +201,14 @@ pub(super) struct Forms(pub Vec<InForm>);
 
 impl Forms {
     /// Of a column with these values, each with how often it stands there.
-    pub(super) fn of<'a>(counts: impl Iterator<Item = (&'a String, &'a u64)> + Clone) -> Self {
-        // A form has to fit one of the first few values: others may be words.
+    pub(super) fn of<'a>(
+        counts: impl DoubleEndedIterator<Item = (&'a String, &'a u64)> + Clone,
+    ) -> Self {
+        // A form has to fit one of the first few values, or of the last: others may be words.
         let mut forms: Vec<InForm> = Vec::new();
-        for (text, _) in counts.clone().take(2 * MAX_STRAYS + 1) {
+        const TRIED: usize = 2 * MAX_STRAYS + 1;
+        let (first, last) = (counts.clone().take(TRIED), counts.clone().rev().take(TRIED));
+        for (text, _) in first.chain(last) {
             let known = |form: &InForm| {
                 forms
                     .iter()
@@ -261,56 +241,53 @@ fn candidates(text: &str) -> Vec<InForm> {
     if text.len() > 48 || !text.contains(|c: char| c.is_ascii_digit()) {
         return all;
     }
-    // Eight digits may be a day, and no other number is one.
-    let mut days: Vec<String> = Vec::new();
-    for day in DAYS {
-        let signs: &[&str] = match day.starts_with("%m") || day.starts_with("%-m") {
-            true => &["/", "-"],
-            false => &["-", "/", "."],
-        };
-        days.extend(signs.iter().map(|sign| day.replace('/', sign)));
-    }
-    days.extend(NAMED_DAYS.map(String::from));
-    for day in &days {
-        add(Kind::Date, day);
-    }
-    if text.contains(':') {
-        for time in TIMES {
-            add(Kind::Time, time);
-        }
-        for day in &days {
-            for between in ["T", " ", ", "] {
-                for zone in ZONES {
-                    for midnight in MIDNIGHTS {
-                        add(Kind::Date, &format!("{day}{between}{midnight}{zone}"));
-                    }
-                    for time in TIMES {
-                        add(Kind::Datetime, &format!("{day}{between}{time}{zone}"));
-                    }
-                }
-            }
-        }
+    for (kind, written) in patterns(text) {
+        add(kind, &written);
     }
     add(Kind::Number, "1234.5");
-    let digits = |c: char| !SIGNS.contains(&c);
-    let unsigned = text.trim_start_matches(['-', '+']);
-    let before = unsigned.find(digits).map_or("", |place| &unsigned[..place]);
-    let after = text.rfind(digits).map_or("", |place| {
-        let end = place + text[place..].chars().next().map_or(0, char::len_utf8);
-        &text[end..]
-    });
-    for [between, point] in DIGITS {
-        let written = format!("{before}1{between}234{point}5{after}");
-        if written != "1234.5" {
-            add(Kind::Number, &written);
+    for [before, after] in around(text) {
+        for [between, point] in DIGITS {
+            let written = format!("{before}1{between}234{point}5{after}");
+            if written != "1234.5" {
+                add(Kind::Number, &written);
+            }
         }
     }
     all
 }
 
+/// What may stand before and behind the digits of all numbers of a column: a unit, and the sign of those below zero if that is
+/// not a minus before all.
+fn around(text: &str) -> Vec<[&str; 2]> {
+    let digit = |c: char| c.is_ascii_digit();
+    let (Some(first), Some(last)) = (text.find(digit), text.rfind(digit)) else {
+        return Vec::new();
+    };
+    let first = first - usize::from(text[..first].ends_with('.'));
+    let [before, after] = [&text[..first], &text[last + 1..]];
+    let after = if after == "." { "" } else { after };
+    let fits = |text: &str, more: &str| {
+        let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+        let known = |c: char| {
+            c.is_alphabetic() || c.is_whitespace() || CURRENCIES.contains(c) || more.contains(c)
+        };
+        letters <= MAX_LETTERS && text.chars().all(known)
+    };
+    if !fits(before, "(-+\u{2212}.") || !fits(after, ")-%‰°²³µ/.") {
+        return Vec::new();
+    }
+    // Positive numbers may have no plus, where these have one.
+    let unsigned = before.trim_start_matches(['-', '+']);
+    match before.starts_with('-') || unsigned == before {
+        true => vec![[unsigned, after]],
+        false => vec![[unsigned, after], [before, after]],
+    }
+}
+
 /// A number and its digits behind the point; none with a leading zero, which is a code.
-fn number(text: &str) -> Option<(f64, usize)> {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+pub(super) fn number(text: &str) -> Option<(f64, usize)> {
+    // A plus is a form of its own.
+    let digits = text.strip_prefix('-').unwrap_or(text);
     let starts = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     let is_code =
         digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit();
@@ -320,5 +297,7 @@ fn number(text: &str) -> Option<(f64, usize)> {
         false => text.into(),
     };
     let decimals = shown.split_once('.').map_or(0, |(_, behind)| behind.len());
+    // A program takes `1e5` and `2.` for numbers with a fraction.
+    let decimals = decimals.max(usize::from(text.contains(['e', 'E', '.'])));
     (starts && !is_code).then_some((value, decimals))
 }

@@ -10,7 +10,7 @@ use super::super::number::MAX_BINS;
 use super::super::number::Unit;
 use super::super::parquet::Storage;
 use super::example::such_as;
-use super::forms::{Forms, InForm, Kind};
+use super::forms::{Forms, InForm, Kind, number};
 use super::range::{is_long_tailed, round, specials};
 use super::{Field, Fields, texts};
 
@@ -26,6 +26,8 @@ const DIFFERENT: usize = 10_000;
 const ABSENT: [&str; 14] = [
     "", "?", "na", "n/a", "null", "nan", "none", "nil", "-", "--", "#n/a", "<na>", "\\n", ".",
 ];
+/// What is a number for programs, and lies in no range.
+const INFINITE: [&str; 2] = ["inf", "infinity"];
 const YES_AND_NO: [[&str; 2]; 5] = [
     ["no", "yes"],
     ["n", "y"],
@@ -46,7 +48,11 @@ const CALENDAR: [(&str, [f64; 2]); 8] = [
 ];
 /// Years that are no other numbers.
 const YEARS: [f64; 2] = [1500.0, 2200.0];
+/// Numbers that are all smaller have too few digits in a copy.
+const LEAST: f64 = 1e-12;
 const EXACT: f64 = (1_u64 << 53) as f64;
+/// Numbers among words: fewer different ones are categories as these.
+const MIN_NUMBERS: usize = 20;
 /// The words of names that say that a column is an identifier.
 const IDENTIFIERS: [&str; 8] = [
     "id", "ids", "uuid", "guid", "index", "ssn", "rownames", "unnamed",
@@ -158,7 +164,7 @@ impl Guess {
     pub(super) fn is_number_or_date(text: &str) -> bool {
         let mut guess = Self::new();
         guess.add(text);
-        guess.values > 0 && !guess.all_forms().0.is_empty()
+        guess.values > 0 && guess.form().is_some()
     }
 
     pub(super) fn missing(&self) -> impl Iterator<Item = &String> {
@@ -179,9 +185,17 @@ impl Guess {
             let strays: u64 = form.strays.values().sum();
             let repeated = form.strays.values().all(|&times| times > 1);
             let different = self.counts.len() - form.strays.len();
-            form.strays.is_empty() || repeated && different >= 10 && 2 * strays < self.values
+            let infinite = form.strays.keys().all(|word| {
+                let word = word.trim_start_matches(['-', '+']);
+                INFINITE
+                    .iter()
+                    .any(|known| known.eq_ignore_ascii_case(word))
+            });
+            infinite || repeated && different >= 10 && 2 * strays < self.values
         };
-        let fits = |form: &&InForm| form.values > 0 && words(form);
+        let fits = |form: &&InForm| {
+            form.values > 0 && words(form) && !form.may_be_words(self.counts.len())
+        };
         let best = forms
             .iter()
             .filter(fits)
@@ -253,8 +267,11 @@ impl Guess {
         match form {
             Some((form, other)) if form.kind == Kind::Number => {
                 self.refuse_identifier(name, &form, listed)?;
+                if let Some(fields) = self.months(&form, few, listed)? {
+                    return Ok((fields, None));
+                }
                 if let Some(clock) = self.clock(name, &form) {
-                    let mut fields = period(&clock);
+                    let mut fields = period(&clock, &[]);
                     fields.extend(self.written(&clock, None));
                     fields.push(("outside", "clamp".into()));
                     return Ok((fields, Some(clock)));
@@ -266,7 +283,7 @@ impl Guess {
                 Ok((fields, Some(form)))
             }
             Some((form, other)) => {
-                let mut fields = period(&form);
+                let mut fields = period(&form, &self.values_in(&form));
                 fields.extend(self.written(&form, other));
                 fields.push(("outside", "clamp".into()));
                 Ok((fields, Some(form)))
@@ -283,6 +300,31 @@ impl Guess {
         let many = form.range[1] >= 100.0 && self.counts.len() > 20;
         let kept = named && form.whole && many && !self.typed;
         kept.then(|| form.as_clock(self.counts.iter())).flatten()
+    }
+
+    /// Its numbers as categories, if all are months such as 202305: no other number between them is one.
+    fn months(
+        &self,
+        form: &InForm,
+        few: u64,
+        listed: Listed,
+    ) -> Result<Option<Vec<Field>>, String> {
+        let month = |text: &String| {
+            let found = form.read(text).filter(|&(_, decimals)| decimals == 0);
+            found.is_some_and(|(value, _)| {
+                (190_001.0..=210_012.0).contains(&value) && (1.0..=12.0).contains(&(value % 100.0))
+            })
+        };
+        let several = (5..=DIFFERENT).contains(&self.counts.len());
+        if !several || self.typed || !self.counts.keys().all(month) {
+            return Ok(None);
+        }
+        if self.counts.len() > MAX_LEVELS {
+            return Err(format!(
+                "months as numbers: more than {MAX_LEVELS} different ones"
+            ));
+        }
+        Ok(Some(self.levels(few, listed)?))
     }
 
     /// How it is written, if not as a schema writes it.
@@ -312,7 +354,15 @@ impl Guess {
     fn refuse_identifier(&self, name: &str, form: &InForm, listed: Listed) -> Result<(), String> {
         let [low, high] = form.range;
         let such_as = self.such_as(listed);
-        if form.whole && low.abs().max(high.abs()) >= EXACT {
+        let mut texts = self.counts.keys();
+        let is_float = form.decimals[1] > 0 && texts.any(|text| text.contains(['e', 'E']));
+        let largest = low.abs().max(high.abs());
+        if largest > 0.0 && largest < LEAST {
+            return Err(
+                "numbers below 1e-12, of which a copy has 15 decimals: take another unit".into(),
+            );
+        }
+        if form.whole && !is_float && largest >= EXACT {
             return Err(format!(
                 "whole numbers of more than 15 digits{such_as}: an identifier, or text"
             ));
@@ -337,21 +387,31 @@ impl Guess {
     }
 
     fn categories(&self, few: u64, listed: Listed) -> Result<Vec<Field>, String> {
-        let numbers = self.all_forms().0.into_iter().find(|form| {
-            let strays: u64 = form.strays.values().sum();
-            form.kind == Kind::Number && 20 * strays < self.values
-        });
-        if let Some(form) = numbers {
-            let count: u64 = form.strays.values().sum();
+        let (mut different, mut words) = (0, 0);
+        let mut strays = BTreeMap::new();
+        for (text, &times) in &self.counts {
+            match number(text) {
+                Some(_) => different += 1,
+                None => {
+                    words += times;
+                    strays.insert(text.clone(), times);
+                }
+            }
+        }
+        if different > MIN_NUMBERS && 2 * words < self.counted {
             let strays = match listed {
                 Listed::All { public: false } => "some that are none".into(),
-                _ => format!("{count} that are none{}", such_as(form.strays.iter())),
+                _ => format!("{words} that are none{}", such_as(strays.iter())),
             };
             return Err(format!(
                 "numbers, but for {strays}: repair them, or name them in 'absent' of a column with kind \
                  and range"
             ));
         }
+        self.levels(few, listed)
+    }
+
+    fn levels(&self, few: u64, listed: Listed) -> Result<Vec<Field>, String> {
         let such_as = self.such_as(listed);
         match listed {
             Listed::All { public: true } if self.counts.len() > MAX_LEVELS => {
@@ -362,7 +422,8 @@ impl Guess {
             Listed::All { public: true } => {}
             _ if self.is_near_unique() => {
                 return Err(format!(
-                    "text of which almost every record has its own{such_as}: names, identifiers or notes"
+                    "text of which almost every record has its own{such_as}: names, identifiers, notes, or numbers or dates \
+                     in a form that is not known"
                 ));
             }
             _ => {}
@@ -457,17 +518,20 @@ impl Guess {
         })
     }
 
+    /// Its values in a form, each with how often, ascending.
+    fn values_in(&self, form: &InForm) -> Vec<(f64, u64)> {
+        let value = |(text, &times): (&String, &u64)| Some((form.read(text)?.0, times));
+        let mut all: Vec<(f64, u64)> = self.counts.iter().filter_map(value).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all
+    }
+
     /// The kind of numbers, and their bounds, digits, special values and scale.
     fn numbers(&self, name: &str, form: &InForm) -> (&'static str, Vec<Field>) {
-        let mut values: Vec<(f64, u64)> = self
-            .counts
-            .iter()
-            .filter_map(|(text, &times)| Some((form.read(text)?.0, times)))
-            .collect();
-        values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let values = self.values_in(form);
         let mut range = form.range;
-        let whole_zeros = form.decimals[0] == form.decimals[1] && form.whole;
-        let integer = form.whole && (form.decimals[1] == 0 || whole_zeros);
+        let largest = range[0].abs().max(range[1].abs());
+        let integer = form.whole && largest < EXACT;
         let special = specials(&values, &mut range);
         let (bounds, kind) = match (self.named_bounds(name, integer, range), integer) {
             (Some(bounds), _) => (bounds, "integer"),
@@ -552,7 +616,8 @@ fn words(name: &str) -> Vec<String> {
 
 /// How a column is written, if not as a schema writes it; two forms if a day may be a month.
 fn written(form: &InForm, other: Option<String>) -> Option<Field> {
-    let zeros = form.decimals[0] == form.decimals[1] && form.decimals[1] > 0 && form.whole;
+    let [low, high] = form.range;
+    let zeros = form.decimals[1] > 0 && form.whole && low.abs().max(high.abs()) < EXACT;
     let own = match (&form.written, form.kind) {
         (None, Kind::Number) if zeros => Some(format!("1234.{}", "0".repeat(form.decimals[1]))),
         (Some(written), Kind::Number) => Some(match (form.whole, zeros) {
@@ -582,8 +647,10 @@ fn whole(written: &str) -> String {
 }
 
 /// Whole years of days, and the bounds of a day.
-fn period(form: &InForm) -> Vec<Field> {
-    let [low, high] = form.range;
+fn period(form: &InForm, values: &[(f64, u64)]) -> Vec<Field> {
+    let mut range = form.range;
+    let special = specials(values, &mut range);
+    let [low, high] = range;
     let year = |milli: f64| Unit::Day.text((milli / DAY as f64).floor() as i64)[..4].to_string();
     let (kind, [start, end]) = match form.kind {
         Kind::Time => {
@@ -599,9 +666,22 @@ fn period(form: &InForm) -> Vec<Field> {
         ),
         _ => ("date", [String::new(), String::new()]),
     };
-    vec![
+    let unit = match kind {
+        "date" => Unit::Day,
+        _ => Unit::Time {
+            date: true,
+            step: form.step(),
+        },
+    };
+    let special = special
+        .into_iter()
+        .map(|milli| unit.text((milli as i64).div_euclid(unit.millis())));
+    let special: Vec<String> = special.collect();
+    let mut fields = vec![
         ("kind", kind.into()),
         ("min", format!("{}-01-01{start}", year(low)).into()),
         ("max", format!("{}-12-31{end}", year(high)).into()),
-    ]
+    ];
+    fields.extend((!special.is_empty()).then(|| ("special", texts(special))));
+    fields
 }

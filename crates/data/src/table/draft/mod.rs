@@ -3,6 +3,7 @@
 mod example;
 mod forms;
 mod guess;
+mod moments;
 mod range;
 
 use std::collections::{BTreeSet, HashSet};
@@ -160,6 +161,8 @@ struct Guessed {
     header: bool,
     records: usize,
     columns: Vec<(String, Guess)>,
+    /// What a line begins with that is no record.
+    comment: Option<u8>,
     look: Look,
     /// The first records, by columns.
     first: Vec<Vec<String>>,
@@ -189,7 +192,7 @@ impl Guessed {
             return Self::of_text(before, file, header, || Text::open(part));
         }
         let rows = ParquetRows::open(file, part, NULL)?;
-        let names = checked(file, rows.names().to_vec())?;
+        let names = checked(file, named(rows.names().to_vec(), None))?;
         let mut guessed = Self::or(before, file, b',', true, names)?;
         for ((_, guess), stored) in guessed.columns.iter_mut().zip(rows.types()) {
             guess.stored = stored;
@@ -209,38 +212,35 @@ impl Guessed {
         text: impl Fn() -> Result<R, DataError>,
     ) -> Result<Self, DataError> {
         let text = || text().map(BufReader::new);
-        let delimiter = delimiter(file, &text)?;
+        let Parted {
+            delimiter, comment, ..
+        } = parted(file, &text)?;
         let look = Look::of(&start_of(text()?), delimiter);
-        let mut lines = Lines::new(file, delimiter, None, text()?);
-        let Some(first) = lines.peek()? else {
+        let new = || -> Result<_, DataError> { Ok(Lines::new(file, delimiter, comment, text()?)) };
+        let mut lines = new()?;
+        let mut first: Vec<Vec<String>> = Vec::new();
+        while first.len() < FIRST_LINES
+            && let Some(line) = lines.next()?
+        {
+            first.push(line.fields.iter().map(|&text| text.into()).collect());
+        }
+        let [names, below @ ..] = &first[..] else {
             return Err(empty(file, "record"));
         };
-        let mut names: Vec<String> = first.fields.iter().map(|&text| text.into()).collect();
-        let numbers = names
-            .iter()
-            .filter(|text| Guess::is_number_or_date(text))
-            .count();
-        let header = match (header, numbers) {
-            (Some(header), _) => header,
-            (None, 0) => true,
-            // They may be years.
-            (None, all) if all == names.len() => {
-                return Err(DataError::file(format!(
-                    "{file}: its first line holds numbers alone, {all} of them: say --header yes if they name the columns, and \
-                     --header no if they are a record"
-                )));
-            }
-            (None, _) => false,
+        let header = match header {
+            Some(header) => header,
+            None => is_header(file, names, below)?,
         };
-        if header {
-            names = checked(file, names)?;
+        let mut lines = new()?;
+        let names = if header {
             lines.next()?;
+            checked(file, named(names.clone(), lines.peek()?.as_ref()))?
         } else {
             let numbered = (1..=names.len()).map(|place| format!("column{place}"));
-            names = numbered.collect();
-        }
+            numbered.collect()
+        };
         let mut guessed = Self::or(before, file, delimiter, header, names)?;
-        guessed.look = look;
+        (guessed.look, guessed.comment) = (look, comment);
         let all = (0..guessed.columns.len()).collect();
         guessed.read(file, all, Records::Text(lines))
     }
@@ -259,6 +259,7 @@ impl Guessed {
                 header,
                 records: 0,
                 first: vec![Vec::new(); names.len()],
+                comment: None,
                 look: Look::default(),
                 columns: names.into_iter().map(|name| (name, Guess::new())).collect(),
             });
@@ -367,6 +368,8 @@ impl Guessed {
             ("header", self.header.into()),
             ("missing", missing),
         ]);
+        let comment = self.comment.map(|sign| char::from(sign).to_string());
+        first.0.extend(comment.map(|sign| ("comment", sign.into())));
         let Look { mark, crlf, quotes } = self.look;
         if mark {
             first.0.push(("byte_order_mark", true.into()));
@@ -532,32 +535,150 @@ impl Fields {
     }
 }
 
-/// The delimiter that parts the first lines into the most fields, and each into as many.
-fn delimiter<R: BufRead>(
-    file: &str,
-    text: &impl Fn() -> Result<R, DataError>,
-) -> Result<u8, DataError> {
-    let mut best = (false, 1, b',');
-    for delimiter in *b",;\t|" {
-        let mut lines = Lines::new(file, delimiter, None, text()?);
+/// How the first lines of a text are parted.
+#[derive(Clone, Copy)]
+struct Parted {
+    delimiter: u8,
+    comment: Option<u8>,
+    /// Whether each line has as many fields.
+    even: bool,
+    /// The fields of a line.
+    fields: usize,
+    /// Lines above those that are alike.
+    above: usize,
+}
+
+impl Parted {
+    fn of<R: BufRead>(
+        file: &str,
+        (delimiter, comment): (u8, Option<u8>),
+        text: R,
+    ) -> Result<Self, DataError> {
+        let mut lines = Lines::new(file, delimiter, comment, text);
         let mut widths = Vec::new();
         while widths.len() < FIRST_LINES
             && let Some(line) = lines.next()?
         {
             widths.push(line.fields.len());
         }
-        let first = widths.first().copied().unwrap_or(0);
-        let even = first > 1 && widths.iter().all(|&width| width == first);
-        if (even, first) > (best.0, best.1) {
-            best = (even, first, delimiter);
+        let times = |width: &&usize| widths.iter().filter(|other| other == width).count();
+        let fields = widths.iter().max_by_key(|width| (times(width), **width));
+        let fields = fields.copied().unwrap_or(0);
+        let above = widths.iter().take_while(|&&width| width != fields).count();
+        let alike = widths[above..].iter().all(|&width| width == fields);
+        // Names may be one fewer: rows have names too.
+        let rows = above == 1 && fields > 2 && widths[0] == fields - 1;
+        Ok(Self {
+            delimiter,
+            comment,
+            even: alike && fields > 1 && (above == 0 || rows),
+            fields,
+            above: if alike { above } else { 0 },
+        })
+    }
+}
+
+/// The delimiter that parts the first lines into the most fields, and each into as many, if need be without comments.
+///
+/// # Errors
+/// [`DataError::File`] for lines above a table.
+fn parted<R: BufRead>(
+    file: &str,
+    text: &impl Fn() -> Result<R, DataError>,
+) -> Result<Parted, DataError> {
+    let mut best: Option<Parted> = None;
+    for (delimiters, comments) in [
+        (&b",;\t|"[..], &[None][..]),
+        (b",;\t|", &[Some(b'#'), Some(b'%')]),
+        (b" ^~", &[None, Some(b'#')]),
+    ] {
+        // Blanks part nothing that another sign parts somewhere.
+        let rest = best.filter(|best| best.fields > 1);
+        for &delimiter in delimiters
+            .iter()
+            .filter(|&&sign| rest.is_none() || sign != b' ')
+        {
+            for &comment in comments {
+                let parted = Parted::of(file, (delimiter, comment), text()?)?;
+                let key = |parted: &Parted| (parted.even, parted.fields);
+                if best.is_none_or(|best| key(&parted) > key(&best)) {
+                    best = Some(parted);
+                }
+            }
+        }
+        if let Some(best) = best.filter(|best| best.even) {
+            return Ok(best);
         }
     }
-    Ok(best.2)
+    let first = Parted::of(file, (b',', None), text()?)?;
+    let best = best.filter(|best| best.delimiter != b' ').unwrap_or(first);
+    // Enough lines to tell that those above are none.
+    if best.fields > 1 && best.above > 0 && best.above <= FIRST_LINES / 2 {
+        let Parted {
+            fields,
+            above,
+            delimiter,
+            ..
+        } = best;
+        return Err(DataError::file(format!(
+            "{file}: its first {above} lines have not the {fields} fields between {:?} of those below: if they are a title, leave \
+             them out, as by: tail -n +{} IN > OUT; else repair them",
+            char::from(delimiter),
+            above + 1,
+        )));
+    }
+    Ok(if best.fields > 1 { best } else { first })
+}
+
+/// Whether the first line names the columns, as the lines below tell.
+///
+/// # Errors
+/// [`DataError::File`] if they do not.
+fn is_header(file: &str, first: &[String], below: &[Vec<String>]) -> Result<bool, DataError> {
+    let ask = |what: String| {
+        Err(DataError::file(format!(
+            "{file}: its first line {what}: say --header yes if they name the columns, and --header no if they are a record"
+        )))
+    };
+    let is_number = |text: &String| Guess::is_number_or_date(text);
+    let numbers = first.iter().filter(|text| is_number(text)).count();
+    // They may be years.
+    if numbers == first.len() {
+        return ask(format!("holds numbers alone, {numbers} of them"));
+    }
+    let column = |place: usize| below.iter().filter_map(move |line| line.get(place));
+    let words = || {
+        let all = first.iter().enumerate();
+        all.filter(|(_, text)| !text.is_empty() && !is_number(text))
+    };
+    let above_numbers = |(place, _): (usize, &String)| {
+        let values = || column(place).filter(|text| !text.is_empty());
+        values().next().is_some() && values().all(is_number)
+    };
+    if words().any(above_numbers) {
+        return Ok(true);
+    }
+    let again = |(place, text): (usize, &String)| column(place).any(|value| value == text);
+    if numbers == 0 {
+        let all = first.iter().all(|text| !text.is_empty()) && words().all(again);
+        return match all {
+            true => ask("holds words that are values below too".into()),
+            false => Ok(true),
+        };
+    }
+    let year = |text: &String| {
+        let digits = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits && ("1800"..="2199").contains(&&**text) || text.contains(['-', '/'])
+    };
+    let may_be_names = first.iter().filter(|text| is_number(text)).all(year);
+    match may_be_names && !words().any(again) {
+        true => ask(format!("holds {numbers} years or dates beside words")),
+        false => Ok(false),
+    }
 }
 
 /// The names of columns, each once.
 fn checked(file: &str, names: Vec<String>) -> Result<Vec<String>, DataError> {
-    let names = named(names);
     let refuse = |problem: String| DataError::file(format!("{file}, line 1: {problem}"));
     let mut seen = HashSet::new();
     for (place, name) in (1..).zip(&names) {

@@ -7,6 +7,9 @@ const SENTINELS: [f64; 12] = [
     -1.0, -9.0, -99.0, -999.0, -9999.0, 9.0, 99.0, 999.0, 9999.0, 99_999.0, 999_999.0, -8.0,
 ];
 
+/// How much wider than the values a range may be.
+const WIDER: f64 = 2.0;
+
 /// Frequent values far from the rest, which stand for something else than a number, and 0 if a third is; the range is that of
 /// the rest.
 pub(super) fn specials(values: &[(f64, u64)], range: &mut [f64; 2]) -> Vec<f64> {
@@ -85,6 +88,12 @@ pub(super) fn round([low, high]: [f64; 2], integer: bool) -> ([f64; 2], f64, usi
     };
     let power = span.log10().floor().clamp(-15.0, 300.0) as i32;
     let power = if integer { power.max(0) } else { power };
+    // A range that is much wider than the values leaves them few bins.
+    let rough = |power: i32| {
+        let step = 10_f64.powi(power);
+        ((high / step).ceil() - (low / step).floor()) * step > WIDER * span
+    };
+    let power = power - i32::from(high > low && rough(power) && !(integer && power == 0));
     // A power of ten below one is none of the numbers of `f64`: its inverse is.
     let (up, down) = (10_f64.powi(power.max(0)), 10_f64.powi((-power).max(0)));
     let step = |steps: f64| steps * up / down;

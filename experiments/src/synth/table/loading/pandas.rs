@@ -48,7 +48,10 @@ pub(super) fn code(text: &Text<'_>) -> String {
 
 /// A pattern as Python has it, which reads numbers with and without a zero before them.
 fn strptime(pattern: &str) -> String {
-    let pattern = pattern.replace("%-", "%");
+    let pattern = pattern
+        .replace("%-", "%")
+        .replace("%^", "%")
+        .replace("%P", "%p");
     let fraction = ["%.3f", "%.6f", "%.9f"].into_iter();
     fraction.fold(pattern, |pattern, part| pattern.replace(part, ".%f"))
 }

@@ -83,9 +83,17 @@ fn made(column: &Column, text: &Text<'_>) -> Option<String> {
         Holds::Whole(true) => number("pl.Int64"),
         Holds::Real(true) => number("pl.Float64"),
         Holds::Truth => format!("pl.col({name}).str.to_lowercase() == \"true\""),
-        Holds::Date(pattern) => format!("pl.col({name}).str.to_date({})", quoted(pattern)),
-        Holds::Datetime(pattern) => format!("pl.col({name}).str.to_datetime({})", quoted(pattern)),
-        Holds::Time(pattern) => format!("pl.col({name}).str.to_time({})", quoted(pattern)),
+        Holds::Date(pattern) => format!("pl.col({name}).str.to_date({})", quoted(chrono(pattern))),
+        Holds::Datetime(pattern) => format!(
+            "pl.col({name}).str.to_datetime({})",
+            quoted(chrono(pattern))
+        ),
+        Holds::Time(pattern) => format!("pl.col({name}).str.to_time({})", quoted(chrono(pattern))),
         _ => return None,
     })
+}
+
+/// A pattern as polars has it, which reads months in any letters.
+fn chrono(pattern: &str) -> String {
+    pattern.replace("%^", "%")
 }

@@ -93,7 +93,10 @@ fn made(holds: &Holds, place: &str, text: &Text<'_>, is_text: bool) -> Option<St
 
 /// A pattern as R has it, which reads numbers with and without a zero before them.
 fn strptime(pattern: &str) -> String {
-    let pattern = pattern.replace("%-", "%");
+    let pattern = pattern
+        .replace("%-", "%")
+        .replace("%^", "%")
+        .replace("%P", "%p");
     let fraction = ["%S%.3f", "%S%.6f", "%S%.9f"].into_iter();
     fraction.fold(pattern, |pattern, part| pattern.replace(part, "%OS"))
 }
