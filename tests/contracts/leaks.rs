@@ -492,6 +492,7 @@ const PUBLIC: [(&str, &[&str]); 10] = [
             "Levels",
             "Number",
             "Asked",
+            "Drafting",
             "OpenSchema",
             "Rule",
             "Rules",
