@@ -200,7 +200,7 @@ fn the_promise_is_told_as_it_is() {
     ] {
         says(&unwrapped(&run(&flags).stdout), words);
     }
-    let words = ["delta", "between 0 and 1"];
+    let words = ["--delta 1", "above 0 and below 1"];
     home.refuses(
         &format!(
             "privatise row.npy none.npy {}",
