@@ -53,7 +53,7 @@ fn most_of_a_table_is_left_out_by_name_alone() {
     says(
         &text(&asked.stdout),
         &[
-            "PRIVATE   full name  LEFT OUT: text of which almost every record has its own, such as Aaa A99: names, identifiers or notes",
+            "PRIVATE   full name  LEFT OUT: text of which almost every record has its own, such as Aaa A99: names, identifiers, notes, or numbers or dates in a form that is not known",
             "PRIVATE   --leave-out id --leave-out 'full name' --leave-out mail --leave-out note\n",
         ],
     );
