@@ -401,5 +401,7 @@ pairs     1      0.8217            Gaussian noise
 nothing was created or released
 ";
     assert_eq!(home.done("synth penguins --epsilon 5 --plan"), expected);
-    assert!(files(&home.at("")).is_empty());
+    // But for what a graphics driver keeps of its own.
+    let left = files(&home.at("")).into_keys();
+    assert_eq!(left.filter(|path| !path.starts_with("cache")).count(), 0);
 }
