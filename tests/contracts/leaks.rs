@@ -582,14 +582,20 @@ const PUBLIC: [(&str, &[&str]); 10] = [
             "DcganAutoencoder",
             "SmallAutoencoder",
             "Mlp",
-            "FairMap",
         ],
     ),
     ("crates/evaluating", &["Protocol", "Spread"]),
     ("crates/lab", &["Listed", "Report", "Running", "Scores"]),
     (
         "experiments",
-        &["ExportRequest", "Form", "Source", "CopyOf"],
+        &[
+            "Arguments",
+            "CopyOf",
+            "ExportRequest",
+            "FairMap",
+            "Form",
+            "Source",
+        ],
     ),
 ];
 
