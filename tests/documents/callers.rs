@@ -51,7 +51,7 @@ static ITEM: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(item).expect("a pattern")
 });
 
-/// What stands beside public names: arguments and answers of functions, fields, and the parts of an implementation.
+/// Types that public items name: those of arguments, answers and fields, and of implementations.
 static BESIDE: LazyLock<Regex> = LazyLock::new(|| {
     let beside = r"(?m)^ *(?:pub (?:const |unsafe )*fn \w+([^{;]*)|pub \w+: (.*)|type \w+ = (.*)|impl.* for (.*))";
     Regex::new(beside).expect("a pattern")

@@ -28,6 +28,7 @@ mod goodness;
 mod many_runs;
 mod noncentral_t;
 mod one_run;
+mod search;
 mod sequential;
 
 pub use bound::{Assumption, LowerBound, Verdict};

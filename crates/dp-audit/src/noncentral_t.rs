@@ -2,6 +2,8 @@
 
 use dp_accountant::accounting::normal::upper_tail;
 
+use crate::search::largest;
+
 /// Nodes of Simpson's rule over the deviation that was estimated.
 const NODES: u32 = 2_000;
 
@@ -40,22 +42,7 @@ pub(super) fn upper_tail_of(t: f64, freedom: f64, noncentrality: f64) -> f64 {
 /// The largest noncentrality that `t` refutes from below: `P(T >= t) <= alarm_rate` for every smaller one.
 pub(super) fn noncentrality_lower(t: f64, freedom: f64, alarm_rate: f64) -> f64 {
     let refuted = |noncentrality| upper_tail_of(t, freedom, noncentrality) <= alarm_rate;
-    if !refuted(0.0) {
-        return 0.0;
-    }
-    let (mut low, mut high) = (0.0, t.max(1.0));
-    while refuted(high) {
-        (low, high) = (high, 2.0 * high);
-    }
-    while high - low > 1e-10 * high {
-        let middle = 0.5 * (low + high);
-        if refuted(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
+    largest(t.max(1.0), 1e-10, refuted)
 }
 
 #[cfg(test)]

@@ -109,7 +109,7 @@ impl Contingency {
         })
     }
 
-    /// One table over all of the columns, which have so many values each.
+    /// One table over all columns, given the number of values of each.
     ///
     /// # Errors
     /// No column, or one without values.

@@ -638,7 +638,7 @@ fn parts_of_a_data_set_are_no_classes() {
     assert_eq!(pack(&["cat/1.png", "cat/2.png"]).unwrap().classes, ["cat"]);
 }
 
-/// What is no image is told by its kind, wherever it lies; where it is more than the images are, it may be they.
+/// A file that is no image is named by its kind, wherever it lies. If there are more of them than images, the folder is refused.
 #[test]
 fn what_lies_among_images_is_passed_over_by_its_kind() {
     let folder = tempfile::tempdir().unwrap();

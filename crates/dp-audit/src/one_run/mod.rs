@@ -5,6 +5,7 @@ mod curve;
 
 use super::bound::{Assumption, LowerBound, alarm_rate};
 use super::claim::Claim;
+use super::search::largest;
 use dp_accountant::accounting::error::{Result, check};
 use dp_accountant::accounting::normal::upper_tail;
 
@@ -122,7 +123,11 @@ impl Guesses {
     pub fn lower_bound(&self, delta: f64, confidence: f64) -> Result<LowerBound> {
         let alarm_rate = alarm_rate(delta, confidence)?;
         let refuted = |epsilon| approximate::p_value(self, epsilon, delta) <= alarm_rate;
-        Ok(LowerBound::of_epsilon(largest(refuted), delta, confidence))
+        Ok(LowerBound::of_epsilon(
+            largest(1.0, 1e-9, refuted),
+            delta,
+            confidence,
+        ))
     }
 
     /// The largest `mu` of a Gaussian trade-off curve that so many right guesses refute ([`Guesses::p_value`]), and
@@ -141,7 +146,7 @@ impl Guesses {
     }
 
     fn gaussian_mu(&self, alarm_rate: f64) -> f64 {
-        largest(|mu| {
+        largest(1.0, 1e-9, |mu| {
             Claim::gaussian(mu).is_ok_and(|claim| curve::refuted(self, &claim, alarm_rate))
         })
     }
@@ -163,26 +168,6 @@ fn order(
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|a, b| key(scores[*a]).total_cmp(&key(scores[*b])));
     Ok(order)
-}
-
-/// The end of what is refuted, from 0 on; 0 where nothing is.
-fn largest(refuted: impl Fn(f64) -> bool) -> f64 {
-    if !refuted(0.0) {
-        return 0.0;
-    }
-    let (mut low, mut high) = (0.0, 1.0);
-    while refuted(high) {
-        (low, high) = (high, 2.0 * high);
-    }
-    while high - low > 1e-9 * high {
-        let middle = 0.5 * (low + high);
-        if refuted(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }
 
 /// How much more every next number of guesses is that [`best_guesses`] tries.

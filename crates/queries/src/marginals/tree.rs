@@ -13,7 +13,7 @@ pub(super) fn check(bins: usize) -> Result<(), SwdError> {
     }
 }
 
-/// Values released for one slice of so many bins: one for each node of the tree.
+/// The number of values that are released for a slice: one for each inner node of the tree over its bins.
 pub(super) fn width(bins: usize) -> usize {
     bins - 1
 }
