@@ -5,8 +5,8 @@ use std::path::Path;
 use data::export::Format;
 use data::split::Use;
 use data::{
-    Arrays, Asked, DataError, DatasetKind, Form, Found, Glyphs, Records, Shapes, Split, SplitPlan,
-    Units,
+    Arrays, Asked, DataError, DatasetKind, Form, Found, Glyphs, Records, Shapes, Skipped, Split,
+    SplitPlan, Units,
 };
 use lab::prelude::*;
 use model::latent::ImageShape;
@@ -166,6 +166,7 @@ impl Input {
     fn tested(&mut self, settings: &Settings, test: &Path) -> Result<Records, Failure> {
         let (shape, classes) = (self.images.shape(), self.images.classes());
         let pictures = read("test", test, &settings.public()?)?;
+        passed_over("test", &pictures.skipped, false)?;
         let fits = pictures.records.shape() == shape && pictures.records.classes() == classes;
         let same = self.classes.is_empty() || pictures.classes == self.classes;
         let bound =
@@ -276,6 +277,7 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
     let mut pictures = read("input", path, &settings.public()?)?;
     let sha256 = pictures.records.sha256().or_failed()?;
     let units = units(settings, &pictures)?;
+    let passed = passed_over("input", &pictures.skipped, units.is_some())?;
     if let Some((units, most)) = units.as_ref().zip(settings.most_per_unit) {
         pictures.records = units.bounded(&pictures.records, most).or_failed()?;
     }
@@ -295,11 +297,7 @@ fn own(settings: &Settings, path: &Path) -> Result<Input, Failure> {
         classes: pictures.classes,
         form: pictures.form,
         arrays: pictures.arrays,
-        passed: pictures
-            .skipped
-            .iter()
-            .map(|passed| passed.reason)
-            .collect(),
+        passed,
         test: None,
         half: None,
         used: vec![of_path("pictures", path, &sha256, Use::AllPrivate)],
@@ -338,26 +336,46 @@ fn units(settings: &Settings, found: &Found) -> Result<Option<Units>, Failure> {
     Units::of_names(found, unit).map(Some).map_err(refuse)
 }
 
-/// Images that a flag names. What is passed over is said; how much that is, and what it is called, to their owner alone.
+/// Images that a flag names.
 pub(super) fn read(flag: &str, path: &Path, asked: &Asked) -> Result<Found, Failure> {
-    let found = watched(|done| data::read(path, asked, done)).map_err(|e| {
+    watched(|done| data::read(path, asked, done)).map_err(|e| {
         private::refused_of(
             flag,
             &e,
             "--side, --channels, --classes and --levels say what is public of images; see --help",
         )
-    })?;
-    for passed in &found.skipped {
-        let what = format!("--{flag}: passed over: {}", passed.reason);
-        let often = || {
-            Ok(format!(
-                "{what}: {}, the first: {}",
-                passed.count, passed.name
-            ))
-        };
-        private::count(&what, often)?;
+    })
+}
+
+/// Says what was passed over, and gives what is public of it: its kinds. With units nothing is, because what else lies in a
+/// unit's folder comes and goes with the unit. How much there is, and what it is called, is said to the owner alone.
+pub(super) fn passed_over(
+    flag: &str,
+    skipped: &[Skipped],
+    of_units: bool,
+) -> Result<Vec<&'static str>, Failure> {
+    let whole = |passed: &Skipped| {
+        let Skipped {
+            reason,
+            count,
+            name,
+        } = passed;
+        format!("{reason}: {count}, the first: {name}")
+    };
+    if of_units {
+        let what = format!("--{flag}: what is no image is passed over");
+        private::count(&what, || {
+            let all: Vec<String> = skipped.iter().map(whole).collect();
+            Ok(format!("{what}: {}", all.join("; ")))
+        })?;
+        return Ok(Vec::new());
     }
-    Ok(found)
+    for passed in skipped {
+        let what = format!("--{flag}: passed over");
+        let often = || Ok(format!("{what}: {}", whole(passed)));
+        private::count(&format!("{what}: {}", passed.reason), often)?;
+    }
+    Ok(skipped.iter().map(|passed| passed.reason).collect())
 }
 
 /// Reads images, and shows progress when that takes long.

@@ -132,7 +132,9 @@ fn in_folder(
         },
         ..Asked::default()
     };
-    let images = input::read("public", path, &asked)?.records;
+    let found = input::read("public", path, &asked)?;
+    input::passed_over("public", &found.skipped, false)?;
+    let images = found.records;
     let sha256 = images.sha256().or_failed()?;
     let used = of_path("pictures", path, &sha256, Use::AllPublic);
     Ok((images.whole().or_failed()?, used))

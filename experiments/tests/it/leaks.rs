@@ -406,9 +406,7 @@ fn a_finished_run_tells_nothing() {
         .push(("scans/a/Jane_Doe_HIV.txt".into(), NUMBER.into()));
     let [(code, said), (same, shown)] = twice(&case);
     assert_eq!((code, same), (Some(0), Some(0)), "{said}");
-    says(
-        &said,
-        &["--input: passed over: texts and tables", "(--show-private"],
-    );
+    let may = "--input: what is no image is passed over (--show-private";
+    says(&said, &[may]);
     says(&shown, &["1, the first: a/Jane_Doe_HIV.txt"]);
 }

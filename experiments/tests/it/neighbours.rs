@@ -387,6 +387,13 @@ fn units_of_images() {
             csv += &format!("{}/{}.png,{person}\n", CLASSES[picture.class], picture.name);
         }
         put(home.join("units.csv"), csv);
+        // What else a unit brings is in nothing that leaves either.
+        if replaced {
+            put(
+                home.join("scans").join(CLASSES[0]).join("px-notes.txt"),
+                "a note",
+            );
+        }
     };
     for unit in ["--unit units.csv", "--unit-from-name (p[0-9x]+)-"] {
         let homes = Homes::new(lay);

@@ -318,6 +318,15 @@ fn dict<T: AsRef<str>>(entries: &[(&str, T)]) -> String {
     format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
 }
 
+/// A pattern as Python and R have it: they read numbers with and without a zero before them, and words in any letters.
+/// Parts of a second are left to each.
+fn strptime(pattern: &str) -> String {
+    pattern
+        .replace("%-", "%")
+        .replace("%^", "%")
+        .replace("%P", "%p")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

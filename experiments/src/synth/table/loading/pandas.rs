@@ -1,6 +1,6 @@
 //! `read_csv` of pandas, which guesses what it is not told, of the table as of its copy.
 
-use super::{Holds, Text, dict, quoted};
+use super::{Holds, Text, dict, quoted, strptime};
 
 pub(super) fn code(text: &Text<'_>) -> String {
     let mut call = format!(
@@ -26,7 +26,7 @@ pub(super) fn code(text: &Text<'_>) -> String {
     };
     call += &format!(", na_values={words}, keep_default_na=False");
     let dates = text.each(|column| match &column.holds {
-        Holds::Date(pattern) | Holds::Datetime(pattern) => Some(quoted(strptime(pattern))),
+        Holds::Date(pattern) | Holds::Datetime(pattern) => Some(quoted(self::pattern(pattern))),
         _ => None,
     });
     if !dates.is_empty() {
@@ -46,12 +46,10 @@ pub(super) fn code(text: &Text<'_>) -> String {
     call + ")\n"
 }
 
-/// A pattern as Python has it, which reads numbers with and without a zero before them.
-fn strptime(pattern: &str) -> String {
-    let pattern = pattern
-        .replace("%-", "%")
-        .replace("%^", "%")
-        .replace("%P", "%p");
-    let fraction = ["%.3f", "%.6f", "%.9f"].into_iter();
-    fraction.fold(pattern, |pattern, part| pattern.replace(part, ".%f"))
+/// A pattern, with its parts of a second.
+fn pattern(pattern: &str) -> String {
+    let parts = ["%.3f", "%.6f", "%.9f"].into_iter();
+    parts.fold(strptime(pattern), |pattern, part| {
+        pattern.replace(part, ".%f")
+    })
 }

@@ -1,4 +1,4 @@
-//! `read_csv` of polars, which is told of every column what it is, and reads patterns as they stand in a schema.
+//! `read_csv` of polars: it names the type of each column, and takes patterns as a schema has them.
 
 use super::{Column, Holds, Text, dict, quoted};
 

@@ -1,6 +1,6 @@
 //! `read.csv` of R: its types are those that R knows by itself.
 
-use super::{Column, Holds, Text, quoted};
+use super::{Column, Holds, Text, quoted, strptime};
 
 pub(super) fn code(text: &Text<'_>) -> String {
     let mut call = format!("table <- read.csv(\"export/{}\"", text.file);
@@ -80,25 +80,23 @@ fn made(holds: &Holds, place: &str, text: &Text<'_>, is_text: bool) -> Option<St
         }
         // By itself it takes no `True`.
         Holds::Truth => format!("as.logical({place})"),
-        Holds::Date(pattern) => format!("as.Date({place}, {})", quoted(strptime(pattern))),
+        Holds::Date(pattern) => format!("as.Date({place}, {})", quoted(self::pattern(pattern))),
         Holds::Datetime(pattern) => {
             format!(
                 "as.POSIXct({place}, format = {}, tz = \"UTC\")",
-                quoted(strptime(pattern))
+                quoted(self::pattern(pattern))
             )
         }
         _ => return None,
     })
 }
 
-/// A pattern as R has it, which reads numbers with and without a zero before them.
-fn strptime(pattern: &str) -> String {
-    let pattern = pattern
-        .replace("%-", "%")
-        .replace("%^", "%")
-        .replace("%P", "%p");
-    let fraction = ["%S%.3f", "%S%.6f", "%S%.9f"].into_iter();
-    fraction.fold(pattern, |pattern, part| pattern.replace(part, "%OS"))
+/// A pattern, with its parts of a second.
+fn pattern(pattern: &str) -> String {
+    let parts = ["%S%.3f", "%S%.6f", "%S%.9f"].into_iter();
+    parts.fold(strptime(pattern), |pattern, part| {
+        pattern.replace(part, "%OS")
+    })
 }
 
 /// A vector of texts.
