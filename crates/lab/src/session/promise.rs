@@ -32,6 +32,8 @@ pub struct Wording {
     pub without_noise: String,
     /// Whether such a run reads no private record.
     pub reads_nothing: bool,
+    /// What else is said of the run before it starts and on its page.
+    pub cautions: Vec<String>,
 }
 
 impl Default for Wording {
@@ -44,6 +46,7 @@ impl Default for Wording {
             without_noise: "Not private: --no-privacy trains without clipping and without noise."
                 .into(),
             reads_nothing: false,
+            cautions: Vec::new(),
         }
     }
 }
@@ -160,6 +163,7 @@ impl Promise<'_> {
     /// What a reader must know of the promise.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.elsewhere.to_vec();
+        warnings.extend_from_slice(&self.wording.cautions);
         warnings.extend(
             self.plan
                 .map(|plan| self.cautions(plan))

@@ -50,6 +50,18 @@ pub(super) fn pairs(bins: &[Bins], label: Option<usize>) -> Result<Contingency, 
     Contingency::new(sizes, tables)
 }
 
+/// About the deviation of the noise on each count of a pair of columns, in records:
+/// `z sqrt(2 p / (1 - s)) / sqrt(1 - l)`, with noise multiplier `z`, `p` pairs, the share `s` of the columns alone, and `l` of pairs with the
+/// label, 0 without one. Pairs of many cells have less, those of few more.
+pub fn pair_noise(columns: usize, labelled: bool, noise_multiplier: f64) -> f64 {
+    let pairs = (columns * columns.saturating_sub(1) / 2).max(1) as f64;
+    let rest = match labelled && columns > 2 {
+        true => 1.0 - LABELLED,
+        false => 1.0,
+    };
+    noise_multiplier * (2.0 * pairs / rest / (1.0 - COLUMNS_SHARE)).sqrt()
+}
+
 #[cfg(test)]
 mod tests {
     use dp_core::mechanism::Noisy;
@@ -84,6 +96,22 @@ mod tests {
         assert_eq!(columns(&[3, 2]).expect("a query").len(), 5);
         assert_eq!(pairs(&bins(&[3]), Some(0)).expect("a query").len(), 3);
         assert_eq!(pairs(&bins(&[3, 2]), Some(0)).expect("a query").len(), 6);
+    }
+
+    /// Pairs of equal sizes have the noise that is said before they are released.
+    #[test]
+    fn noise_of_pairs_is_known_before_them() {
+        for label in [None, Some(2)] {
+            let query = pairs(&bins(&[4; 5]), label).expect("a query");
+            let measured = query.measure(&[0; 5]).expect("counts");
+            let noisy = Noisy {
+                values: measured.before_noise().to_vec(),
+                deviation: 3.0 / (1.0 - COLUMNS_SHARE).sqrt() * measured.sensitivity_upper(),
+            };
+            let tables = query.read(&noisy).expect("tables");
+            let said = pair_noise(5, label.is_some(), 3.0);
+            assert!((tables[0].deviation / said - 1.0).abs() < 1e-6, "{said}");
+        }
     }
 
     /// A column of many values has less noise on each of them than one of few.

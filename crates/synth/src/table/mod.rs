@@ -13,5 +13,6 @@ mod smooth;
 pub use bins::{Bins, grouped};
 pub use bought::RANGES;
 pub use copy::{COLUMNS, Fitted, PAIRS, Released, TableCopy, check_size};
+pub use measured::pair_noise;
 pub use model::{Model, Signal, independent};
 pub use records::{PerUnit, Reading, Records};

@@ -9,7 +9,7 @@ use dp_core::plan::{CheckedPlan, TrainingPlan};
 use lab::evaluate::tabular::{CodedRecords, trees_predictor};
 use lab::prelude::*;
 use private_synth::table::{
-    COLUMNS, Model, PAIRS, RANGES, Released, Signal, TableCopy as Copying, check_size,
+    COLUMNS, Model, PAIRS, RANGES, Released, Signal, TableCopy as Copying, check_size, pair_noise,
 };
 use serde_json::json;
 
@@ -23,6 +23,9 @@ use crate::synth::private_score::{self, Bought, SCORE};
 
 /// Classes of a label that is scored, at most: trees learn one against the rest.
 pub(super) const SCORED_CLASSES: usize = 20;
+/// Noise on the counts of pairs that leaves little of them, as a share of all records.
+const MOST_NOISE: f64 = 0.1;
+
 /// A private copy of a table.
 pub(crate) struct TableCopy {
     pub(super) input: Input,
@@ -84,6 +87,21 @@ impl TableCopy {
 
     fn signal(&self) -> Signal {
         Signal::of(self.input.records.neighbours(), self.noise())
+    }
+
+    /// What is said of a table with many columns for its records and its budget.
+    fn crowded(&self) -> Option<String> {
+        let records = &self.input.records;
+        let (columns, neighbours) = (records.columns().len(), records.neighbours());
+        let noise = pair_noise(columns, records.label().is_some(), self.noise());
+        (noise > MOST_NOISE * neighbours as f64).then(|| {
+            let pairs = columns * (columns - 1) / 2;
+            format!(
+                "The {pairs} pairs of {columns} columns share the budget: noise of deviation {noise:.0} on each count tells little of \
+                 {neighbours} {}. Name columns to leave out (--leave-out NAME), or take a larger epsilon.",
+                records.units().map_or("records", |_| "units")
+            )
+        })
     }
 
     /// The accuracy on private records of trees that learned from the copy, if there is no public test and a budget for it.
@@ -230,6 +248,7 @@ impl Experiment for TableCopy {
             releases: "all that is read of the private records".into(),
             public: self.input.public.clone(),
             without_noise: "Not private: --no-privacy adds no noise.".into(),
+            cautions: self.crowded().into_iter().collect(),
             ..Wording::default()
         }
     }
