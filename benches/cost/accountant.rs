@@ -6,7 +6,9 @@
 
 use std::hint::black_box;
 
-use dp_core::accounting::{Accountant, Event, PldAccountant, Sampler, noise_multiplier_for};
+use dp_core::accounting::{
+    Accountant, BatchDistribution, Event, PldAccountant, noise_multiplier_for,
+};
 use lab::diagnostic::{Failure, OrFailed};
 
 use super::median;
@@ -22,9 +24,9 @@ pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     for (name, sampler) in [
         (
             "without replacement",
-            Sampler::WithoutReplacementRate { rate: 0.01 },
+            BatchDistribution::WithoutReplacementRate { rate: 0.01 },
         ),
-        ("poisson", Sampler::Poisson { rate: 0.01 }),
+        ("poisson", BatchDistribution::Poisson { rate: 0.01 }),
     ] {
         let steps = |noise_multiplier| {
             Event::Gaussian { noise_multiplier }

@@ -16,11 +16,10 @@ use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
+use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
 use model::layers::linear;
-use private_training::{
-    Batch, Clipping, Engine, Forward, GroupSizes, Layers, Network, Objective, Penalty,
-};
+use private_training::{Batch, Clipping, Engine, Forward, Layers, Network, Objective, Penalty};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -89,6 +88,8 @@ fn times(width: usize, repeat: u64, device: &Device) -> Result<[f64; 3], Failure
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let network = Hidden::new(width, &mut rng, device);
     let halves = [RECORDS / 2; 2];
+    let groups = vec![(0..RECORDS / 2).collect(), (RECORDS / 2..RECORDS).collect()];
+    let sampler = Sampler::stratified(groups, &halves).or_failed()?;
     let rows: Vec<f32> = (0..2 * RECORDS)
         .map(|_| rng.random_range(-1.0..1.0))
         .collect();
@@ -104,10 +105,8 @@ fn times(width: usize, repeat: u64, device: &Device) -> Result<[f64; 3], Failure
         let penalty = Penalty::between_groups().slices(SLICES).clipping(clipping);
         let mut public = ChaCha20Rng::seed_from_u64(2);
         // The transport alone, as in the published table.
-        Objective::default().penalty(penalty).draw(
-            &[2],
-            GroupSizes::Fixed(halves.to_vec()),
-            &mut public,
-        )
+        Objective::default()
+            .penalty(penalty)
+            .draw(&[2], &sampler, &mut public)
     })
 }

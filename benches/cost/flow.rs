@@ -10,7 +10,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::flow::StepSize;
 use swd::smoothed::NoisyProjections;
-use swd::{Particles, Region, Slices};
+use swd::{NormBound, Particles, Slices};
 
 use super::median;
 
@@ -24,7 +24,7 @@ pub(crate) fn print(repeat: u64) -> Result<(), Failure> {
     println!("| rows of the target | sigma | ms |");
     println!("|---|---|---|");
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let sphere = Region::sphere(1.0).or_failed()?;
+    let sphere = NormBound::sphere(1.0).or_failed()?;
     let size = StepSize {
         step: 1.0,
         diffusion: 1e-3,

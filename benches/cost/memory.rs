@@ -13,8 +13,9 @@ use burn::tensor::activation::{log_softmax, relu};
 use burn::tensor::{Device, Int, Tensor};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
+use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
-use private_training::{Batch, Forward, Gradients, GroupSizes, Layers, Loss, Network, Objective};
+use private_training::{Batch, Forward, Gradients, Layers, Loss, Network, Objective};
 
 const BATCH: usize = 256;
 const CLASSES: usize = 10;
@@ -55,7 +56,7 @@ impl Network<4> for Large {
             .next()
             .map(|first| first.forward(images.clone().flatten(1, 3)));
         let first = first.unwrap_or_else(|| images.flatten(1, 3));
-        Forward::of(linears.fold(first, |x, linear| linear.forward(relu(x))))
+        Forward::from_output(linears.fold(first, |x, linear| linear.forward(relu(x))))
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
@@ -107,9 +108,9 @@ pub(crate) fn print(device: &Device, convolutional: bool) -> Result<(), Failure>
     }
     let plain = most()?;
     let batch = Batch::new(images, targets, &[BATCH]).or_failed()?;
-    let mut gradients = Gradients::new(Objective::of([Loss::cross_entropy().max_grad_norm(1.0)]));
-    let sizes = GroupSizes::Fixed(vec![BATCH]);
-    let (clipped, _) = gradients.clipped(&network, &batch, sizes).or_failed()?;
+    let mut gradients = Gradients::new(Objective::new([Loss::cross_entropy().max_grad_norm(1.0)]));
+    let sampler = Sampler::all(BATCH).or_failed()?;
+    let (clipped, _) = gradients.clipped(&network, &batch, &sampler).or_failed()?;
     black_box(clipped);
     let private = most()?;
     println!("| network | parameters | alone, MiB | plain, MiB | private, MiB | private / plain |");

@@ -11,14 +11,14 @@ use std::hint::black_box;
 
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
-use dp_core::plan::{Noise, TrainingPlan};
-use dp_core::sampling::FixedSizeSampler;
+use dp_core::plan::TrainingPlan;
+use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
 use private_queries::marginals::Bins;
 use private_queries::{LabelledMarginals, MarginalQuery, Moments, Projections, Query};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use swd::{Region, Slices, UniformBall};
+use swd::{NormBound, Slices, UniformBall};
 
 use super::median;
 
@@ -65,11 +65,11 @@ fn blocks(repeat: u64) -> Result<(), Failure> {
     let moments = Moments::labelled(1, LATENT, 1.0);
     part("moments", &moments, &block, repeat)?;
     for slices in [64, 256] {
-        let region = Region::ball(1.0).or_failed()?;
+        let region = NormBound::ball(1.0).or_failed()?;
         let directions = Slices::tight(LATENT, slices, &mut rng).or_failed()?;
         let bins = Bins::uniform(1.0, 64).or_failed()?;
         let query = MarginalQuery::new(directions, region, bins);
-        let query = LabelledMarginals::of(vec![query.or_failed()?]).or_failed()?;
+        let query = LabelledMarginals::from_queries(vec![query.or_failed()?]).or_failed()?;
         part(
             &format!("{slices} sliced marginals of 64 bins"),
             &query,
@@ -104,11 +104,11 @@ fn one(
     let folder = tempfile::tempdir().or_failed()?;
     let ledger = Ledger::create(&folder.path().join("ledger.jsonl"));
     let mut ledger = ledger.or_failed()?;
-    let sampler = FixedSizeSampler::new(RECORDS, batch).or_failed()?;
-    let plan = TrainingPlan::of(Noise::Multiplier(1.0), 1e-6, repeat + 1, sampler);
+    let sampler = Sampler::fixed_size(RECORDS, batch).or_failed()?;
+    let plan = TrainingPlan::with_noise_multiplier(1.0, 1e-6, repeat + 1, sampler);
     let secret = NoiseSource::secret().or_failed()?;
     let mut releaser = plan.check().or_failed()?.releaser(secret);
-    let ball = Region::ball(1.0).or_failed()?;
+    let ball = NormBound::ball(1.0).or_failed()?;
     median(repeat, || {
         let draw = releaser.draw().or_failed()?;
         let query = Projections::new(slices()?, ball, vec![batch]);

@@ -5,10 +5,11 @@
 
 use burn::tensor::Device;
 use dp_core::per_sample::JacobianClip;
+use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
 use model::swae::SwaeConfig;
 use private_training::{
-    Clipping, Engine, GroupSizes, Loss, Objective, Penalty, Prior, StepObjective, TrainingError,
+    Clipping, Engine, Loss, Objective, Penalty, Prior, StepObjective, TrainingError,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -84,11 +85,11 @@ pub(crate) fn print(device: &Device, repeat: u64, most: usize) -> Result<(), Fai
 fn objective(mode: JacobianClip) -> Result<StepObjective, TrainingError> {
     let loss = Loss::binary_cross_entropy_with_logits();
     let penalty = Penalty::to(Prior::UniformBall).slices(100);
-    Objective::of([loss.weight(0.9)])
+    Objective::new([loss.weight(0.9)])
         .penalty(penalty.weight(0.1).clipping(Clipping::published(mode)))
         .draw(
             &[LATENT],
-            GroupSizes::Fixed(vec![BATCH]),
+            &Sampler::all(BATCH)?,
             &mut ChaCha20Rng::seed_from_u64(2),
         )
 }

@@ -15,7 +15,7 @@ use burn::tensor::Tensor;
 use data::{BiasedConfig, biased};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
-use dp_core::sampling::{CyclicSampler, FixedSizeSampler};
+use dp_core::sampling::Sampler;
 use lab::prelude::*;
 use private_training::{Forward, Layers, Loss, Network, Objective, Optimizer, TrainingConfig};
 use rand::SeedableRng;
@@ -82,7 +82,7 @@ pub(crate) struct Model {
 
 impl Network<2> for Model {
     fn forward(&self, rows: Tensor<2>) -> Forward {
-        Forward::of(self.linear.forward(rows))
+        Forward::from_output(self.linear.forward(rows))
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
@@ -118,7 +118,7 @@ impl Experiment for Regression {
             used: Vec::new(),
         };
         let loss = Loss::binary_cross_entropy_with_logits().max_grad_norm(settings.max_grad_norm);
-        let config = TrainingConfig::new(Objective::of([loss]))
+        let config = TrainingConfig::new(Objective::new([loss]))
             .optimizer(Optimizer::sgd())
             .learning_rate(settings.learning_rate)
             .average(settings.ema);
@@ -131,11 +131,11 @@ impl Experiment for Regression {
         let refused = |e: DpError| Failure::input(e.to_string(), "give another --batch");
         let start = match settings.bandwidth {
             None => {
-                let sampler = FixedSizeSampler::new(records, batch).map_err(refused)?;
+                let sampler = Sampler::fixed_size(records, batch).map_err(refused)?;
                 Start::new(basics, config, model, sampler)
             }
             Some(bandwidth) => {
-                let sampler = CyclicSampler::new(records, batch).map_err(refused)?;
+                let sampler = Sampler::cyclic(records, batch).map_err(refused)?;
                 let mut start = Start::new(basics, config, model, sampler);
                 start.plan = start.plan.map(|plan| plan.correlated(bandwidth));
                 start

@@ -23,7 +23,7 @@ pub(crate) fn objective(
 ) -> Result<Objective, Failure> {
     let loss = loss.weight(1.0 - alpha).max_grad_norm(max_grad_norm);
     let penalty = penalty.weight(alpha).slices(slices).clipping(clipping);
-    let objective = Objective::of([loss]).penalty(penalty);
+    let objective = Objective::new([loss]).penalty(penalty);
     objective.check().map_err(refused)?;
     Ok(objective)
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dp_accountant::accounting::{self, Accountant, Event, Neighbours, Sampler, replay};
+use dp_accountant::accounting::{self, Accountant, Event, Neighbours, BatchDistribution, replay};
 use dp_accountant::ledger::{Ledger, LedgerEntry};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
@@ -263,8 +263,8 @@ pub(crate) fn epsilon_upper_of_opacus(
     accuracy: Option<f64>,
 ) -> PyResult<f64> {
     let sampler = |rate| match neighbours.0 {
-        Neighbours::AddRemove => Ok(Sampler::Poisson { rate }),
-        Neighbours::ZeroOut => Ok(Sampler::PoissonZeroOut { rate }),
+        Neighbours::AddRemove => Ok(BatchDistribution::Poisson { rate }),
+        Neighbours::ZeroOut => Ok(BatchDistribution::PoissonZeroOut { rate }),
         other => Err(PyValueError::new_err(format!(
             "histories of Opacus hold under add-remove or zero-out neighbours, not under {other}"
         ))),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use dp_accountant::DpError;
-use dp_accountant::accounting::{Event, Neighbours, Sampler};
+use dp_accountant::accounting::{Event, Neighbours, BatchDistribution};
 use dp_accountant::ledger::Ledger;
 use dp_accountant::plan::CheckedPlan;
 use dp_core::mechanism::NoiseSource;
@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
-use swd::Region;
+use swd::NormBound;
 
 use crate::arrays::points;
 use crate::event::PyEvent;
@@ -259,7 +259,7 @@ pub(crate) fn private_distance(
         None => NoiseSource::secret().map_err(PyOSError::new_err)?,
     };
     py.detach(|| {
-        let region = Region::ball(radius).map_err(refused)?;
+        let region = NormBound::ball(radius).map_err(refused)?;
         let plan = Sides::plan(&rows, epsilon, delta).map_err(refused)?;
         let plan = plan.check().map_err(refused)?;
         let mut public = ChaCha20Rng::seed_from_u64(seed.0);
@@ -337,7 +337,7 @@ fn sample(name: &str, found: &Bound<'_, PyAny>) -> PyResult<(Vec<f32>, [usize; 2
 fn planned(plan: &CheckedPlan, records: u64) -> PyResult<Event> {
     let (_, event) = plan.releases().next().ok_or_else(|| refused(RELEASE))?;
     let everything = plan.sampler().distribution();
-    let one_sample = Sampler::WithoutReplacement {
+    let one_sample = BatchDistribution::WithoutReplacement {
         records,
         batch: records,
     };

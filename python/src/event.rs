@@ -1,7 +1,7 @@
 //! Mechanisms as data.
 
 use dp_accountant::accounting::{
-    Accountant, Event, GroupSize, Neighbours, PldAccountant, RdpAccountant, Runs, Sampler,
+    Accountant, Event, GroupSize, Neighbours, PldAccountant, RdpAccountant, Runs, BatchDistribution,
     Selection,
 };
 use pyo3::exceptions::PyValueError;
@@ -66,7 +66,7 @@ impl PyEvent {
         Ok(Self(event))
     }
 
-    fn sampled(&self, sampler: Sampler) -> PyResult<Self> {
+    fn sampled(&self, sampler: BatchDistribution) -> PyResult<Self> {
         sampler.rate().map_err(refused)?;
         Self::together(self.0.clone().sampled(sampler))
     }
@@ -177,8 +177,8 @@ impl PyEvent {
     #[pyo3(text_signature = "($self, rate, *, neighbours='add-remove')")]
     fn poisson_sampled(&self, rate: f64, neighbours: Relation) -> PyResult<Self> {
         self.sampled(match neighbours.0 {
-            Neighbours::AddRemove => Sampler::Poisson { rate },
-            Neighbours::ZeroOut => Sampler::PoissonZeroOut { rate },
+            Neighbours::AddRemove => BatchDistribution::Poisson { rate },
+            Neighbours::ZeroOut => BatchDistribution::PoissonZeroOut { rate },
             other => {
                 return Err(PyValueError::new_err(format!(
                     "Poisson samples hold under add-remove or zero-out neighbours, not under {other}"
@@ -190,7 +190,7 @@ impl PyEvent {
     /// This event on batches of `batch` of `records` records, sampled without replacement (replace-one).
     fn sampled_without_replacement(&self, records: Whole, batch: Whole) -> PyResult<Self> {
         let (records, batch) = (records.0, batch.0);
-        self.sampled(Sampler::WithoutReplacement { records, batch })
+        self.sampled(BatchDistribution::WithoutReplacement { records, batch })
     }
 
     /// An upper bound on an epoch of shuffled batches of fixed size, this event being the release of a batch.
@@ -211,7 +211,7 @@ impl PyEvent {
                 )));
             }
         };
-        self.sampled(Sampler::ShuffledUpper { zero_out })
+        self.sampled(BatchDistribution::ShuffledUpper { zero_out })
     }
 
     /// This event on a batch from each of several groups of public sizes (k-end neighbours).
@@ -224,7 +224,7 @@ impl PyEvent {
             batch: batch.0,
         };
         let groups = groups.into_iter().map(of).collect();
-        self.sampled(Sampler::KEndGroups { groups })
+        self.sampled(BatchDistribution::KEndGroups { groups })
     }
 
     /// The neighbour relation that the event holds under; None where any will do.

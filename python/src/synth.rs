@@ -428,7 +428,7 @@ pub(crate) fn fit_images(
         let count = units.map_or(images.len(), |(units, most)| samples(units, most));
         let latent = latent.unwrap_or_else(|| {
             let records = units.map_or(images.len(), |(units, _)| units);
-            let signal = Signal::of(records, Some(epsilon));
+            let signal = Signal::new(records, Some(epsilon));
             signal.dimensions(SpaceKind::Cosines, channels)
         });
         let shape = ImageShape { channels, side };

@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pyo3::prelude::*;
 use swd::transport::{host, line};
-use swd::{Cells, Cost};
+use swd::{TargetQuantiles, Cost};
 
 use crate::arrays::{numbers, points, rows};
 use crate::refusal::refused;
@@ -62,7 +62,7 @@ pub(crate) fn sliced_cost_and_gradient<'py>(
     slices.check("v", e)?;
     let (u, v) = (u.as_slice()?, v.as_slice()?);
     let found = py.detach(|| {
-        let cells = Cells::of_sample(v, &slices.0, n)?;
+        let cells = TargetQuantiles::of_sample(v, &slices.0, n)?;
         host::sliced_cotangents_and_cost(cost, u, &slices.0, &cells)
     });
     let (gradient, value) = found.map_err(refused)?;

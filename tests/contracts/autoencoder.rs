@@ -9,19 +9,17 @@ use dp_core::ledger::Ledger;
 use dp_core::mechanism::{BoundedGradient, NoiseSource, ParameterGradient, Sensitivity};
 use dp_core::per_sample::{JacobianClip, ParameterSlot};
 use dp_core::plan::{Noise, TrainingPlan};
-use dp_core::sampling::AllRecords;
+use dp_core::sampling::Sampler;
 use model::swae::{Swae, SwaeConfig};
 use portability::{CHUNK, available_devices};
 use private_training::penalty::Matching;
-use private_training::{
-    Batch, Clipping, Engine, GroupSizes, Loss, Objective, Penalty, Prior, StepObjective,
-};
+use private_training::{Batch, Clipping, Engine, Loss, Objective, Penalty, Prior, StepObjective};
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use swd::{Cells, Cost, Slices, UniformBall};
+use swd::{Cost, Slices, TargetQuantiles, UniformBall};
 use test_support::contract::Contract;
-use test_support::networks::Neighbours;
+use test_support::networks::{Neighbours, fixed_batches};
 
 use super::steps;
 
@@ -51,11 +49,8 @@ fn objective(
         .cost(cost)
         .weight(alpha)
         .clipping(clipping);
-    Objective::of([loss.weight(1.0 - alpha).max_grad_norm(bound)])
-        .with_penalties(
-            vec![penalty.with_target(matching)],
-            GroupSizes::Fixed(sizes.to_vec()),
-        )
+    Objective::new([loss.weight(1.0 - alpha).max_grad_norm(bound)])
+        .with_penalties(vec![penalty.with_target(matching)], &fixed_batches(&sizes))
         .unwrap()
 }
 
@@ -87,7 +82,7 @@ fn trial_of(cost: Cost, index: u64, device: &Device) -> Trial {
                 ball.cells(n).unwrap()
             } else {
                 let points = ball.sample(rng.random_range(1..20), &mut rng);
-                Cells::of_sample(&points, &slices, n).unwrap()
+                TargetQuantiles::of_sample(&points, &slices, n).unwrap()
             }
         })
         .collect();
@@ -223,7 +218,7 @@ fn saturated(
     });
     let slices = Slices::tight(1, 1, &mut rng).unwrap();
     let points = UniformBall::new(1).unwrap().sample(n, &mut rng);
-    let cells = Cells::of_sample(&points, &slices, n).unwrap();
+    let cells = TargetQuantiles::of_sample(&points, &slices, n).unwrap();
     let clipping = Clipping {
         activation: 1e-3,
         jacobian: 1.0,
@@ -294,7 +289,7 @@ fn only_what_is_finite_is_released() {
             }];
             let plan = TrainingPlan {
                 noise: Noise::Multiplier(1.0),
-                ..TrainingPlan::within(1.0, 1e-3, 1, AllRecords::new(10).unwrap())
+                ..TrainingPlan::for_epsilon(1.0, 1e-3, 1, Sampler::all(10).unwrap())
             };
             let mut releaser = plan.check().unwrap().releaser(NoiseSource::insecure(1));
             let gradient = ParameterGradient::from_host(slots, &values, &test_device.device);

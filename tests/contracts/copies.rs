@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 use data::{Part, Schema, StoredTable, Units};
-use dp_core::mechanism::{NameCounts, Noisy, SensitiveVector};
+use dp_core::mechanism::{NameCounts, NoisyVector, SensitiveVector};
 use model::latent::ImageShape;
 use private_queries::Query;
 use private_synth::images::{
@@ -65,7 +65,7 @@ impl Releasing for Exact {
         let measured = measure()?;
         let exact = measured.before_noise().to_vec();
         let values = self.before.get(self.measured.len()).unwrap_or(&exact);
-        let noisy = Noisy {
+        let noisy = NoisyVector {
             values: values.clone(),
             deviation: 0.1,
         };
@@ -223,7 +223,7 @@ fn copied<M: ImageMethod>(
         images: &images,
         units: images.len(),
         most: 1,
-        signal: Signal::of(images.len(), Some(1.0)),
+        signal: Signal::new(images.len(), Some(1.0)),
     };
     let (rng, device) = (&mut ChaCha20Rng::seed_from_u64(1), Device::flex());
     let mut fitted = method

@@ -10,14 +10,13 @@ use dp_core::per_sample::JacobianClip;
 use dp_core::per_sample::nn::Chain;
 use model::layers::linear;
 use private_training::{
-    Batch, Clipping, Engine, Forward, GroupSizes, Layers, Loss, Network, Objective, Penalty,
-    StepObjective,
+    Batch, Clipping, Engine, Forward, Layers, Loss, Network, Objective, Penalty, StepObjective,
 };
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use test_support::contract::Contract;
-use test_support::networks::Neighbours;
+use test_support::networks::{Neighbours, fixed_batches};
 
 use super::steps;
 use crate::upload;
@@ -61,7 +60,7 @@ impl Network<2> for Scorer {
             .leaky_relu(&self.act)
             .linear(&self.fc2);
         Layers::chain(match self.inner {
-            true => hidden.activation().linear(&self.head),
+            true => hidden.mark_latent().linear(&self.head),
             false => hidden.sigmoid().affine(1.0, -0.5),
         })
     }
@@ -146,9 +145,9 @@ fn trial(index: u64, device: &Device) -> Neighbours<Scorer, 2> {
     let loss = Loss::squared_error()
         .weight(1.0 - alpha)
         .max_grad_norm(bound);
-    let step = Objective::of([loss])
+    let step = Objective::new([loss])
         .penalty(penalty.weight(alpha).clipping(clipping))
-        .draw(&[d], GroupSizes::Fixed(sizes), &mut rng);
+        .draw(&[d], &fixed_batches(&sizes), &mut rng);
     Neighbours::new(network, step.unwrap(), batches)
 }
 
@@ -178,7 +177,7 @@ fn parity(clipping: Clipping, sizes: &[usize]) -> StepObjective {
         .penalty(Penalty::between_groups().slices(1).clipping(clipping))
         .draw(
             &[1],
-            GroupSizes::Fixed(sizes.to_vec()),
+            &fixed_batches(&sizes),
             &mut ChaCha20Rng::seed_from_u64(7),
         )
         .unwrap()

@@ -16,23 +16,24 @@ use dp_core::DpError;
 use dp_core::ledger::Ledger;
 use dp_core::local::LocalMechanism;
 use dp_core::mechanism::{
-    BoundedGradient, NameCounts, NoiseSource, Noisy, ParameterGradient, Releaser, SensitiveVector,
-    Sensitivity,
+    BoundedGradient, NameCounts, NoiseSource, NoisyVector, ParameterGradient, Releaser,
+    SensitiveVector, Sensitivity,
 };
 use dp_core::per_sample::nn::Chain;
 use dp_core::per_sample::{ParameterSlot, Reference};
 use dp_core::plan::TrainingPlan;
-use dp_core::sampling::{AddRemoveSampler, FixedSizeSampler};
+use dp_core::sampling::Sampler;
 use lab::evaluate::EvaluateError;
 use private_queries::QueryError;
 use private_training::{
-    Batch, Engine, Forward, GroupSizes, HostTargets, Layers, Loss, Network, Objective, RankError,
-    Targets, TrainingError,
+    Batch, Engine, Forward, HostTargets, Layers, Loss, Network, Objective, RankError, Targets,
+    TrainingError,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use swd::sinkhorn::{Cost, Sinkhorn};
 use swd::{Particles, SwdError};
+use test_support::networks::fixed_batches;
 
 use crate::{root, upload};
 
@@ -160,7 +161,7 @@ fn no_type_shows_what_is_private() {
     shown("vector", &SensitiveVector::l2(wide.clone(), 1.0));
     shown(
         "noisy",
-        &Noisy {
+        &NoisyVector {
             values: wide.clone(),
             deviation: 0.0,
         },
@@ -178,17 +179,17 @@ fn no_type_shows_what_is_private() {
     );
     shown(
         "sampler",
-        &AddRemoveSampler::new(LABEL, 0.5, 100.0).unwrap(),
+        &Sampler::poisson_add_remove(LABEL, 0.5, 100.0).unwrap(),
     );
     shown("batch", &batch(LABEL));
     shown("targets", &Targets::from(labels(LABEL)));
     shown("values", &HostTargets::Values(&values));
     shown("classes", &HostTargets::Classes(&[LABEL]));
     shown("forward", &net.forward(upload(&values, 2, &device)));
-    let mut objective = Objective::of([Loss::squared_error()]);
+    let mut objective = Objective::new([Loss::squared_error()]);
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let step = objective
-        .draw(&[3], GroupSizes::Fixed(vec![1]), &mut rng)
+        .draw(&[3], &fixed_batches(&[1]), &mut rng)
         .unwrap();
     let inputs = || upload(&values[..2], 2, &device);
     let batch = Batch::new(inputs(), upload(&[VALUE; 3], 3, &device), &[1]).unwrap();
@@ -208,8 +209,8 @@ fn no_type_shows_what_is_private() {
 }
 
 fn releaser() -> Releaser {
-    let sampler = FixedSizeSampler::new(300, 250).unwrap();
-    let plan = TrainingPlan::within(1.0, 1e-6, 10, sampler)
+    let sampler = Sampler::fixed_size(300, 250).unwrap();
+    let plan = TrainingPlan::for_epsilon(1.0, 1e-6, 10, sampler)
         .check()
         .unwrap();
     plan.releaser(NoiseSource::insecure(1))
@@ -244,10 +245,10 @@ fn no_error_says_what_is_private() {
         releaser.release(bounded, &mut ledger),
     );
     let device = Device::flex();
-    let mut objective = Objective::of([Loss::cross_entropy()]);
+    let mut objective = Objective::new([Loss::cross_entropy()]);
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let step = objective
-        .draw(&[3], GroupSizes::Fixed(vec![1]), &mut rng)
+        .draw(&[3], &fixed_batches(&[1]), &mut rng)
         .unwrap();
     for engine in [
         Engine::Host { chunk: 8 },
@@ -257,9 +258,9 @@ fn no_error_says_what_is_private() {
         let found = step.clipped_gradient(&net(1.0), &batch(LABEL), engine, &device);
         said("a label", found.map(drop));
     }
-    let objective = Objective::of([Loss::cross_entropy()]);
+    let objective = Objective::new([Loss::cross_entropy()]);
     let mut gradients = private_training::Gradients::new(objective);
-    let found = gradients.clipped(&net(3.0), &batch(1), GroupSizes::Fixed(vec![1]));
+    let found = gradients.clipped(&net(3.0), &batch(1), &fixed_batches(&[1]));
     said("layers", found.map(drop));
     let rows = || upload(&[VALUE, VALUE], 2, &device);
     said("a batch", Batch::new(rows(), labels(0), &[LABEL]).map(drop));
@@ -515,7 +516,7 @@ const PUBLIC: [(&str, &[&str]); 10] = [
     ),
     (
         "crates/swd",
-        &["Cells", "Signs", "Slices", "NoisyProjections"],
+        &["TargetQuantiles", "Signs", "Slices", "NoisyProjections"],
     ),
     (
         "crates/queries",
@@ -561,7 +562,6 @@ const PUBLIC: [(&str, &[&str]); 10] = [
             "RngState",
             "Average",
             "Objective",
-            "GroupSizes",
             "StepObjective",
             "Pair",
             "Between",

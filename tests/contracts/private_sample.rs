@@ -10,14 +10,12 @@ use dp_core::per_sample::JacobianClip;
 use dp_core::per_sample::nn::Chain;
 use model::layers::linear;
 use private_training::penalty::ToSample;
-use private_training::{
-    Batch, Clipping, Engine, Forward, GroupSizes, Layers, Network, Objective, Penalty,
-};
+use private_training::{Batch, Clipping, Engine, Forward, Layers, Network, Objective, Penalty};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::Cost;
 use test_support::contract::Contract;
-use test_support::networks::Neighbours;
+use test_support::networks::{Neighbours, fixed_batches};
 
 use super::steps;
 use crate::upload;
@@ -91,7 +89,7 @@ fn trial_of(cost: Cost, index: u64, device: &Device) -> Neighbours<Map, 2> {
     let penalty = Penalty::to_private_sample(share).slices(3 * d).cost(cost);
     let step = Objective::default()
         .penalty(penalty.weight(0.7).clipping(clipping))
-        .draw(&[d], GroupSizes::Fixed(vec![n, m]), &mut rng)
+        .draw(&[d], &fixed_batches(&[n, m]), &mut rng)
         .unwrap();
     let share = if of_sample { share } else { 1.0 };
     Neighbours::new(network, step, batches).of_share(share)
@@ -165,7 +163,7 @@ fn the_bound_for_the_sample_is_attained_on_the_line() {
     let penalty = Penalty::to_private_sample(1.0).slices(1);
     let step = Objective::default()
         .penalty(penalty.clipping(Clipping::new(bound, 2.0)))
-        .draw(&[1], GroupSizes::Fixed(vec![n, m]), &mut rng)
+        .draw(&[1], &fixed_batches(&[n, m]), &mut rng)
         .unwrap();
     let batches = [-9.0, 9.0].map(|end| {
         let inputs = Tensor::full([n, 1], 1e3, &device);
@@ -191,7 +189,7 @@ fn what_sums_may_be_off_by_is_declared_over_the_share() {
         let penalty = Penalty::to_private_sample(share).slices(3 * d);
         let mut objective = Objective::default().penalty(penalty.clipping(Clipping::new(1.0, 1.0)));
         let mut rng = ChaCha20Rng::seed_from_u64(4);
-        let step = objective.draw(&[d], GroupSizes::Fixed(vec![n, n]), &mut rng);
+        let step = objective.draw(&[d], &fixed_batches(&[n, n]), &mut rng);
         step.unwrap().sensitivity(engine).unwrap().l2_upper()
     };
     let sums = |share: f64| {
@@ -223,7 +221,7 @@ fn batches_without_their_sample_are_refused() {
     let refused = |penalty: Penalty, cost: Cost| {
         let mut objective = Objective::default().penalty(penalty.cost(cost));
         let rng = &mut ChaCha20Rng::seed_from_u64(0);
-        let step = objective.draw(&[2], GroupSizes::Fixed(vec![3, 3]), rng);
+        let step = objective.draw(&[2], &fixed_batches(&[3, 3]), rng);
         step.is_err() || step.is_ok_and(|step| step.sensitivity(engine).is_err())
     };
     assert!(refused(Penalty::to_private_sample(1.0), Cost::Power(1.5)));
@@ -237,7 +235,7 @@ fn batches_without_their_sample_are_refused() {
             .penalty(Penalty::to_private_sample(0.0))
             .draw(
                 &[2],
-                GroupSizes::Fixed(vec![3, 3]),
+                &fixed_batches(&[3, 3]),
                 &mut ChaCha20Rng::seed_from_u64(0)
             )
             .is_err()

@@ -4,14 +4,14 @@ use dp_core::accounting::Event;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, SensitiveVector};
 use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
-use dp_core::sampling::AllRecords;
+use dp_core::sampling::Sampler;
 use private_queries::marginals::Bins;
 use private_queries::{
     GroupMarginals, LabelledMarginals, MarginalQuery, Moments, Projections, Query,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use swd::{Region, Slices};
+use swd::{NormBound, Slices};
 use test_support::contract::{Contract, Measured, furthest};
 use test_support::noise::Law;
 
@@ -87,7 +87,10 @@ fn neighbours_stay_within_the_declared_sensitivity() {
     let slices = Slices::tight(DIM, 16, &mut rng).unwrap();
     let whole = |rows: &[f32]| vec![rows.to_vec()];
     let contract = |what: &str, attained| Contract::of(what).attained(attained);
-    for region in [Region::sphere(1.0).unwrap(), Region::ball(1.0).unwrap()] {
+    for region in [
+        NormBound::sphere(1.0).unwrap(),
+        NormBound::ball(1.0).unwrap(),
+    ] {
         for slices in [&slices, &signs] {
             let query = Projections::new(slices.clone(), region, vec![ROWS]);
             holds(contract("projections", 0.99), &query, whole);
@@ -119,9 +122,13 @@ fn standard_noise(
     let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl")).unwrap();
     let plan = TrainingPlan {
         noise: Noise::Multiplier(1.0),
-        ..TrainingPlan::within(1.0, 1e-3, 0, AllRecords::new(100).unwrap())
+        ..TrainingPlan::for_epsilon(1.0, 1e-3, 0, Sampler::all(100).unwrap())
     };
-    let plan = plan.and("1", noise).and("2", noise).check().unwrap();
+    let plan = plan
+        .with_release("1", noise)
+        .with_release("2", noise)
+        .check()
+        .unwrap();
     let mut releaser = plan.releaser(NoiseSource::insecure(17));
     let releases = [1, 2].map(|line: u64| {
         let released = releaser.release_vector(&line.to_string(), values, &mut ledger);

@@ -13,7 +13,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use swd::flow::StepSize;
 use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_noise};
-use swd::{Particles, Region, Slices};
+use swd::{NormBound, Particles, Slices};
 
 use super::autoencoder::{IMAGES, SMALL};
 use super::{Case, TestDevice, Tolerance, wave};
@@ -25,7 +25,7 @@ const DEVIATION: f64 = 0.1;
 /// Noisy projections of rows on the sphere, as a mechanism would release them.
 fn release(rows: &[f32], dim: usize, rng: &mut ChaCha20Rng) -> NoisyProjections {
     let slices = Slices::tight(dim, 3 * dim, rng).expect("slices");
-    let sphere = Region::sphere(1.0).expect("a sphere");
+    let sphere = NormBound::sphere(1.0).expect("a sphere");
     let values = sphere.project(rows, &slices).expect("projections");
     let noisy = values.iter().map(|value| {
         let noise: f64 = StandardNormal.sample(rng);

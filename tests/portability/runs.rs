@@ -12,7 +12,7 @@ use dp_core::mechanism::NoiseSource;
 use dp_core::per_sample::JacobianClip;
 use dp_core::per_sample::nn::Chain;
 use dp_core::plan::{Noise, TrainingPlan};
-use dp_core::sampling::{BatchSampler, Draw, FixedSizeSampler, GroupSampler};
+use dp_core::sampling::{Draw, Sampler};
 use model::layers::linear;
 use model::swae::SwaeConfig;
 use private_training::{
@@ -78,14 +78,14 @@ impl Network<2> for Scorer {
 fn start<M: Module>(
     config: TrainingConfig,
     network: M,
-    sampler: impl Into<BatchSampler>,
+    sampler: Sampler,
 ) -> (Training<M>, Ledger, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let ledger = Ledger::create(&folder.path().join("ledger.jsonl")).expect("a ledger");
     // So little that the gradient is what the weights follow.
     let plan = TrainingPlan {
         noise: Noise::Multiplier(1e-3),
-        ..TrainingPlan::within(1.0, 1e-3, STEPS as u64, sampler)
+        ..TrainingPlan::for_epsilon(1.0, 1e-3, STEPS as u64, sampler)
     };
     let releaser = plan.check().expect("a plan");
     let releaser = releaser.releaser(NoiseSource::insecure(3));
@@ -95,7 +95,7 @@ fn start<M: Module>(
 
 fn objective(alpha: f64, loss: Loss, penalty: Penalty) -> Objective {
     let clipping = Clipping::published(JacobianClip::Spectral);
-    Objective::of([loss.weight(1.0 - alpha)]).penalty(penalty.weight(alpha).clipping(clipping))
+    Objective::new([loss.weight(1.0 - alpha)]).penalty(penalty.weight(alpha).clipping(clipping))
 }
 
 fn upload(values: Vec<f32>, width: usize, device: &Device) -> Tensor<2> {
@@ -129,7 +129,7 @@ pub(super) fn autoencoder(
     let loss = Loss::binary_cross_entropy_with_logits();
     let objective = objective(alpha, loss, Penalty::to(Prior::UniformBall).slices(9));
     let config = TrainingConfig::new(objective).engine(engine).public(public);
-    let sampler = FixedSizeSampler::new(glyphs.len(), 6).expect("a sampler");
+    let sampler = Sampler::fixed_size(glyphs.len(), 6).expect("a sampler");
     let (mut training, mut ledger, _folder) = start(config.average(0.5), model, sampler);
     while let Some(step) = training.next_step().expect("a step") {
         let pixels = glyphs.gather(&step.records()).expect("pixels");
@@ -160,7 +160,7 @@ pub(super) fn fair(
         .engine(engine)
         .public(public);
     // All records at each step.
-    let sampler = GroupSampler::new(vec![(0..5).collect(), (5..14).collect()], &[5, 9]);
+    let sampler = Sampler::stratified(vec![(0..5).collect(), (5..14).collect()], &[5, 9]);
     let (mut training, mut ledger, _folder) = start(config, scorer, sampler.expect("a sampler"));
     while let Some(step) = training.next_step().expect("a step") {
         let at = step.draw().map(Draw::step).expect("a planned draw") as usize;
@@ -185,7 +185,7 @@ fn classifier(alpha: f64, device: &Device, engine: Engine) -> Vec<f64> {
         .engine(engine)
         .optimizer(AdamConfig::new().init())
         .learning_rate(1e-2);
-    let sampler = FixedSizeSampler::new(20, 6).expect("a sampler");
+    let sampler = Sampler::fixed_size(20, 6).expect("a sampler");
     let (mut training, mut ledger, _folder) = start(config, network, sampler);
     let [c, h, w] = Small::IMAGE;
     let images = upload(wave(20 * c * h * w), c * h * w, device).reshape([20, c, h, w]);

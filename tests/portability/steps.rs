@@ -7,12 +7,11 @@ use dp_core::per_sample::JacobianClip;
 use model::swae::{Swae, SwaeConfig};
 use private_training::penalty::{Between, Matching, Pair, Target};
 use private_training::weights::to_host;
-use private_training::{
-    Batch, Clipping, GroupSizes, Loss, Network, Objective, Penalty, Prior, StepObjective,
-};
+use private_training::{Batch, Clipping, Loss, Network, Objective, Penalty, Prior, StepObjective};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use swd::{Cells, Slices, UniformBall};
+use swd::{Slices, TargetQuantiles, UniformBall};
+use test_support::networks::fixed_batches;
 
 use super::reference::{self, Problem, Step, cells_of, towards};
 use super::runs::Scorer;
@@ -66,11 +65,8 @@ impl Bounds {
         let penalty = Penalty::to(Prior::UniformBall)
             .weight(ALPHA)
             .clipping(clipping);
-        Objective::of([loss.weight(1.0 - ALPHA).max_grad_norm(bound)])
-            .with_penalties(
-                vec![penalty.with_target(target)],
-                GroupSizes::Fixed(sizes.to_vec()),
-            )
+        Objective::new([loss.weight(1.0 - ALPHA).max_grad_norm(bound)])
+            .with_penalties(vec![penalty.with_target(target)], &fixed_batches(&sizes))
             .expect("an objective")
     }
 
@@ -112,7 +108,7 @@ struct Autoencoder {
     sizes: Vec<usize>,
     classes: usize,
     slices: Slices,
-    cells: Vec<Cells>,
+    cells: Vec<TargetQuantiles>,
 }
 
 impl Autoencoder {

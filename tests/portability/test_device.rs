@@ -32,7 +32,7 @@ impl TestDevice {
 
     /// Whether its products are exact enough for private steps.
     pub fn private(&self) -> bool {
-        Rounding::of(&self.device).is_ok()
+        Rounding::of_device(&self.device).is_ok()
     }
 }
 

@@ -3,10 +3,8 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::per_sample::JacobianClip;
-use private_training::{
-    Batch, Clipping, Engine, GroupSizes, Loss, Network, Objective, Penalty, Prior,
-};
-use test_support::networks::{Signal, Text, Vision, generator, labels};
+use private_training::{Batch, Clipping, Engine, Loss, Network, Objective, Penalty, Prior};
+use test_support::networks::{Signal, Text, Vision, fixed_batches, generator, labels};
 
 use super::{Case, TestDevice, Tolerance, wave, wide};
 
@@ -22,7 +20,7 @@ enum Kind {
 
 impl Kind {
     fn objective(self) -> Objective {
-        let losses = Objective::of([
+        let losses = Objective::new([
             Loss::cross_entropy().max_grad_norm(0.5),
             Loss::of_classes(|outputs, _| outputs.tanh().sum_dim(1).squeeze_dim(1))
                 .weight(0.3)
@@ -59,11 +57,9 @@ impl Kind {
         let device = records.device();
         let labels = labels(GROUPS.iter().sum(), CLASSES, &device);
         let batch = Batch::new(records, labels, &GROUPS).expect("a batch");
-        let step = self.objective().draw(
-            &[CLASSES],
-            GroupSizes::Fixed(GROUPS.to_vec()),
-            &mut generator(1),
-        );
+        let step = self
+            .objective()
+            .draw(&[CLASSES], &fixed_batches(&GROUPS), &mut generator(1));
         let step = step.expect("an objective");
         wide(if private {
             let bounded = step.clipped_gradient(network, &batch, engine, &device);

@@ -7,7 +7,7 @@ use swd::device::{stable_order, stable_ranks};
 use swd::sort::{ranks, stable_orders};
 use swd::transport::host::{sliced_cotangents, sliced_cotangents_and_distance, transport_residual};
 use swd::transport::tensor;
-use swd::{Cells, SlicedWassersteinConfig, Slices, SwdError, UniformBall};
+use swd::{SlicedWassersteinConfig, Slices, SwdError, TargetQuantiles, UniformBall};
 
 use super::{Case, TestDevice, Tolerance, wide};
 
@@ -127,7 +127,7 @@ impl Samples {
 
     /// The sliced distance and its gradients by the host path in `f64`.
     fn expected(&self) -> Vec<f64> {
-        let cells = |points: &[f32], n: usize| Cells::of_sample(points, &self.slices, n);
+        let cells = |points: &[f32], n: usize| TargetQuantiles::of_sample(points, &self.slices, n);
         let [n, m] = [&self.x, &self.y].map(|side| side.len() / Self::D);
         let of_y = cells(&self.y, n).expect("cells");
         let of_x = cells(&self.x, m).expect("cells");
@@ -212,10 +212,10 @@ pub(super) fn cases() -> Vec<Case> {
             let cells = move || {
                 let row = |shift: f64| (0..n).map(move |r| r as f64 / n as f64 + shift);
                 if shared {
-                    return Cells::shared(row(0.0).collect(), 0.0).expect("cells");
+                    return TargetQuantiles::shared(row(0.0).collect(), 0.0).expect("cells");
                 }
                 let rows = (0..k).flat_map(|l| row(l as f64)).collect();
-                Cells::from_rows(n, rows, vec![0.0; k]).expect("cells")
+                TargetQuantiles::from_rows(n, rows, vec![0.0; k]).expect("cells")
             };
             let words = if shared { "one row" } else { "rows" };
             cases.push(Case::new(
@@ -320,7 +320,7 @@ pub(super) fn cases() -> Vec<Case> {
         },
         move || {
             let u: Vec<f32> = on_line().collect();
-            let cells = Cells::of_sample(&u[..18], &line(), 30).expect("cells");
+            let cells = TargetQuantiles::of_sample(&u[..18], &line(), 30).expect("cells");
             let (in_u, distance) =
                 sliced_cotangents_and_distance(&u, &line(), &cells).expect("cotangents");
             std::iter::once(distance).chain(wide(in_u)).collect()

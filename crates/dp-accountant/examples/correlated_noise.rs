@@ -9,7 +9,7 @@
 use std::f64::consts::PI;
 
 use dp_accountant::accounting::{
-    AccountingError, BandedInverse, Event, GaussianAccountant, PldAccountant, Sampler,
+    AccountingError, BandedInverse, BatchDistribution, Event, GaussianAccountant, PldAccountant,
     noise_multiplier_for,
 };
 
@@ -58,7 +58,7 @@ fn sampled_error(steps: u64, separation: u64, epsilon: f64) -> Result<f64, Accou
     let rate = 1.0 / separation as f64;
     let sampled = |z| {
         noise(z)
-            .sampled(Sampler::PoissonZeroOut { rate })
+            .sampled(BatchDistribution::PoissonZeroOut { rate })
             .repeated(steps)
     };
     let sampled = noise_multiplier_for(&PldAccountant::default(), epsilon, 1e-6, sampled)?;

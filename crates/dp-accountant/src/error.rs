@@ -4,9 +4,9 @@
 //! The cases that name a layer, a draw or a device are `dp-core`'s.
 //!
 //! ```
-//! use dp_accountant::sampling::FixedSizeSampler;
+//! use dp_accountant::sampling::Sampler;
 //!
-//! let refused = FixedSizeSampler::new(100, 600).expect_err("more than there are");
+//! let refused = Sampler::fixed_size(100, 600).expect_err("more than there are");
 //! assert!(refused.to_string().contains("batch of 600, expected 1 to 100"));
 //! ```
 

@@ -22,15 +22,8 @@
 //!
 //! # Samplers
 //!
-//! | [`sampling`] | [`accounting::Sampler`] | neighbours |
-//! |---|---|---|
-//! | `FixedSizeSampler` | `WithoutReplacement` | replace one record |
-//! | `GroupSampler` | `KEndGroups` | replace one within its group |
-//! | `PoissonSampler` | `PoissonZeroOut` | a record counts or is blank |
-//! | `AddRemoveSampler` | `Poisson` | add or remove one record |
-//! | `AllRecords` | none | replace one record |
-//! | `CyclicSampler` | none | replace one record, or a record counts or is blank |
-//! | for accounting alone | `PoissonTruncated`, `RandomAllocation` | a record counts or is blank |
+//! [`sampling`] has those that draw batches, with what each is to the accountants. [`accounting::BatchDistribution`] has others for
+//! accounting alone: `PoissonTruncated`, `RandomAllocation`, `ShuffledUpper`.
 
 #![forbid(unsafe_code)]
 

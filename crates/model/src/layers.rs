@@ -66,11 +66,11 @@ impl Mlp {
             let gain = if place + 1 == outputs { last } else { 2.0 };
             linear(pair[0], pair[1], gain, rng, device)
         };
-        Self::of(widths.windows(2).enumerate().map(layer).collect())
+        Self::from_layers(widths.windows(2).enumerate().map(layer).collect())
     }
 
     /// Of layers.
-    pub fn of(layers: Vec<Linear>) -> Self {
+    pub fn from_layers(layers: Vec<Linear>) -> Self {
         Self { layers }
     }
 

@@ -18,7 +18,7 @@ use rand_distr::{Distribution, StandardNormal};
 use reporting::figures::{Chart, Mark, Scale, Series};
 use reporting::run_folder::write_file;
 use swd::smoothed::projection_sensitivity_upper;
-use swd::{RADII, Region, Slices};
+use swd::{NormBound, RADII, Slices};
 
 /// The dimension, and the slices, as many: so the noise of each is one of the figure's sigmas.
 const DIM: usize = 5;
@@ -51,7 +51,7 @@ fn normal_rows(rows: usize, shift: f64, rng: &mut impl Rng) -> Vec<f32> {
 
 /// The projections of rows in the slices, those in a ball.
 fn projections(rows: &[f32], slices: &Slices, radius: f64) -> Result<Vec<f64>, Box<dyn Error>> {
-    Ok(Region::ball(radius)?.project(rows, slices)?)
+    Ok(NormBound::ball(radius)?.project(rows, slices)?)
 }
 
 /// One comparison of fresh samples, by samples without noise and with it.

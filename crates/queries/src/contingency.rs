@@ -9,7 +9,7 @@
 
 use std::mem;
 
-use dp_core::mechanism::{Noisy, SensitiveVector};
+use dp_core::mechanism::{NoisyVector, SensitiveVector};
 use rayon::prelude::*;
 
 use crate::query::{QueryError, check_noisy, whole};
@@ -21,7 +21,7 @@ const BLOCK: usize = 1 << 16;
 /// Counts of the cells of tables over subsets of columns, in one release.
 ///
 /// ```
-/// use dp_core::mechanism::Noisy;
+/// use dp_core::mechanism::NoisyVector;
 /// use private_queries::{Contingency, Query};
 ///
 /// // Two columns with 2 and 3 values: both alone, with a quarter of the budget each, and their pair with the rest.
@@ -30,7 +30,7 @@ const BLOCK: usize = 1 << 16;
 /// let measured = query.measure(&records)?;
 /// assert!((measured.sensitivity_upper() - 2.0_f64.sqrt()).abs() < 1e-6);
 /// // A releaser adds the noise here.
-/// let tables = query.read(&Noisy::without_privacy(measured))?;
+/// let tables = query.read(&NoisyVector::without_privacy(measured))?;
 /// assert!(tables[2].counts.iter().zip([0.0, 0.0, 1.0, 1.0, 0.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-9));
 /// # Ok::<(), private_queries::QueryError>(())
 /// ```
@@ -115,11 +115,11 @@ impl Contingency {
     /// No column, or one without values.
     ///
     /// ```
-    /// use dp_core::mechanism::Noisy;
+    /// use dp_core::mechanism::NoisyVector;
     /// use private_queries::{Contingency, Query};
     ///
     /// let query = Contingency::joint([2, 3])?;
-    /// let tables = query.read(&Noisy::without_privacy(query.measure(&[0, 0, 1, 2, 1, 2])?))?;
+    /// let tables = query.read(&NoisyVector::without_privacy(query.measure(&[0, 0, 1, 2, 1, 2])?))?;
     /// assert_eq!(tables[0].counts, [1.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
     /// # Ok::<(), private_queries::QueryError>(())
     /// ```
@@ -296,7 +296,7 @@ impl Query for Contingency {
         self.measure(records)
     }
 
-    fn read(&self, noisy: &Noisy) -> Result<Vec<NoisyCounts>, QueryError> {
+    fn read(&self, noisy: &NoisyVector) -> Result<Vec<NoisyCounts>, QueryError> {
         let what = "counts of contingency tables";
         check_noisy(what, &noisy.values, noisy.deviation, self.len())?;
         let mut rest = &noisy.values[..];
@@ -418,7 +418,10 @@ mod tests {
         assert!(query().measure(&[0, 3, 0]).is_err());
         for (more, fits) in [(0, true), (1, false)] {
             let (values, deviation) = (vec![0.0; query().len() + more], 1.0);
-            assert_eq!(query().read(&Noisy { values, deviation }).is_ok(), fits);
+            assert_eq!(
+                query().read(&NoisyVector { values, deviation }).is_ok(),
+                fits
+            );
         }
     }
 
@@ -428,7 +431,7 @@ mod tests {
         fn tables_agree_and_deviations_are_by_shares(codes in prop::collection::vec((0_u16..2, 0_u16..3, 0_u16..4), 1..40)) {
             let records: Vec<u16> = codes.iter().flat_map(|&(a, b, c)| [a, b, c]).collect();
             let measured = query().measure(&records).expect("counts");
-            let noisy = Noisy { values: measured.before_noise().to_vec(), deviation: 3.0 };
+            let noisy = NoisyVector { values: measured.before_noise().to_vec(), deviation: 3.0 };
             let tables = query().read(&noisy).expect("tables");
             for cell in 0..6 {
                 let with_label: f64 = tables[4].counts[4 * cell..4 * cell + 4].iter().sum();

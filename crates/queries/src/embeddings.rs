@@ -12,7 +12,7 @@
 //! Source: Harder, Adamczewski and Park 2021, arXiv 2002.11603 (DP-MERF), section 4; their embeddings are means, whose
 //! sensitivity is that of these sums over the number of records.
 
-use dp_core::mechanism::{Noisy, SensitiveVector};
+use dp_core::mechanism::{NoisyVector, SensitiveVector};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
@@ -32,7 +32,7 @@ const LANES: usize = 8;
 /// Numbers and summed random Fourier features of groups of rows; a record lies in one group.
 ///
 /// ```
-/// use dp_core::mechanism::Noisy;
+/// use dp_core::mechanism::NoisyVector;
 /// use private_queries::{Embeddings, Query};
 /// use rand::SeedableRng;
 ///
@@ -43,7 +43,7 @@ const LANES: usize = 8;
 /// let measured = query.measure(&[near, vec![3.0, -2.0, 1.0]])?;
 /// assert!((measured.sensitivity_upper() - 2.0).abs() < 1e-6);
 /// // A releaser adds the noise here; what follows is post-processing.
-/// let embedded = query.read(&Noisy::without_privacy(measured))?;
+/// let embedded = query.read(&NoisyVector::without_privacy(measured))?;
 /// assert_eq!(embedded.sizes, [2.0, 1.0]);
 /// let product = |a: usize, b: usize| -> f64 {
 ///     let [a, b] = [a, b].map(|group| embedded.sum(group));
@@ -254,7 +254,7 @@ impl Query for Embeddings {
         self.measure(records)
     }
 
-    fn read(&self, noisy: &Noisy) -> Result<Embedded, QueryError> {
+    fn read(&self, noisy: &NoisyVector) -> Result<Embedded, QueryError> {
         let what = "released embeddings";
         check_noisy(what, &noisy.values, noisy.deviation, self.len())?;
         let groups = noisy.values.chunks_exact(1 + self.features());
@@ -368,7 +368,7 @@ mod tests {
         let query = Embeddings::new(2, 3, 20_000, 1.5, &mut seeded(3)).unwrap();
         let (x, y) = ([0.3_f32, -0.4, 1.0], [1.0_f32, 0.5, 0.2]);
         let measured = query.measure(&[x.to_vec(), y.to_vec()]).unwrap();
-        let embedded = query.read(&Noisy::without_privacy(measured)).unwrap();
+        let embedded = query.read(&NoisyVector::without_privacy(measured)).unwrap();
         let product = |a, b| -> f64 {
             let pairs = embedded.sum(a).iter().zip(embedded.sum(b));
             pairs.map(|(a, b)| a * b).sum()
@@ -410,7 +410,7 @@ mod tests {
         assert!(query.measure(&[vec![0.0; 3]]).is_err());
         assert!(query.measure(&[vec![0.0; 3], vec![0.0; 2]]).is_err());
         let deviation = 1.0;
-        let read = |values| query.read(&Noisy { values, deviation });
+        let read = |values| query.read(&NoisyVector { values, deviation });
         assert!(read(vec![0.0; 18]).is_ok());
         assert!(read(vec![0.0; 17]).is_err() && read(vec![f64::NAN; 18]).is_err());
     }

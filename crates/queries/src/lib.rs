@@ -19,14 +19,14 @@
 //! use dp_core::ledger::Ledger;
 //! use dp_core::mechanism::NoiseSource;
 //! use dp_core::plan::{ReleaseNoise, TrainingPlan};
-//! use dp_core::sampling::AllRecords;
+//! use dp_core::sampling::Sampler;
 //! use private_queries::{Contingency, Query};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("ledger.jsonl");
 //! // All of epsilon 1 is for one release of 1000 records.
-//! let plan = TrainingPlan::within(1.0, 1e-6, 0, AllRecords::new(1000)?);
-//! let plan = plan.and("ages", ReleaseNoise::Share(1.0)).check()?;
+//! let plan = TrainingPlan::for_epsilon(1.0, 1e-6, 0, Sampler::all(1000)?);
+//! let plan = plan.with_release("ages", ReleaseNoise::Share(1.0)).check()?;
 //! let mut releaser = plan.releaser(NoiseSource::secret()?);
 //! let mut ledger = Ledger::create(&path)?;
 //!

@@ -9,9 +9,9 @@
 //!
 //! Source: Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, section 3; Sebag et al. 2023, arXiv 2312.08227, section 3.
 
-use dp_core::mechanism::{Noisy, SensitiveVector};
+use dp_core::mechanism::{NoisyVector, SensitiveVector};
 use swd::smoothed::{NoisyProjections, projection_sensitivity_upper};
-use swd::{Region, Slices};
+use swd::{NormBound, Slices};
 
 use crate::Query;
 use crate::query::{QueryError, check_noisy, length};
@@ -32,7 +32,7 @@ use crate::query::{QueryError, check_noisy, length};
 pub fn project(
     rows: &[f32],
     slices: &Slices,
-    region: Region,
+    region: NormBound,
 ) -> Result<SensitiveVector, QueryError> {
     let values = region.project(rows, slices)?;
     let bound = projection_sensitivity_upper(slices, region.radius())?;
@@ -43,21 +43,21 @@ pub fn project(
 /// The projections of groups of rows, of public sizes, on the same slices; a record lies in one group.
 ///
 /// ```
-/// use dp_core::mechanism::Noisy;
+/// use dp_core::mechanism::NoisyVector;
 /// use private_queries::{Projections, Query};
 /// use rand::SeedableRng;
 /// use swd::smoothed::{smoothed_distance_and_gradient, smoothing_noise};
-/// use swd::{Region, Slices, UniformBall};
+/// use swd::{NormBound, Slices, UniformBall};
 ///
 /// let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
 /// let rows = UniformBall::new(3)?.sample(500, &mut rng);
 /// let slices = Slices::tight(3, 12, &mut rng)?;
-/// let query = Projections::new(slices, Region::ball(1.0)?, vec![500]);
+/// let query = Projections::new(slices, NormBound::ball(1.0)?, vec![500]);
 /// let projected = query.measure(&[rows])?;
 /// // 2 r sqrt(k/d) for a tight frame.
 /// assert!((projected.sensitivity_upper() - 4.0).abs() < 1e-5);
 /// // A releaser adds the noise here; what follows is post-processing.
-/// let target = query.read(&Noisy::without_privacy(projected))?.remove(0);
+/// let target = query.read(&NoisyVector::without_privacy(projected))?.remove(0);
 /// let particles = [0.0_f32; 3 * 40];
 /// let smoothing = smoothing_noise(&target, 40, &mut rng);
 /// let (distance, gradient) = smoothed_distance_and_gradient(&particles, &smoothing, &target)?;
@@ -67,13 +67,13 @@ pub fn project(
 #[derive(Debug, Clone)]
 pub struct Projections {
     slices: Slices,
-    region: Region,
+    region: NormBound,
     sizes: Vec<usize>,
 }
 
 impl Projections {
     /// Of groups of `sizes` rows in `region`.
-    pub fn new(slices: Slices, region: Region, sizes: Vec<usize>) -> Self {
+    pub fn new(slices: Slices, region: NormBound, sizes: Vec<usize>) -> Self {
         Self {
             slices,
             region,
@@ -102,7 +102,7 @@ impl Query for Projections {
         Ok(SensitiveVector::of_groups(measured))
     }
 
-    fn read(&self, noisy: &Noisy) -> Result<Vec<NoisyProjections>, QueryError> {
+    fn read(&self, noisy: &NoisyVector) -> Result<Vec<NoisyProjections>, QueryError> {
         let what = "released projections";
         check_noisy(what, &noisy.values, noisy.deviation, self.len())?;
         let mut rest = &noisy.values[..];

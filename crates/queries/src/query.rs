@@ -1,19 +1,19 @@
 //! What a query is.
 
-use dp_core::mechanism::{Noisy, SensitiveVector};
+use dp_core::mechanism::{NoisyVector, SensitiveVector};
 use swd::SwdError;
 use thiserror::Error;
 
 /// What is measured of all private records at once, and read back from its noisy values.
 ///
 /// ```
-/// use dp_core::mechanism::Noisy;
+/// use dp_core::mechanism::NoisyVector;
 /// use private_queries::{Contingency, Query};
 ///
 /// let query = Contingency::joint([2, 3])?;
 /// let measured = query.measure(&[0, 0, 1, 2, 1, 2])?;
 /// // A releaser adds the noise here, and writes it to the ledger before.
-/// let tables = query.read(&Noisy::without_privacy(measured))?;
+/// let tables = query.read(&NoisyVector::without_privacy(measured))?;
 /// assert_eq!(tables[0].counts, [1.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
 /// # Ok::<(), private_queries::QueryError>(())
 /// ```
@@ -69,7 +69,7 @@ pub trait Query {
     /// # Errors
     ///
     /// [`QueryError::Length`] for values of another query, [`QueryError::NotFinite`] for a value that is none.
-    fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError>;
+    fn read(&self, noisy: &NoisyVector) -> Result<Self::Answer, QueryError>;
 
     /// Public values that the query was made of and that another process may compute slightly otherwise: a release that
     /// was stored is of this query where they are the same.

@@ -19,7 +19,7 @@ use reporting::run_folder::write_file;
 use swd::flow::StepSize;
 use swd::smoothed::NoisyProjections;
 use swd::transport::host::sliced_gradient_and_distance;
-use swd::{Particles, Region, Slices};
+use swd::{NormBound, Particles, Slices};
 
 const POINTS: usize = 3000;
 const SLICES: usize = 200;
@@ -91,7 +91,7 @@ fn smoothed(
     rng: &mut ChaCha20Rng,
 ) -> Result<NoisyProjections, Box<dyn Error>> {
     let slices = Slices::tight(2, SLICES, rng)?;
-    let values = Region::ball(RADIUS)?.project(points, &slices)?;
+    let values = NormBound::ball(RADIUS)?.project(points, &slices)?;
     let noisy = values
         .iter()
         .map(|value| {

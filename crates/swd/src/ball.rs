@@ -4,7 +4,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal, StandardUniform};
 use std::f64::consts::{FRAC_PI_2, PI};
 
-use crate::{Cells, SwdError};
+use crate::{SwdError, TargetQuantiles};
 
 /// The uniform distribution on the unit ball of `R^dim`.
 ///
@@ -51,10 +51,10 @@ impl UniformBall {
     ///
     /// # Errors
     /// `n` is zero.
-    pub fn cells(&self, n: usize) -> Result<Cells, SwdError> {
+    pub fn cells(&self, n: usize) -> Result<TargetQuantiles, SwdError> {
         let projected = Projected::new(self.dim);
         let (mut angle, mut before) = (-FRAC_PI_2, 0.0);
-        Cells::symmetric(n, 1.0 / (self.dim as f64 + 2.0), |r| {
+        TargetQuantiles::symmetric(n, 1.0 / (self.dim as f64 + 2.0), |r| {
             angle = projected.quantile_angle((r + 1) as f64 / n as f64, angle);
             let after = projected.partial_mean(angle);
             let cell = n as f64 * (after - before);

@@ -129,12 +129,12 @@ fn variance_of_sorted(sorted: &[f64], cells: &[f64]) -> f64 {
 /// The targets of all slices: `n` cells each, or one row of `n` that all slices share.
 ///
 /// ```
-/// use swd::{Cells, Slices, UniformBall};
+/// use swd::{TargetQuantiles, Slices, UniformBall};
 ///
 /// // Four public points, for two records, in the direction of each axis.
 /// let axes = Slices::from_directions(2, &[1.0, 0.0, 0.0, 1.0])?;
 /// let points = [0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 3.0, 0.0];
-/// let cells = Cells::of_sample(&points, &axes, 2)?;
+/// let cells = TargetQuantiles::of_sample(&points, &axes, 2)?;
 /// assert_eq!(cells.row(0), [0.5, 2.5]);
 /// assert_eq!(cells.row(1), [0.0, 0.0]);
 ///
@@ -144,13 +144,13 @@ fn variance_of_sorted(sorted: &[f64], cells: &[f64]) -> f64 {
 /// # Ok::<(), swd::SwdError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cells {
+pub struct TargetQuantiles {
     n: usize,
     values: Vec<f64>,
     within: Vec<f64>,
 }
 
-impl Cells {
+impl TargetQuantiles {
     /// Takes one row of cells for all slices, with its within-cell variance.
     ///
     /// # Errors
@@ -377,9 +377,9 @@ mod tests {
         assert!(quantile_cells(&[1.0], 0).is_err());
         assert!(quantile_cells(&[1.0, 0.0], 2).is_err());
         assert!(quantile_cells(&[f64::NAN], 2).is_err());
-        assert!(Cells::from_rows(2, vec![0.0, 1.0, 2.0, 1.0], vec![0.0; 2]).is_err());
-        assert!(Cells::from_rows(2, vec![0.0, 1.0], vec![0.0; 2]).is_err());
-        assert!(Cells::from_rows(0, vec![], vec![]).is_err());
-        assert!(Cells::shared(vec![0.0], -1.0).is_err());
+        assert!(TargetQuantiles::from_rows(2, vec![0.0, 1.0, 2.0, 1.0], vec![0.0; 2]).is_err());
+        assert!(TargetQuantiles::from_rows(2, vec![0.0, 1.0], vec![0.0; 2]).is_err());
+        assert!(TargetQuantiles::from_rows(0, vec![], vec![]).is_err());
+        assert!(TargetQuantiles::shared(vec![0.0], -1.0).is_err());
     }
 }

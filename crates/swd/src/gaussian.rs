@@ -4,7 +4,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::normal::{density, upper_quantile};
-use crate::{Cells, SwdError};
+use crate::{SwdError, TargetQuantiles};
 
 /// The distribution `N(0, I)` of `R^dim`; every projection of it is `N(0, 1)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +34,9 @@ impl StandardGaussian {
     ///
     /// # Errors
     /// `n` is zero.
-    pub fn cells(&self, n: usize) -> Result<Cells, SwdError> {
+    pub fn cells(&self, n: usize) -> Result<TargetQuantiles, SwdError> {
         let mut before = 0.0;
-        Cells::symmetric(n, 1.0, |r| {
+        TargetQuantiles::symmetric(n, 1.0, |r| {
             let after = density(upper_quantile((r + 1) as f64 / n as f64));
             let cell = n as f64 * (before - after);
             before = after;
@@ -65,7 +65,9 @@ mod tests {
         let distribution = StandardGaussian::new(1).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(3);
         let slices = Slices::from_directions(1, &[1.0]).unwrap();
-        let sample = Cells::of_sample(&distribution.sample(400_000, &mut rng), &slices, 7).unwrap();
+        let sample =
+            TargetQuantiles::of_sample(&distribution.sample(400_000, &mut rng), &slices, 7)
+                .unwrap();
         let exact = distribution.cells(7).unwrap();
         for (a, b) in exact.values().iter().zip(sample.values()) {
             // Standard errors are below 0.005: a false alarm is rarer than 1e-9.

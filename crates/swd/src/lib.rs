@@ -12,7 +12,7 @@
 //!
 //! # Where what is
 //!
-//! [`Slices`] are directions to project on; [`Cells`] the quantile cells of a target in each of
+//! [`Slices`] are directions to project on; [`TargetQuantiles`] the quantile cells of a target in each of
 //! them; [`transport`] has the residuals, cotangents and squared distances, and [`sensitivity`]
 //! says how far the gradient can move when one record is replaced, for `p = 2` alone: for other orders the
 //! gradient has no such bound.
@@ -49,12 +49,12 @@ mod sphere;
 pub mod transport;
 
 pub use ball::UniformBall;
-pub use cells::Cells;
+pub use cells::TargetQuantiles;
 pub use cost::Cost;
 pub use error::SwdError;
 pub use flow::{FlowTarget, Particles};
 pub use gaussian::StandardGaussian;
 pub use loss::{SlicedWasserstein, SlicedWassersteinConfig};
-pub use region::{RADII, Region};
+pub use region::{NormBound, RADII};
 pub use slices::Slices;
 pub use sphere::UniformSphere;

@@ -5,7 +5,7 @@ use crate::{Slices, SwdError};
 use rayon::prelude::*;
 use std::ops::RangeInclusive;
 
-/// The radii of a [`Region`]: rows and their squares are then far from the least and the largest numbers of `f32`, where
+/// The radii of a [`NormBound`]: rows and their squares are then far from the least and the largest numbers of `f32`, where
 /// rounding is no longer relative.
 pub const RADII: RangeInclusive<f64> = 1e-9..=1e18;
 
@@ -15,21 +15,21 @@ pub const RADII: RangeInclusive<f64> = 1e-9..=1e18;
 /// that short, so the functions that state one take a region and put the rows into it themselves.
 ///
 /// ```
-/// use swd::Region;
+/// use swd::NormBound;
 ///
-/// let ball = Region::ball(1.0)?;
+/// let ball = NormBound::ball(1.0)?;
 /// assert_eq!(ball.scale(&[3.0, 4.0]), Some(0.2));
 /// assert_eq!(ball.scale(&[0.3, 0.4]), Some(1.0));
 /// assert_eq!(ball.scale(&[f32::NAN, 0.0]), None);
 /// # Ok::<(), swd::SwdError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Region {
+pub struct NormBound {
     radius: f64,
     surface: bool,
 }
 
-impl Region {
+impl NormBound {
     /// The ball of this radius: longer rows are scaled down to it.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Region {
     /// Rows put into the region, column after column, so that a projection runs along memory.
     ///
     /// # Errors
-    /// As [`Region::project`].
+    /// As [`NormBound::project`].
     pub(crate) fn columns(&self, rows: &[f32], d: usize) -> Result<Vec<f64>, SwdError> {
         check_shape("private rows", rows.len(), d)?;
         let n = rows.len() / d;
@@ -140,7 +140,7 @@ pub(crate) fn columns(rows: &[f32], d: usize) -> Vec<f32> {
     columns
 }
 
-/// `projected[i] = <x_i, theta>` for rows that [`columns`] or [`Region::columns`] gave.
+/// `projected[i] = <x_i, theta>` for rows that [`columns`] or [`NormBound::columns`] gave.
 pub(crate) fn project_columns<T: Copy + Into<f64>>(
     columns: &[T],
     direction: &[f64],
@@ -205,8 +205,11 @@ mod tests {
         ];
         let rows = rows.concat();
         let half = 2.0_f64.sqrt();
-        let ball = Region::ball(2.0).unwrap().project(&rows, &slices).unwrap();
-        let sphere = Region::sphere(2.0).unwrap();
+        let ball = NormBound::ball(2.0)
+            .unwrap()
+            .project(&rows, &slices)
+            .unwrap();
+        let sphere = NormBound::sphere(2.0).unwrap();
         let sphere = sphere.project(&rows, &slices).unwrap();
         let close = |found: &[f64], expected: [[f64; 7]; 2]| {
             for (found, expected) in found.iter().zip(expected.concat()) {
@@ -225,11 +228,11 @@ mod tests {
     #[test]
     fn bad_input_is_refused() {
         for radius in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(Region::ball(radius).is_err());
-            assert!(Region::sphere(radius).is_err());
+            assert!(NormBound::ball(radius).is_err());
+            assert!(NormBound::sphere(radius).is_err());
         }
         let slices = Slices::from_directions(2, &[1.0, 0.0]).unwrap();
-        let ball = Region::ball(1.0).unwrap();
+        let ball = NormBound::ball(1.0).unwrap();
         assert!(ball.project(&[], &slices).is_err());
         assert!(ball.project(&[1.0], &slices).is_err());
     }

@@ -4,7 +4,7 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
 
-use crate::{Region, Slices, SwdError};
+use crate::{NormBound, Slices, SwdError};
 
 /// Rows that one thread transforms at a time.
 const ROWS: usize = 8;
@@ -84,7 +84,7 @@ impl Signs {
     }
 
     /// Rows (`[n, d]`) put into a region and projected on `count` slices: `[k, n]`.
-    pub(crate) fn project(&self, rows: &[f32], region: &Region, count: usize) -> Vec<f64> {
+    pub(crate) fn project(&self, rows: &[f32], region: &NormBound, count: usize) -> Vec<f64> {
         let d = self.places.len();
         let n = rows.len() / d;
         let mut transformed = vec![0.0; n * count];
@@ -152,7 +152,10 @@ mod tests {
             assert!((fast / slow - 1.0).abs() < 1e-9 && fast > slow * (1.0 - 1e-9));
             let mut rows: Vec<f32> = (0..n * d).map(|_| rng.random_range(-2.0..2.0)).collect();
             rows[0] = f32::NAN;
-            for region in [Region::ball(1.0).unwrap(), Region::sphere(3.0).unwrap()] {
+            for region in [
+                NormBound::ball(1.0).unwrap(),
+                NormBound::sphere(3.0).unwrap(),
+            ] {
                 let fast = region.project(&rows, &signs).unwrap();
                 let slow = region.project(&rows, &plain).unwrap();
                 assert_eq!(fast.len(), slow.len());

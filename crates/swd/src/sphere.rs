@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::{Cells, SwdError, UniformBall};
+use crate::{SwdError, TargetQuantiles, UniformBall};
 
 /// The uniform distribution on the unit sphere of `R^dim`.
 ///
@@ -37,11 +37,11 @@ impl UniformSphere {
     ///
     /// # Errors
     /// `n` is zero.
-    pub fn cells(&self, n: usize) -> Result<Cells, SwdError> {
+    pub fn cells(&self, n: usize) -> Result<TargetQuantiles, SwdError> {
         if self.dim > 2 {
             return UniformBall::new(self.dim - 2)?.cells(n);
         }
-        Cells::symmetric(n, 1.0 / self.dim as f64, |r| match self.dim {
+        TargetQuantiles::symmetric(n, 1.0 / self.dim as f64, |r| match self.dim {
             1 => -1.0,
             // On the circle the quantile function is -cos(pi u), and its antiderivative a sine.
             _ => {
@@ -80,7 +80,8 @@ mod tests {
             first[0] = 1.0;
             let slices = Slices::from_directions(dim, &first).unwrap();
             let sample =
-                Cells::of_sample(&distribution.sample(200_000, &mut rng), &slices, 5).unwrap();
+                TargetQuantiles::of_sample(&distribution.sample(200_000, &mut rng), &slices, 5)
+                    .unwrap();
             let exact = distribution.cells(5).unwrap();
             for (a, b) in exact.values().iter().zip(sample.values()) {
                 // Standard errors are below 0.005: a false alarm is rarer than 1e-9.

@@ -2,9 +2,9 @@
 
 use dp_core::delta::default_delta;
 use dp_core::ledger::Ledger;
-use dp_core::mechanism::{NameCounts, Noisy, Releaser, SensitiveVector};
-use dp_core::plan::{Noise, TrainingPlan};
-use dp_core::sampling::FixedSizeSampler;
+use dp_core::mechanism::{NameCounts, NoisyVector, Releaser, SensitiveVector};
+use dp_core::plan::TrainingPlan;
+use dp_core::sampling::Sampler;
 use private_queries::Query;
 
 use crate::SynthError;
@@ -89,14 +89,9 @@ pub fn plan_of_all(
     delta: Option<f64>,
     neighbours: usize,
 ) -> Result<TrainingPlan, SynthError> {
-    let all = FixedSizeSampler::new(neighbours, neighbours)?;
+    let all = Sampler::fixed_size(neighbours, neighbours)?;
     let delta = delta.unwrap_or(default_delta(neighbours as f64));
-    Ok(TrainingPlan::of(
-        Noise::TargetEpsilon(epsilon),
-        delta,
-        0,
-        all,
-    ))
+    Ok(TrainingPlan::for_epsilon(epsilon, delta, 0, all))
 }
 
 /// Releases by a releaser into a ledger, and keeps nothing.
@@ -131,7 +126,7 @@ impl Releasing for Direct<'_> {
         query: &Q,
         measure: impl FnOnce() -> Result<SensitiveVector, SynthError>,
     ) -> Result<Q::Answer, SynthError> {
-        let noisy: Noisy = self
+        let noisy: NoisyVector = self
             .releaser
             .release_vector(name, &measure()?, self.ledger)?;
         Ok(query.read(&noisy)?)

@@ -22,7 +22,7 @@ impl Network<2> for Autoencoder {
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
         let small = Chain::features(784).linear(&self.shrink).relu();
-        let latent = small.linear(&self.latent).activation();
+        let latent = small.linear(&self.latent).mark_latent();
         Layers::chain(latent.linear(&self.widen).relu().linear(&self.pixels))
     }
 }
@@ -39,12 +39,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         widen: linear(6, 64),
         pixels: linear(64, 784),
     };
-    let plan = TrainingPlan::within(10.0, 1e-6, 50, FixedSizeSampler::new(n, 600)?).check()?;
+    let plan = TrainingPlan::for_epsilon(10.0, 1e-6, 50, Sampler::fixed_size(n, 600)?).check()?;
     let place = std::env::temp_dir().join(format!("autoencoder-{}.jsonl", std::process::id()));
     let mut ledger = Ledger::create(&place)?;
     let prior = Penalty::to(Prior::UniformBall).clipping(Clipping::new(1.5, 2.4));
     let loss = Loss::binary_cross_entropy_with_logits().max_grad_norm(1.0);
-    let mut training = TrainingConfig::new(Objective::of([loss]).penalty(prior.weight(10.0)))
+    let mut training = TrainingConfig::new(Objective::new([loss]).penalty(prior.weight(10.0)))
         .start(model, plan)?;
     while let Some(step) = training.next_step()? {
         step.update_from(&images, &images, &mut ledger)?; // the target of an image is the image

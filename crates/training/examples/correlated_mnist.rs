@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use burn::nn::{Linear, LinearConfig, conv::Conv2d, conv::Conv2dConfig};
 use burn::{module::Module, prelude::*, tensor::activation::relu};
 use data::{Dataset, DatasetKind, LoadOptions, Records};
-use dp_core::{mechanism::NoiseSource, sampling::CyclicSampler};
+use dp_core::{mechanism::NoiseSource, sampling::Sampler};
 use private_training::prelude::*;
 
 #[derive(Module, Debug)]
@@ -21,7 +21,7 @@ struct Classifier {
 impl Network<4> for Classifier {
     fn forward(&self, images: Tensor<4>) -> Forward {
         let seen = relu(self.conv.forward(images));
-        Forward::of(self.linear.forward(seen.flatten(1, 3)))
+        Forward::from_output(self.linear.forward(seen.flatten(1, 3)))
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
@@ -51,14 +51,17 @@ impl Task {
     fn plan(&self, arm: Arm, epsilon: f64) -> Result<TrainingPlan, Failed> {
         let records = self.train.1.dims()[0];
         let steps = (self.passes * records).div_ceil(self.batch) as u64;
-        let cycle = || CyclicSampler::new(records, self.batch).map(CyclicSampler::zero_out);
+        let cycle = || Sampler::cyclic_zero_out(records, self.batch);
         Ok(match arm {
             Arm::Poisson => {
-                let sampler = PoissonSampler::new(records, self.batch as f64 / records as f64)?;
-                TrainingPlan::within(epsilon, 1e-5, steps, sampler)
+                let sampler =
+                    Sampler::poisson_zero_out(records, self.batch as f64 / records as f64)?;
+                TrainingPlan::for_epsilon(epsilon, 1e-5, steps, sampler)
             }
-            Arm::Cycle(p) => TrainingPlan::within(epsilon, 1e-5, steps, cycle()?).correlated(p),
-            Arm::WithoutPrivacy => TrainingPlan::within(epsilon, 1e-5, steps, cycle()?),
+            Arm::Cycle(p) => {
+                TrainingPlan::for_epsilon(epsilon, 1e-5, steps, cycle()?).correlated(p)
+            }
+            Arm::WithoutPrivacy => TrainingPlan::for_epsilon(epsilon, 1e-5, steps, cycle()?),
         })
     }
 
@@ -71,9 +74,10 @@ impl Task {
             conv: conv.init(&device),
             linear: LinearConfig::new(16 * 6 * 6, 10).init(&device),
         };
-        let config = TrainingConfig::new(Objective::of([Loss::cross_entropy().max_grad_norm(1.0)]))
-            .optimizer(Optimizer::sgd())
-            .learning_rate(rate);
+        let config =
+            TrainingConfig::new(Objective::new([Loss::cross_entropy().max_grad_norm(1.0)]))
+                .optimizer(Optimizer::sgd())
+                .learning_rate(rate);
         let (plan, mut noise) = (self.plan(arm, epsilon)?, NoiseSource::insecure(seed));
         let steps = plan.steps;
         let mut training = match arm {

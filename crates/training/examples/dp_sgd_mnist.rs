@@ -14,7 +14,7 @@ struct Classifier {
 impl Network<4> for Classifier {
     fn forward(&self, images: Tensor<4>) -> Forward {
         let seen = relu(self.conv.forward(images));
-        Forward::of(self.linear.forward(seen.flatten(1, 3)))
+        Forward::from_output(self.linear.forward(seen.flatten(1, 3)))
     }
 
     // Not needed, and many times faster: gradients of records are clipped without being formed.
@@ -35,12 +35,12 @@ fn run(kind: DatasetKind, steps: u64) -> Result<f64, Box<dyn std::error::Error>>
     let conv = Conv2dConfig::new([1, 16], [8, 8]).with_stride([4, 4]);
     let conv = conv.init(&device);
     let model = Classifier { conv, linear };
-    let sampler = PoissonSampler::new(n, 0.02)?; // samples the batches, and is what is accounted
-    let plan = TrainingPlan::within(1.0, 1e-5, steps, sampler).check()?; // refuses what it cannot keep
+    let sampler = Sampler::poisson_zero_out(n, 0.02)?; // samples the batches, and is what is accounted
+    let plan = TrainingPlan::for_epsilon(1.0, 1e-5, steps, sampler).check()?; // refuses what it cannot keep
     let place = std::env::temp_dir().join(format!("dp-sgd-{}.jsonl", std::process::id()));
     let mut ledger = Ledger::create(&place)?;
     let mut training =
-        TrainingConfig::new(Objective::of([Loss::cross_entropy().max_grad_norm(1.0)]))
+        TrainingConfig::new(Objective::new([Loss::cross_entropy().max_grad_norm(1.0)]))
             .optimizer(Optimizer::sgd())
             .learning_rate(1.0)
             .start(model, plan)?;

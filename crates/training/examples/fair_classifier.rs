@@ -36,15 +36,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let model = Scorer { linear };
     // Two groups of public sizes; batches of fixed size from each.
     let groups = vec![(0..5000).collect(), (5000..8000).collect()];
-    let sampler = GroupSampler::new(groups, &[500, 300])?;
-    let plan = TrainingPlan::within(1.0, 1e-5, 200, sampler).check()?;
+    let sampler = Sampler::stratified(groups, &[500, 300])?;
+    let plan = TrainingPlan::for_epsilon(1.0, 1e-5, 200, sampler).check()?;
     let place = std::env::temp_dir().join(format!("fair-{}.jsonl", std::process::id()));
     let mut ledger = Ledger::create(&place)?;
     let parity = Penalty::between_groups().slices(1);
     let parity = parity.clipping(Clipping::new(1.0, 0.5));
     let loss = Loss::binary_cross_entropy().max_grad_norm(1.0);
     let mut training =
-        TrainingConfig::new(Objective::of([loss.weight(0.5)]).penalty(parity.weight(0.5)))
+        TrainingConfig::new(Objective::new([loss.weight(0.5)]).penalty(parity.weight(0.5)))
             .learning_rate(0.05)
             .start(model, plan)?;
     while let Some(step) = training.next_step()? {

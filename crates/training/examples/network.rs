@@ -32,7 +32,7 @@ impl Classifier {
 impl Network<4> for Classifier {
     fn forward(&self, images: Tensor<4>) -> Forward {
         let seen = relu(self.norm.forward(self.conv.forward(images)));
-        Forward::of(self.linear.forward(seen.flatten(1, 3)))
+        Forward::from_output(self.linear.forward(seen.flatten(1, 3)))
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
@@ -60,11 +60,11 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 fn train(data: &Records, steps: u64, folder: &Path) -> Outcome<(Classifier, f64)> {
     let device = Device::flex();
     let (images, labels) = tensors(data, &device)?;
-    let sampler = PoissonSampler::new(data.len(), 0.02)?;
-    let plan = TrainingPlan::within(1.0, 1e-5, steps, sampler).check()?;
+    let sampler = Sampler::poisson_zero_out(data.len(), 0.02)?;
+    let plan = TrainingPlan::for_epsilon(1.0, 1e-5, steps, sampler).check()?;
     println!("noise multiplier {}", plan.noise_multiplier());
     let loss = Loss::cross_entropy().max_grad_norm(1.0);
-    let mut training = TrainingConfig::new(Objective::of([loss]))
+    let mut training = TrainingConfig::new(Objective::new([loss]))
         .optimizer(Optimizer::sgd())
         .learning_rate(1.0)
         .start(Classifier::new(&device), plan)?;

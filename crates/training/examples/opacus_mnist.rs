@@ -4,9 +4,7 @@
 use burn::nn::{Linear, LinearConfig, PaddingConfig2d, conv::*, pool::*};
 use burn::{module::Module, prelude::*, tensor::activation::relu};
 use data::{Dataset, DatasetKind, LoadOptions, Records};
-use dp_core::{
-    ledger::Ledger, per_sample::nn::Chain, plan::TrainingPlan, sampling::PoissonSampler,
-};
+use dp_core::{ledger::Ledger, per_sample::nn::Chain, plan::TrainingPlan, sampling::Sampler};
 use private_training::{Forward, Layers, Loss, Network, Objective, Optimizer, TrainingConfig};
 
 #[derive(Module, Debug)]
@@ -22,7 +20,7 @@ impl Network<4> for Cnn {
     fn forward(&self, x: Tensor<4>) -> Forward {
         let x = self.pool.forward(relu(self.first.forward(x)));
         let x = self.pool.forward(relu(self.second.forward(x)));
-        Forward::of(
+        Forward::from_output(
             self.last
                 .forward(relu(self.hidden.forward(x.flatten(1, 3)))),
         )
@@ -80,12 +78,12 @@ fn run(args: &[&str]) -> Result<(f32, f64), Box<dyn std::error::Error>> {
     let records = data.train.len();
     let share = number(3, 2048.0)? / records as f64;
     let steps = (epochs / share).ceil() as u64;
-    let sampler = PoissonSampler::new(records, share)?;
-    let plan = TrainingPlan::within(epsilon, 1e-5, steps, sampler).check()?;
+    let sampler = Sampler::poisson_zero_out(records, share)?;
+    let plan = TrainingPlan::for_epsilon(epsilon, 1e-5, steps, sampler).check()?;
     let place = std::env::temp_dir().join(format!("dp-sgd-{}.jsonl", std::process::id()));
     let mut ledger = Ledger::create(&place)?;
     let mut training =
-        TrainingConfig::new(Objective::of([Loss::cross_entropy().max_grad_norm(1.0)]))
+        TrainingConfig::new(Objective::new([Loss::cross_entropy().max_grad_norm(1.0)]))
             .optimizer(Optimizer::sgd())
             .learning_rate(rate)
             .start(model, plan)?;

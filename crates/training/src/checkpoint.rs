@@ -106,7 +106,7 @@ pub struct RngState {
 
 impl RngState {
     /// The state of `rng`.
-    pub fn of(rng: &ChaCha20Rng) -> Self {
+    pub fn from_rng(rng: &ChaCha20Rng) -> Self {
         Self {
             seed: rng.get_seed(),
             stream: rng.get_stream(),
@@ -144,7 +144,7 @@ mod tests {
         let checkpoint = Checkpoint {
             step: 7,
             releases: 9,
-            public: RngState::of(&rng),
+            public: RngState::from_rng(&rng),
             batches: None,
             weights: vec![1.0, f32::NAN.copysign(-1.0), -0.5],
             optimizer: vec![3, 4],

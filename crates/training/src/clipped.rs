@@ -54,7 +54,7 @@ impl Clipped {
     /// # Errors
     ///
     /// [`dp_core::DpError::SampledSizes`] where the groups of the batch are not those that were sampled.
-    pub fn of(self, draw: Draw) -> Result<BoundedGradient, TrainingError> {
+    pub fn tied_to(self, draw: Draw) -> Result<BoundedGradient, TrainingError> {
         let bounded = BoundedGradient::new(self.gradient, self.sensitivity, &self.sizes, draw);
         Ok(bounded?)
     }

@@ -4,6 +4,7 @@ use burn::tensor::Device;
 use dp_core::DpError;
 use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{LANES, refuse_mixing};
+use dp_core::sampling::Sampler;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -11,7 +12,7 @@ use crate::engine::{Engine, Pass};
 use crate::ranks::Shared;
 use crate::trial::{dimensions, try_layers};
 use crate::{
-    Batch, Clipped, GroupSizes, Loss, Network, Objective, StepLosses, StepObjective, TrainingError,
+    Batch, BatchSizes, Clipped, Loss, Network, Objective, StepLosses, StepObjective, TrainingError,
 };
 
 /// Bytes that rows which are formed record by record may take, where no cap is asked for.
@@ -93,9 +94,9 @@ impl Gradients {
         &mut self,
         network: &impl Network<D>,
         batch: &Batch<D>,
-        sizes: GroupSizes,
+        sampler: &Sampler,
     ) -> Result<(Clipped, StepLosses), TrainingError> {
-        self.clipped_over(network, batch, sizes, None)
+        self.clipped_over(network, batch, sampler.into(), None)
     }
 
     /// [`Gradients::clipped`] at the root of several ranks.
@@ -103,7 +104,7 @@ impl Gradients {
         &mut self,
         network: &impl Network<D>,
         batch: &Batch<D>,
-        sizes: GroupSizes,
+        sizes: BatchSizes,
         mut shared: Option<Shared>,
     ) -> Result<(Clipped, StepLosses), TrainingError> {
         let step = self.prepare(network, batch, sizes)?;
@@ -138,7 +139,7 @@ impl Gradients {
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
         let shared = shared.as_ref();
         let sizes = shared.map_or_else(|| batch.sizes(), |shared| shared.sizes().to_vec());
-        let step = self.prepare(network, batch, GroupSizes::Fixed(sizes))?;
+        let step = self.prepare(network, batch, BatchSizes::Fixed(sizes))?;
         let device = device_of(network, batch);
         self.fitting_chunks(shared, |engine| {
             let pass = Pass::new(&step, batch, false).over(shared);
@@ -152,11 +153,11 @@ impl Gradients {
         &mut self,
         network: &impl Network<D>,
         batch: &Batch<D>,
-        planned: Option<GroupSizes>,
+        planned: Option<BatchSizes>,
         mut shared: Shared,
     ) -> Result<(), TrainingError> {
         let clip = planned.is_some();
-        let sizes = planned.unwrap_or_else(|| GroupSizes::Fixed(shared.sizes().to_vec()));
+        let sizes = planned.unwrap_or_else(|| BatchSizes::Fixed(shared.sizes().to_vec()));
         if self.dims.is_none() {
             self.dims = self.tried(network, batch)?;
         }
@@ -177,7 +178,7 @@ impl Gradients {
         &mut self,
         network: &impl Network<D>,
         batch: &Batch<D>,
-        sizes: GroupSizes,
+        sizes: BatchSizes,
     ) -> Result<StepObjective, TrainingError> {
         if self.dims.is_none() {
             self.dims = self.tried(network, batch)?;
@@ -186,7 +187,9 @@ impl Gradients {
             Some(dims) => dims.clone(),
             None => dimensions(network, batch)?,
         };
-        let step = self.objective.draw(&dims, sizes, &mut self.public_rng)?;
+        let step = self
+            .objective
+            .draw_for(&dims, sizes, &mut self.public_rng)?;
         Ok(StepObjective {
             counts: self.counts,
             ..step
@@ -211,7 +214,7 @@ impl Gradients {
     }
 
     /// Moves clipping norms by the noisy counts of a step, each times `scale`.
-    pub(crate) fn adapt(&mut self, counts: &[f32], scale: f64, sizes: &GroupSizes) {
+    pub(crate) fn adapt(&mut self, counts: &[f32], scale: f64, sizes: &BatchSizes) {
         for (loss, &count) in self.adaptive().zip(counts) {
             let share = 0.5 + f64::from(count) / scale / sizes.records(loss);
             let adaptive = loss.adaptive;

@@ -45,7 +45,8 @@ pub use error::TrainingError;
 pub use gradients::Gradients;
 pub use loss::Loss;
 pub use network::{Forward, Layers, Network};
-pub use objective::{GroupSizes, Objective, StepObjective};
+pub(crate) use objective::BatchSizes;
+pub use objective::{Objective, StepObjective};
 pub use optimizer::{Optimizer, Schedule, cosine};
 pub use penalty::{Penalty, Prior, SampledPenalty};
 pub use public::{PublicTraining, TrainingState, TrainingStep, fit_public};
@@ -59,9 +60,7 @@ pub mod prelude {
     pub use dp_core::ledger::Ledger;
     pub use dp_core::per_sample::nn::Chain;
     pub use dp_core::plan::TrainingPlan;
-    pub use dp_core::sampling::{
-        AddRemoveSampler, AllRecords, CyclicSampler, FixedSizeSampler, GroupSampler, PoissonSampler,
-    };
+    pub use dp_core::sampling::Sampler;
 
     pub use crate::{
         Clipping, Forward, Layers, Loss, Network, Objective, Optimizer, Penalty, Prior, Schedule,

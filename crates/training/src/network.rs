@@ -27,7 +27,7 @@ impl std::fmt::Debug for Forward {
 
 impl Forward {
     /// An output alone: no penalty.
-    pub fn of(output: Tensor<2>) -> Self {
+    pub fn from_output(output: Tensor<2>) -> Self {
         Self {
             output,
             activations: Vec::new(),
@@ -96,7 +96,7 @@ impl<'a> Layers<'a> {
     }
 
     /// Layers whose last output is what losses and penalties look at.
-    pub fn of(layers: Stack<'a>) -> Self {
+    pub fn from_stack(layers: Stack<'a>) -> Self {
         Self {
             encoder: layers,
             head: None,

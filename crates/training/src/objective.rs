@@ -5,7 +5,7 @@ use std::ops::Range;
 use burn::tensor::Device;
 use dp_core::accounting::Neighbours;
 use dp_core::mechanism::{ParameterGradient, Sensitivity};
-use dp_core::sampling::BatchSampler;
+use dp_core::sampling::Sampler;
 use rand::Rng;
 
 use crate::adaptive::COUNT_MOVES;
@@ -25,7 +25,7 @@ pub struct Objective {
 
 impl Objective {
     /// An objective of some losses.
-    pub fn of(losses: impl IntoIterator<Item = Loss>) -> Self {
+    pub fn new(losses: impl IntoIterator<Item = Loss>) -> Self {
         Self {
             losses: losses.into_iter().collect(),
             ..Self::default()
@@ -73,7 +73,7 @@ impl Objective {
     }
 
     /// Refuses constants out of range, groups that are not there, and what cannot be bounded together.
-    pub(crate) fn check_for(&self, sizes: &GroupSizes) -> Result<(), TrainingError> {
+    pub(crate) fn check_for(&self, sizes: &BatchSizes) -> Result<(), TrainingError> {
         self.check()?;
         if self.losses.is_empty() && self.penalties.is_empty() {
             return Err(TrainingError::OutOfRange {
@@ -86,7 +86,7 @@ impl Objective {
             .iter()
             .try_for_each(|loss| loss.check_groups(sizes.count()))?;
         match sizes {
-            GroupSizes::Poisson(_) | GroupSizes::AddRemove(_) if !self.penalties.is_empty() => {
+            BatchSizes::ZeroOut(_) | BatchSizes::AddRemove(_) if !self.penalties.is_empty() => {
                 Err(TrainingError::Unbounded {
                     what: "a penalty compares groups of fixed, public sizes, and neither Poisson samples nor records \
                            that may be blank are: take a sampler of fixed size whose neighbours replace one record"
@@ -99,7 +99,8 @@ impl Objective {
 
     /// The public side of one step: fresh slices for each penalty, and the cells of its distribution.
     ///
-    /// - `dims`: the dimension of each activation.
+    /// - `dims`: the dimension of each activation;
+    /// - `sampler`: of the batch, for the sizes of its groups and the neighbours.
     ///
     /// # Errors
     ///
@@ -107,7 +108,16 @@ impl Objective {
     pub fn draw(
         &mut self,
         dims: &[usize],
-        sizes: GroupSizes,
+        sampler: &Sampler,
+        rng: &mut impl Rng,
+    ) -> Result<StepObjective, TrainingError> {
+        self.draw_for(dims, sampler.into(), rng)
+    }
+
+    pub(crate) fn draw_for(
+        &mut self,
+        dims: &[usize],
+        sizes: BatchSizes,
         rng: &mut impl Rng,
     ) -> Result<StepObjective, TrainingError> {
         self.check_for(&sizes)?;
@@ -133,7 +143,7 @@ impl Objective {
     }
 
     /// A step of a rank other than the root, which compares no activations: the root samples what they are compared with.
-    pub(crate) fn of_rank(&self, sizes: GroupSizes) -> Result<StepObjective, TrainingError> {
+    pub(crate) fn of_rank(&self, sizes: BatchSizes) -> Result<StepObjective, TrainingError> {
         self.check_for(&sizes)?;
         Ok(StepObjective {
             losses: self.losses.clone(),
@@ -152,8 +162,9 @@ impl Objective {
     pub fn with_penalties(
         &self,
         penalties: Vec<SampledPenalty>,
-        sizes: GroupSizes,
+        sampler: &Sampler,
     ) -> Result<StepObjective, TrainingError> {
+        let sizes = BatchSizes::from(sampler);
         self.check_for(&sizes)?;
         for penalty in &penalties {
             penalty.term.clipping.check()?;
@@ -173,49 +184,46 @@ impl Objective {
     }
 }
 
-/// The public sizes that a mean over records is divided by.
+/// The public sizes that a mean over records is divided by, and the neighbours that go with them.
 #[derive(Debug, Clone, PartialEq)]
-pub enum GroupSizes {
+pub(crate) enum BatchSizes {
     /// Just so many records of each group in each batch; a record may be replaced.
     Fixed(Vec<usize>),
     /// So many in the mean, by Poisson sampling of a public number of records, or just so many; a record may be blank.
-    Poisson(f64),
+    ZeroOut(f64),
     /// Sums are divided by so many, a public number, and batches are Poisson samples of a private number of records; a
     /// record may be added or removed.
     AddRemove(f64),
 }
 
-impl GroupSizes {
-    /// Those of a sampler.
-    pub fn of(sampler: &BatchSampler) -> Self {
+impl From<&Sampler> for BatchSizes {
+    fn from(sampler: &Sampler) -> Self {
         let expected = sampler.expected_sizes();
-        match sampler {
-            BatchSampler::Poisson(_) | BatchSampler::Cyclic(_)
-                if sampler.neighbours() == Neighbours::ZeroOut =>
-            {
-                Self::Poisson(expected.iter().sum())
-            }
-            BatchSampler::AddRemove(_) => Self::AddRemove(expected.iter().sum()),
+        match sampler.neighbours() {
+            Neighbours::ZeroOut => Self::ZeroOut(expected.iter().sum()),
+            Neighbours::AddRemove => Self::AddRemove(expected.iter().sum()),
             _ => Self::Fixed(expected.iter().map(|&size| size as usize).collect()),
         }
     }
+}
 
+impl BatchSizes {
     /// The number of groups.
-    pub fn count(&self) -> usize {
+    fn count(&self) -> usize {
         self.fixed().map_or(1, <[usize]>::len)
     }
 
     fn fixed(&self) -> Option<&[usize]> {
         match self {
             Self::Fixed(sizes) => Some(sizes),
-            Self::Poisson(_) | Self::AddRemove(_) => None,
+            Self::ZeroOut(_) | Self::AddRemove(_) => None,
         }
     }
 
     /// The most records that a loss can meet in one batch.
     fn most(&self, loss: &Loss) -> f64 {
         match self {
-            Self::Poisson(mean) | Self::AddRemove(mean) => most_of_poisson(*mean),
+            Self::ZeroOut(mean) | Self::AddRemove(mean) => most_of_poisson(*mean),
             Self::Fixed(_) => self.records(loss),
         }
     }
@@ -223,7 +231,7 @@ impl GroupSizes {
     /// The most records of a batch.
     fn most_records(&self) -> usize {
         match self {
-            Self::Poisson(mean) | Self::AddRemove(mean) => most_of_poisson(*mean) as usize,
+            Self::ZeroOut(mean) | Self::AddRemove(mean) => most_of_poisson(*mean) as usize,
             Self::Fixed(sizes) => sizes.iter().sum(),
         }
     }
@@ -231,7 +239,7 @@ impl GroupSizes {
     /// Records that a loss takes its mean over.
     pub(crate) fn records(&self, loss: &Loss) -> f64 {
         match self {
-            Self::Poisson(mean) | Self::AddRemove(mean) => *mean,
+            Self::ZeroOut(mean) | Self::AddRemove(mean) => *mean,
             Self::Fixed(sizes) => {
                 let own = sizes.iter().enumerate();
                 let own = own.filter(|(group, _)| loss.covers(*group));
@@ -254,7 +262,7 @@ pub struct StepObjective {
     pub(crate) terms: Vec<Term>,
     /// None on a rank that is not the root.
     pub(crate) penalties: Vec<SampledPenalty>,
-    pub(crate) sizes: GroupSizes,
+    pub(crate) sizes: BatchSizes,
     /// Whether the records within clipping norms that move are counted.
     pub(crate) counts: bool,
 }
@@ -312,8 +320,8 @@ impl StepObjective {
     /// How many records' parts are in one of two neighbours alone, or differ.
     fn differing(&self) -> f64 {
         match self.sizes {
-            GroupSizes::Fixed(_) => 2.0,
-            GroupSizes::Poisson(_) | GroupSizes::AddRemove(_) => 1.0,
+            BatchSizes::Fixed(_) => 2.0,
+            BatchSizes::ZeroOut(_) | BatchSizes::AddRemove(_) => 1.0,
         }
     }
 
@@ -360,10 +368,10 @@ impl StepObjective {
     /// The neighbours that [`StepObjective::sensitivity`] holds for.
     pub fn neighbours(&self) -> Neighbours {
         match &self.sizes {
-            GroupSizes::Poisson(_) => Neighbours::ZeroOut,
-            GroupSizes::AddRemove(_) => Neighbours::AddRemove,
-            GroupSizes::Fixed(sizes) if sizes.len() > 1 => Neighbours::KEnd,
-            GroupSizes::Fixed(_) => Neighbours::ReplaceOne,
+            BatchSizes::ZeroOut(_) => Neighbours::ZeroOut,
+            BatchSizes::AddRemove(_) => Neighbours::AddRemove,
+            BatchSizes::Fixed(sizes) if sizes.len() > 1 => Neighbours::KEnd,
+            BatchSizes::Fixed(_) => Neighbours::ReplaceOne,
         }
     }
 

@@ -9,7 +9,7 @@ use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, ReleasedGradient, Releaser};
 use dp_core::per_sample::check_norm;
 use dp_core::plan::CheckedPlan;
-use dp_core::sampling::{BatchSampler, Draw};
+use dp_core::sampling::{Draw, Sampler};
 use rand_chacha::ChaCha20Rng;
 
 use crate::checkpoint::{Checkpoint, RngState};
@@ -19,7 +19,7 @@ use crate::error::same;
 use crate::ranks::{Shared, Team, records_of};
 use crate::weights::{from_host, to_host};
 use crate::{
-    Batch, Gradients, GroupSizes, Network, Objective, Optimizer, Schedule, StepLosses, Targets,
+    Batch, BatchSizes, Gradients, Network, Objective, Optimizer, Schedule, StepLosses, Targets,
     TrainingError,
 };
 
@@ -116,7 +116,7 @@ impl TrainingConfig {
         network: M,
         releaser: Releaser,
     ) -> Result<Training<M>, TrainingError> {
-        let sizes = GroupSizes::of(releaser.plan().sampler());
+        let sizes = BatchSizes::from(releaser.plan().sampler());
         self.gradients.objective().check_for(&sizes)?;
         self.gradients.count();
         self.with(network, Batches::Private(Box::new(releaser)))
@@ -130,10 +130,10 @@ impl TrainingConfig {
     pub fn start_without_privacy<M: Module>(
         self,
         network: M,
-        sampler: impl Into<BatchSampler>,
+        sampler: Sampler,
         rng: ChaCha20Rng,
     ) -> Result<Training<M>, TrainingError> {
-        let (sampler, rng) = (Box::new(sampler.into()), Box::new(rng));
+        let (sampler, rng) = (Box::new(sampler), Box::new(rng));
         let made = 0;
         self.with(network, Batches::Public { sampler, rng, made })
     }
@@ -156,7 +156,7 @@ impl TrainingConfig {
 enum Batches {
     Private(Box<Releaser>),
     Public {
-        sampler: Box<BatchSampler>,
+        sampler: Box<Sampler>,
         rng: Box<ChaCha20Rng>,
         made: u64,
     },
@@ -177,7 +177,7 @@ enum Batches {
 /// use burn::nn::{Linear, LinearConfig};
 /// use burn::tensor::{Device, Int, Tensor};
 /// use dp_core::{DpError, ledger::Ledger, per_sample::nn::Chain, plan::TrainingPlan};
-/// use dp_core::sampling::FixedSizeSampler;
+/// use dp_core::sampling::Sampler;
 /// use private_training::{Forward, Layers, Loss, Network, Objective, Optimizer, TrainingConfig};
 ///
 /// #[derive(Module, Debug)]
@@ -187,7 +187,7 @@ enum Batches {
 ///
 /// impl Network<2> for Classifier {
 ///     fn forward(&self, inputs: Tensor<2>) -> Forward {
-///         Forward::of(self.linear.forward(inputs))
+///         Forward::from_output(self.linear.forward(inputs))
 ///     }
 ///
 ///     // Not needed, and many times faster.
@@ -203,9 +203,9 @@ enum Batches {
 /// let (records, labels) = (Tensor::<2>::ones([100, 4], &device), Tensor::<1, Int>::zeros([100], &device));
 /// let model = Classifier { linear: LinearConfig::new(4, 2).init(&device) };
 ///
-/// let plan = TrainingPlan::within(1.0, 1e-3, 10, FixedSizeSampler::new(100, 20)?).check()?;
+/// let plan = TrainingPlan::for_epsilon(1.0, 1e-3, 10, Sampler::fixed_size(100, 20)?).check()?;
 /// let mut ledger = Ledger::create(&path)?;
-/// let mut training = TrainingConfig::new(Objective::of([Loss::cross_entropy().max_grad_norm(1.0)]))
+/// let mut training = TrainingConfig::new(Objective::new([Loss::cross_entropy().max_grad_norm(1.0)]))
 ///     .optimizer(Optimizer::sgd())
 ///     .learning_rate(0.1)
 ///     .start(model, plan)?;
@@ -292,7 +292,7 @@ impl<M: Module> Training<M> {
     }
 
     /// What samples the batches.
-    pub fn sampler(&self) -> &BatchSampler {
+    pub fn sampler(&self) -> &Sampler {
         match &self.batches {
             Batches::Private(releaser) => releaser.plan().sampler(),
             Batches::Public { sampler, .. } => sampler,
@@ -371,10 +371,10 @@ impl<M: Module> Training<M> {
         Checkpoint {
             step: self.step(),
             releases: ledger.releases(),
-            public: RngState::of(self.gradients.public_rng()),
+            public: RngState::from_rng(self.gradients.public_rng()),
             batches: match &self.batches {
                 Batches::Private(_) => None,
-                Batches::Public { rng, .. } => Some(RngState::of(rng)),
+                Batches::Public { rng, .. } => Some(RngState::from_rng(rng)),
             },
             weights: to_host(&self.network),
             optimizer: self.optimizer.to_bytes(),
@@ -595,13 +595,13 @@ impl<M: Module> Step<'_, M> {
             return Err(TrainingError::WithoutPlan);
         };
         same_ledger(training.written.as_ref(), ledger)?;
-        let sizes = GroupSizes::of(releaser.plan().sampler());
+        let sizes = BatchSizes::from(releaser.plan().sampler());
         let (clipped, losses) =
             training
                 .gradients
                 .clipped_over(network, batch, sizes.clone(), shared)?;
         let scale = clipped.count_scale();
-        let bounded = clipped.of(draw)?;
+        let bounded = clipped.tied_to(draw)?;
         let mut released = releaser.release(bounded, ledger)?;
         training.written = Some((ledger.path().to_path_buf(), ledger.releases()));
         if let Some(scale) = scale {

@@ -14,10 +14,10 @@ use dp_core::DpError;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
 use dp_core::per_sample::nn::Chain;
-use dp_core::sampling::{AllRecords, BatchSampler, FixedSizeSampler};
+use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
 use private_training::weights::from_host;
-use private_training::{Batch, Forward, Gradients, GroupSizes, Layers, Loss, Network, Objective};
+use private_training::{Batch, Forward, Gradients, Layers, Loss, Network, Objective};
 
 use super::Arguments;
 
@@ -34,7 +34,7 @@ struct Softmax {
 
 impl Network<2> for Softmax {
     fn forward(&self, inputs: Tensor<2>) -> Forward {
-        Forward::of(self.linear.forward(inputs))
+        Forward::from_output(self.linear.forward(inputs))
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
@@ -93,13 +93,13 @@ impl FinalModel {
         })
     }
 
-    pub(super) fn sampler(&self) -> Result<BatchSampler, DpError> {
+    pub(super) fn sampler(&self) -> Result<Sampler, DpError> {
         let records = self.labels.len();
         if self.rate >= 1.0 {
-            return Ok(AllRecords::new(records)?.into());
+            return Ok(Sampler::all(records)?);
         }
         let batch = (self.rate * records as f64).round() as usize;
-        Ok(FixedSizeSampler::new(records, batch.max(1))?.into())
+        Ok(Sampler::fixed_size(records, batch.max(1))?)
     }
 
     /// Trains once, and says how far the weights of the pixel went where the record would take them.
@@ -113,7 +113,7 @@ impl FinalModel {
     ) -> Result<f64, Failure> {
         let device = Device::flex();
         let mut ledger = Ledger::create(ledger).or_failed()?;
-        let objective = Objective::of([Loss::cross_entropy().max_grad_norm(CLIP)]);
+        let objective = Objective::new([Loss::cross_entropy().max_grad_norm(CLIP)]);
         let mut gradients = Gradients::new(objective);
         let config = LinearConfig::new(self.features, self.classes).with_bias(false);
         let mut weights = vec![0.0_f32; self.features * self.classes];
@@ -140,9 +140,9 @@ impl FinalModel {
             let inputs = Tensor::<2>::from_data(inputs, &device);
             let targets = Tensor::<1, Int>::from_data(TensorData::new(targets, [n]), &device);
             let batch = Batch::new(inputs, targets, &[n]).or_failed()?;
-            let sizes = GroupSizes::of(releaser.plan().sampler());
-            let (clipped, _) = gradients.clipped(&network, &batch, sizes).or_failed()?;
-            let bounded = clipped.of(draw).or_failed()?;
+            let sampler = releaser.plan().sampler().clone();
+            let (clipped, _) = gradients.clipped(&network, &batch, &sampler).or_failed()?;
+            let bounded = clipped.tied_to(draw).or_failed()?;
             let released = releaser.release(bounded, &mut ledger).or_failed()?;
             let step = released.gradient().to_host();
             weights

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use dp_core::accounting::{Event, Sampler};
+use dp_core::accounting::{BatchDistribution, Event};
 use dp_core::ledger::LedgerEntry;
 
 /// One release as it was made: what a ledger does not hold, which is **private**, beside what it declares.
@@ -266,7 +266,7 @@ impl Recording {
     }
 
     fn batches(&self, rate: f64) -> Option<Fault> {
-        let sampled: Vec<(&Vec<usize>, &Sampler)> = self
+        let sampled: Vec<(&Vec<usize>, &BatchDistribution)> = self
             .releases
             .iter()
             .filter_map(|release| match &release.declared.event {
@@ -278,7 +278,7 @@ impl Recording {
         let others = sampled.len() as f64 - 1.0;
         let fault = |how| Some(Fault::Batches { how });
         match sampler {
-            Sampler::WithoutReplacement { records, batch } => {
+            BatchDistribution::WithoutReplacement { records, batch } => {
                 if sampled
                     .iter()
                     .any(|(sampled, _)| sampled.len() as u64 != *batch)
@@ -298,7 +298,8 @@ impl Recording {
                     how: "all steps have the same one",
                 })
             }
-            Sampler::Poisson { rate: p } | Sampler::PoissonZeroOut { rate: p } => {
+            BatchDistribution::Poisson { rate: p }
+            | BatchDistribution::PoissonZeroOut { rate: p } => {
                 // Sizes are binomial, of at least as many records as are seen; the more there are, the less likely is
                 // the likeliest size, which all others would have to be.
                 let size = first.len();
@@ -348,12 +349,12 @@ mod tests {
     const FALSE_ALARM: f64 = 1e-6;
 
     /// Sums of clipped records in batches, with Gaussian noise: of records of norm at most 1 in three dimensions.
-    fn run(records: &[[f64; 3]], sampler: Sampler, seed: u64) -> Recording {
+    fn run(records: &[[f64; 3]], sampler: BatchDistribution, seed: u64) -> Recording {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let mut recording = Recording::default();
         for _ in 0..30 {
             let batch: Vec<usize> = match &sampler {
-                Sampler::Poisson { rate } => {
+                BatchDistribution::Poisson { rate } => {
                     (0..RECORDS).filter(|_| rng.random_bool(*rate)).collect()
                 }
                 _ => sample(&mut rng, RECORDS, BATCH).into_vec(),
@@ -392,14 +393,14 @@ mod tests {
         (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }
 
-    fn fixed() -> Sampler {
-        Sampler::WithoutReplacement {
+    fn fixed() -> BatchDistribution {
+        BatchDistribution::WithoutReplacement {
             records: RECORDS as u64,
             batch: BATCH as u64,
         }
     }
 
-    fn pair(sampler: Sampler, seed: u64) -> [Recording; 2] {
+    fn pair(sampler: BatchDistribution, seed: u64) -> [Recording; 2] {
         let mut records: [[f64; 3]; RECORDS] =
             std::array::from_fn(|i| [0.6, -0.6, 0.01 * i as f64]);
         let here = run(&records, sampler.clone(), seed);
@@ -411,7 +412,7 @@ mod tests {
     #[test]
     fn what_keeps_its_word_has_no_fault() {
         for seed in 0..100 {
-            for sampler in [fixed(), Sampler::Poisson { rate: 0.25 }] {
+            for sampler in [fixed(), BatchDistribution::Poisson { rate: 0.25 }] {
                 let [here, there] = pair(sampler, seed);
                 assert_eq!(here.faults(FALSE_ALARM), []);
                 assert_eq!(here.against(&there), []);
@@ -497,7 +498,7 @@ mod tests {
         only(other, |fault| {
             matches!(fault, Fault::Unchecked { release: 6 })
         });
-        let poisson = gaussian().sampled(Sampler::Poisson { rate: 0.25 });
+        let poisson = gaussian().sampled(BatchDistribution::Poisson { rate: 0.25 });
         let declared = |release: &mut Recorded| release.declared.event = poisson.clone();
         only(
             alone(&|run| run.releases.iter_mut().for_each(declared)),

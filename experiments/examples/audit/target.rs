@@ -7,8 +7,8 @@ use dp_core::accounting::Event;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{BoundedGradient, NoiseSource, ParameterGradient, Releaser, Sensitivity};
 use dp_core::per_sample::ParameterSlot;
-use dp_core::plan::{CheckedPlan, Noise, TrainingPlan};
-use dp_core::sampling::{AllRecords, BatchSampler, FixedSizeSampler, PoissonSampler};
+use dp_core::plan::{CheckedPlan, TrainingPlan};
+use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
 
 use super::Arguments;
@@ -64,7 +64,7 @@ pub(crate) enum Sabotage {
 /// Runs of one mechanism.
 pub(super) struct AuditedMechanism {
     mechanism: Mechanism,
-    sampler: BatchSampler,
+    sampler: Sampler,
     rate: f64,
     delta: f64,
     steps: u64,
@@ -111,19 +111,17 @@ impl AuditedMechanism {
         let input = |error: DpError| Failure::input(error.to_string(), "claim another budget");
         let records = arguments.canaries as usize;
         let batch = ((arguments.rate * records as f64).round() as usize).clamp(1, records);
-        let sampler: BatchSampler = match (arguments.mechanism, &images) {
+        let sampler: Sampler = match (arguments.mechanism, &images) {
             (_, Some(images)) => images.sampler().map_err(input)?,
-            (Mechanism::Gaussian, _) => AllRecords::new(records).map_err(input)?.into(),
-            (Mechanism::FixedSize, _) => {
-                FixedSizeSampler::new(records, batch).map_err(input)?.into()
-            }
+            (Mechanism::Gaussian, _) => Sampler::all(records).map_err(input)?,
+            (Mechanism::FixedSize, _) => Sampler::fixed_size(records, batch).map_err(input)?,
             // Trainings are replayed, with samplers of their own.
-            _ => PoissonSampler::new(records, arguments.rate)
+            _ => Sampler::poisson_zero_out(records, arguments.rate)
                 .map_err(input)?
                 .into(),
         };
         let plan =
-            TrainingPlan::within(arguments.epsilon, arguments.delta, planned, sampler.clone());
+            TrainingPlan::for_epsilon(arguments.epsilon, arguments.delta, planned, sampler.clone());
         let plan = plan.check().map_err(input)?;
         Ok(Self {
             mechanism: arguments.mechanism,
@@ -162,7 +160,7 @@ impl AuditedMechanism {
 
     /// The shift, in units of the noise, that the planned releases of all records leave of one.
     pub(super) fn mu(&self) -> Option<f64> {
-        let all = matches!(self.sampler, BatchSampler::All(_));
+        let all = self.sampler.distribution().is_none();
         all.then(|| (self.planned as f64).sqrt() / self.noise_multiplier)
     }
 
@@ -278,8 +276,8 @@ impl AuditedMechanism {
     }
 
     fn plan(&self) -> Result<CheckedPlan, DpError> {
-        let noise = Noise::Multiplier(self.noise_multiplier);
-        TrainingPlan::of(noise, self.delta, self.planned, self.sampler.clone()).check()
+        let (z, sampler) = (self.noise_multiplier, self.sampler.clone());
+        TrainingPlan::with_noise_multiplier(z, self.delta, self.planned, sampler).check()
     }
 }
 

@@ -13,13 +13,12 @@ use dp_core::ledger::Ledger;
 use dp_core::mechanism::{BoundedGradient, NoiseSource, ParameterGradient, Releaser, Sensitivity};
 use dp_core::per_sample::nn::Chain;
 use dp_core::per_sample::parameters_of;
-use dp_core::plan::{CheckedPlan, Noise, TrainingPlan};
-use dp_core::sampling::{AllRecords, BatchSampler, FixedSizeSampler, PoissonSampler};
+use dp_core::plan::{CheckedPlan, TrainingPlan};
+use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
 use private_training::weights::{from_host, to_host};
 use private_training::{
-    Batch, Clipping, Forward, Gradients, GroupSizes, Layers, Loss, Network, Objective, Penalty,
-    Prior,
+    Batch, Clipping, Forward, Gradients, Layers, Loss, Network, Objective, Penalty, Prior,
 };
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -79,7 +78,9 @@ impl Network<2> for Tiny {
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        let encoder = Chain::features(FEATURES).linear(&self.encoder).activation();
+        let encoder = Chain::features(FEATURES)
+            .linear(&self.encoder)
+            .mark_latent();
         Layers::chain(encoder.linear(&self.head))
     }
 }
@@ -88,7 +89,7 @@ impl Network<2> for Tiny {
 struct Case {
     seed: u64,
     sabotage: Option<Sabotage>,
-    sampler: BatchSampler,
+    sampler: Sampler,
     penalised: bool,
     weights: Vec<f32>,
     /// Features and target of each record, and of the one that takes the place of the first.
@@ -126,11 +127,11 @@ impl Case {
         let batch = (count / 2).max(1);
         let all = sabotage.is_none() && rng.random_bool(0.2);
         let sampler = if poisson {
-            PoissonSampler::new(count, 0.5).map(BatchSampler::from)
+            Sampler::poisson_zero_out(count, 0.5)
         } else if all {
-            AllRecords::new(count).map(BatchSampler::from)
+            Sampler::all(count)
         } else {
-            FixedSizeSampler::new(count, batch).map(BatchSampler::from)
+            Sampler::fixed_size(count, batch)
         };
         let mut other = match rng.random_range(0..4) {
             0 => records[0].map(|x| -x),
@@ -167,14 +168,14 @@ impl Case {
     fn objective(&self) -> Objective {
         let loss = Loss::squared_error().max_grad_norm(0.5);
         if !self.penalised {
-            return Objective::of([loss]);
+            return Objective::new([loss]);
         }
         let penalty = Penalty::to(Prior::UniformBall).clipping(Clipping::new(0.8, 0.6));
-        Objective::of([loss.weight(1.0 - PENALTY)]).penalty(penalty.slices(4).weight(PENALTY))
+        Objective::new([loss.weight(1.0 - PENALTY)]).penalty(penalty.slices(4).weight(PENALTY))
     }
 
     fn plan(&self, steps: u64) -> Result<CheckedPlan, DpError> {
-        TrainingPlan::of(Noise::Multiplier(1.0), 1e-4, steps, self.sampler.clone()).check()
+        TrainingPlan::with_noise_multiplier(1.0, 1e-4, steps, self.sampler.clone()).check()
     }
 
     /// The features and targets that a run sees.
@@ -308,8 +309,8 @@ impl Case {
         let targets = tensor(rows.iter().map(|r| r[FEATURES]).collect(), 1);
         let network = from_host(network(), weights)?;
         let batch = Batch::new(inputs, targets, &[n])?;
-        let sizes = GroupSizes::of(releaser.plan().sampler());
-        let (clipped, _) = gradients.clipped(&network, &batch, sizes)?;
+        let sampler = releaser.plan().sampler().clone();
+        let (clipped, _) = gradients.clipped(&network, &batch, &sampler)?;
         let (declared, mut values) = (clipped.sensitivity(), clipped.before_noise());
         let mut sensitivity = declared;
         if matches!(

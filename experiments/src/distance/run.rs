@@ -11,7 +11,7 @@ use private_queries::Query;
 use private_queries::distance::{Directions, LEAST_ROWS, RELEASE, Side, Sides};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use swd::{RADII, Region};
+use swd::{NormBound, RADII};
 
 use super::report;
 use super::settings::{Flags, Settings};
@@ -85,7 +85,7 @@ impl Distance {
     fn release(&mut self, session: &mut Session) -> Result<(), Failure> {
         let query = Sides {
             slices: self.directions.released.clone(),
-            region: Region::ball(self.radius).or_failed()?,
+            region: NormBound::ball(self.radius).or_failed()?,
             rows: self.private_rows(),
         };
         let (mut sides, deviation) = session.release(self, RELEASE, &query, |run, _| {

@@ -8,7 +8,7 @@ use private_training::adam::ModuleAdam;
 use private_training::{Engine, Gradients, HostTargets, Loss, Objective};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use swd::{Region, Slices};
+use swd::{NormBound, Slices};
 
 use super::fair_map::kolmogorov_smirnov;
 use super::network::FairNetwork;
@@ -45,7 +45,7 @@ impl Fair {
             }
         }
         let in_ball = || {
-            let ball = Region::ball(settings.clip_activation).or_failed()?;
+            let ball = NormBound::ball(settings.clip_activation).or_failed()?;
             let mut bounded = activations.clone();
             ball.restrict(&mut bounded, d);
             distance(&bounded, d, first, second)
@@ -163,7 +163,7 @@ fn logistic(
         &sizes,
         &device,
     )?;
-    let objective = Objective::of([Loss::binary_cross_entropy()]);
+    let objective = Objective::new([Loss::binary_cross_entropy()]);
     let mut gradients = Gradients::new(objective).engine(Engine::Host { chunk: 256 });
     for _ in 0..300 {
         let gradient = gradients.without_privacy(&model, &batch);

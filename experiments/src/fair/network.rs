@@ -69,7 +69,7 @@ impl private_training::Network<2> for FairNetwork {
         }
         Layers::chain(match &self.decoder {
             None => chain,
-            Some(decoder) => decoder.behind(chain.activation()),
+            Some(decoder) => decoder.behind(chain.mark_latent()),
         })
     }
 }

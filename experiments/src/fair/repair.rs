@@ -7,7 +7,7 @@ use data::GroupedTable;
 use lab::prelude::*;
 use private_queries::marginals::{Barycentre, Bins};
 use private_queries::{GroupMarginals, MarginalQuery};
-use swd::{Region, Slices};
+use swd::{NormBound, Slices};
 
 use super::train::Fair;
 use crate::random::stream;
@@ -25,7 +25,7 @@ impl Fair {
         let d = self.steps.records.private.width();
         let slices = Slices::tight(d, d, &mut stream(self.settings.seed, STREAM)).or_failed()?;
         // No record lies outside of it.
-        let region = Region::ball((d as f64).sqrt()).or_failed()?;
+        let region = NormBound::ball((d as f64).sqrt()).or_failed()?;
         let bins = Bins::uniform(HALF, BINS).or_failed()?;
         let query = MarginalQuery::new(slices, region, bins).or_failed()?;
         let sizes = self.group_sizes;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use data::split::Use;
 use data::{BiasedConfig, DataError, GroupedTable, Labels, LoadOptions, Missing, Schema, biased};
-use dp_core::sampling::GroupSampler;
+use dp_core::sampling::Sampler;
 use lab::prelude::*;
 
 use super::settings::{Notion, Settings, Task};
@@ -137,7 +137,7 @@ pub(super) fn groups(table: &GroupedTable, notion: Notion) -> Vec<Vec<usize>> {
 }
 
 /// What draws the batches of a table.
-pub(super) fn sampler(settings: &Settings, table: &GroupedTable) -> Result<GroupSampler, Failure> {
+pub(super) fn sampler(settings: &Settings, table: &GroupedTable) -> Result<Sampler, Failure> {
     let groups = groups(table, settings.notion());
     // Both groups of a table have records, but not of each class.
     if let Some(empty) = groups.iter().position(Vec::is_empty) {
@@ -150,7 +150,7 @@ pub(super) fn sampler(settings: &Settings, table: &GroupedTable) -> Result<Group
     let share = |group: &Vec<usize>| (group.len() as f64 * settings.rate).round();
     let batches = groups.iter().map(|group| (share(group) as usize).max(1));
     let batches: Vec<usize> = batches.collect();
-    GroupSampler::new(groups, &batches).or_failed()
+    Sampler::stratified(groups, &batches).or_failed()
 }
 
 /// The classes of all records of a table.

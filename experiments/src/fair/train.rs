@@ -71,12 +71,12 @@ impl Experiment for Fair {
         let mut start = Start::new(lab::basics!(settings), config, network, sampler);
         if let (Some(all), Some((_, share))) = (settings.epsilon, settings.post_process()) {
             let epsilon = all * share;
-            start = start.and(HISTOGRAMS, ReleaseNoise::Laplace { epsilon });
+            start = start.with_release(HISTOGRAMS, ReleaseNoise::Laplace { epsilon });
         }
         if let (Some(all), Some(share)) = (settings.epsilon, settings.repair) {
             let delta = start.plan.as_ref().map_or(0.0, |plan| share * plan.delta);
             let epsilon = share * all;
-            start = start.and(MARGINALS, ReleaseNoise::GaussianWithin { epsilon, delta });
+            start = start.with_release(MARGINALS, ReleaseNoise::GaussianWithin { epsilon, delta });
         }
         start.penalised = vec![settings.task.penalised()];
         Ok(Self {

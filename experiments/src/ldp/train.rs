@@ -192,7 +192,7 @@ impl Experiment for Ldp {
 
 impl RunState for Ldp {
     fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        let random = RngState::of(&self.public);
+        let random = RngState::from_rng(&self.public);
         generators::files(&self.model, &(random, self.unconverged))
     }
 

@@ -3,7 +3,7 @@
 use burn::tensor::Device;
 use data::{Dataset, Records};
 use dp_core::DpError;
-use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
+use dp_core::sampling::{Sampler, split_batch};
 use lab::prelude::*;
 use model::swae::Swae;
 use private_training::Batch;
@@ -18,7 +18,7 @@ pub(crate) struct Batches {
     used: Used,
     /// Public class sizes of the private records.
     pub class_sizes: Vec<usize>,
-    pub sampler: BatchSampler,
+    pub sampler: Sampler,
 }
 
 impl Batches {
@@ -32,12 +32,12 @@ impl Batches {
             )
         };
         // One check for both forms, so that the message speaks of the whole data.
-        let all = FixedSizeSampler::new(records, settings.batch).map_err(bad)?;
+        let all = Sampler::fixed_size(records, settings.batch).map_err(bad)?;
         let class_sizes = data.train.class_sizes();
         let sampler = if settings.conditional {
             let sizes = split_batch(settings.batch, &class_sizes).map_err(bad)?;
             let groups = data.train.indices_by_class();
-            GroupSampler::new(groups, &sizes).map_err(bad)?.into()
+            Sampler::stratified(groups, &sizes).map_err(bad)?
         } else {
             all.into()
         };

@@ -97,7 +97,7 @@ impl Experiment for SwaeRun {
         let sampler = batches.sampler.clone();
         let mut start = Start::new(lab::basics!(settings), config, network, sampler);
         if let Some(noise) = moments_noise(settings, batches.data.train.len()) {
-            start = start.and(MOMENTS, noise);
+            start = start.with_release(MOMENTS, noise);
         }
         start.batches = non_private;
         start.penalised = vec![settings.latent];

@@ -2,8 +2,8 @@
 
 use dp_core::DpError;
 use dp_core::delta::default_delta;
-use dp_core::plan::{ReleaseNoise, TrainingPlan};
-use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, split_batch};
+use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
+use dp_core::sampling::{Sampler, split_batch};
 use lab::prelude::*;
 use private_synth::images::samples;
 
@@ -22,14 +22,14 @@ pub(super) fn sampler(
     settings: &Settings,
     sizes: &[usize],
     labelled: bool,
-) -> Result<BatchSampler, Failure> {
+) -> Result<Sampler, Failure> {
     let (records, batch) = (sizes.iter().sum(), settings.batch);
     let refuse = |batch: usize, e: DpError| {
         Failure::input(format!("--batch {batch}: {e}"), "choose another --batch")
     };
     if !within_classes(settings, labelled) {
         let batch = batch.unwrap_or(records);
-        let sampler = FixedSizeSampler::new(records, batch);
+        let sampler = Sampler::fixed_size(records, batch);
         return sampler.map(Into::into).map_err(|e| refuse(batch, e));
     }
     let least = sizes.iter().min().copied().unwrap_or(0);
@@ -44,7 +44,7 @@ pub(super) fn sampler(
         start += size;
         (start - size..start).collect()
     };
-    GroupSampler::new(sizes.iter().map(group).collect(), &batches)
+    Sampler::stratified(sizes.iter().map(group).collect(), &batches)
         .map(Into::into)
         .or_failed()
 }
@@ -54,7 +54,7 @@ pub(super) fn sampler(
 /// - `score`: the share of the budget for an accuracy on the private images.
 pub(super) fn plan(
     settings: &Settings,
-    sampler: BatchSampler,
+    sampler: Sampler,
     cells: usize,
     score: f64,
 ) -> Option<TrainingPlan> {
@@ -64,18 +64,19 @@ pub(super) fn plan(
         true => settings.steps(records),
         false => 0,
     };
-    let plan = TrainingPlan::of(
-        settings.noise()?,
-        settings.delta.unwrap_or(few),
-        steps,
-        sampler,
-    );
+    let delta = settings.delta.unwrap_or(few);
+    let plan = match settings.noise()? {
+        Noise::TargetEpsilon(epsilon) => TrainingPlan::for_epsilon(epsilon, delta, steps, sampler),
+        Noise::Multiplier(noise) => {
+            TrainingPlan::with_noise_multiplier(noise, delta, steps, sampler)
+        }
+    };
     let share = |share: f64| ReleaseNoise::Share(share * (1.0 - score));
     let releases = (settings.method.way().releases)(cells).into_iter();
-    let plan = releases.fold(plan, |plan, (name, of)| plan.and(name, share(of)));
+    let plan = releases.fold(plan, |plan, (name, of)| plan.with_release(name, share(of)));
     Some(match score {
         0.0 => plan,
-        share => plan.and(SCORE, ReleaseNoise::Share(share)),
+        share => plan.with_release(SCORE, ReleaseNoise::Share(share)),
     })
 }
 
@@ -84,8 +85,8 @@ pub(super) fn possible(settings: &Settings, records: usize) -> Result<(), Failur
     if settings.method.has_batches() {
         return Ok(());
     }
-    let all = FixedSizeSampler::new(records, records).or_failed()?;
-    let plan = plan(settings, all.into(), 1, 0.0);
+    let all = Sampler::fixed_size(records, records).or_failed()?;
+    let plan = plan(settings, all, 1, 0.0);
     plan.map(TrainingPlan::check)
         .transpose()
         .map(drop)

@@ -7,7 +7,7 @@ use burn::tensor::Device;
 use clap::Id;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
-use dp_core::sampling::BatchSampler;
+use dp_core::sampling::Sampler;
 use lab::evaluate::downstream::{self, Learner};
 use lab::prelude::*;
 use model::latent::ImageShape;
@@ -56,7 +56,7 @@ pub(crate) struct Synth {
     /// Cells of each class.
     pub(super) cells: usize,
     /// What draws the private images of a step.
-    pub(super) sampler: BatchSampler,
+    pub(super) sampler: Sampler,
     pub(super) releaser: Option<Releaser>,
     /// Public randomness.
     pub(super) rng: ChaCha20Rng,
@@ -444,7 +444,7 @@ impl RunState for Synth {
     fn files(&mut self, _: &Ledger) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let making = self.making.as_ref();
         let mut files = making.map_or(Ok(BTreeMap::new()), |making| making.files())?;
-        let random = [&self.rng, &self.batches].map(RngState::of);
+        let random = [&self.rng, &self.batches].map(RngState::from_rng);
         let state = serde_json::to_vec(&random).or_failed()?;
         files.insert(STATE.into(), state);
         Ok(files)

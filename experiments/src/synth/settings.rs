@@ -228,7 +228,7 @@ impl Settings {
     /// What the sizes of a release follow. A noise multiplier of 3.73 has epsilon 1 at delta 1e-5.
     pub(super) fn signal(&self, records: usize) -> Signal {
         let epsilon = self.epsilon.or(self.noise_multiplier.map(|z| 3.73 / z));
-        Signal::of(records, epsilon)
+        Signal::new(records, epsilon)
     }
 
     /// Maximum number of images used per unit.

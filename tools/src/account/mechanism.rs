@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use dp_accountant::accounting::{Event, GroupSize, Neighbours, Sampler};
+use dp_accountant::accounting::{BatchDistribution, Event, GroupSize, Neighbours};
 use reporting::diagnostic::Failure;
 
 /// How batches are sampled.
@@ -100,30 +100,30 @@ impl MechanismFlags {
     pub fn event_of_batch(&self, batch: u64, noise_multiplier: f64, steps: u64) -> Event {
         let records = self.records.unwrap_or(batch);
         let sampler = match self.sampler {
-            SamplerName::Poisson => Sampler::PoissonZeroOut {
+            SamplerName::Poisson => BatchDistribution::PoissonZeroOut {
                 rate: (batch as f64 / records as f64).min(1.0),
             },
             SamplerName::Shuffled => self.shuffled(),
-            _ => Sampler::WithoutReplacement { records, batch },
+            _ => BatchDistribution::WithoutReplacement { records, batch },
         };
         self.event_with(Some(sampler), Some(batch), noise_multiplier, steps)
     }
 
-    fn shuffled(&self) -> Sampler {
+    fn shuffled(&self) -> BatchDistribution {
         let zero_out = self.neighbours == Some(NeighboursName::ZeroOut);
-        Sampler::ShuffledUpper { zero_out }
+        BatchDistribution::ShuffledUpper { zero_out }
     }
 
     fn event_with(
         &self,
-        sampler: Option<Sampler>,
+        sampler: Option<BatchDistribution>,
         batch: Option<u64>,
         noise_multiplier: f64,
         steps: u64,
     ) -> Event {
         // A shuffled epoch is one event, and a part of one too.
         let count = match (&sampler, self.records.zip(batch)) {
-            (Some(Sampler::ShuffledUpper { .. }), Some((records, batch))) => {
+            (Some(BatchDistribution::ShuffledUpper { .. }), Some((records, batch))) => {
                 steps.div_ceil((records / batch).max(1))
             }
             _ => steps,
@@ -140,7 +140,7 @@ impl MechanismFlags {
     }
 
     /// The sampler, `None` where every step sees every record.
-    pub fn sampler(&self) -> Result<Option<Sampler>, Failure> {
+    pub fn sampler(&self) -> Result<Option<BatchDistribution>, Failure> {
         let sampler = match (self.sampler, self.rate, self.records, self.batch) {
             (SamplerName::None, None, _, None) if self.group.is_empty() => None,
             (SamplerName::None, ..) => {
@@ -151,7 +151,7 @@ impl MechanismFlags {
             }
             (SamplerName::WithoutReplacement, ..) if !self.group.is_empty() => {
                 let groups = self.group.iter().map(|group| group.0).collect();
-                Some(Sampler::KEndGroups { groups })
+                Some(BatchDistribution::KEndGroups { groups })
             }
             (SamplerName::Poisson | SamplerName::Shuffled, ..) if !self.group.is_empty() => {
                 return Err(Failure::input(
@@ -166,12 +166,12 @@ impl MechanismFlags {
                 ));
             }
             (SamplerName::WithoutReplacement, Some(rate), ..) => {
-                Some(Sampler::WithoutReplacementRate { rate })
+                Some(BatchDistribution::WithoutReplacementRate { rate })
             }
             // A rate by itself says nothing of how many records there are.
             (SamplerName::Poisson, Some(rate), ..) => Some(match self.neighbours {
-                Some(NeighboursName::ZeroOut) => Sampler::PoissonZeroOut { rate },
-                _ => Sampler::Poisson { rate },
+                Some(NeighboursName::ZeroOut) => BatchDistribution::PoissonZeroOut { rate },
+                _ => BatchDistribution::Poisson { rate },
             }),
             (name, None, Some(records), Some(batch)) => {
                 if batch == 0 || batch > records {
@@ -183,11 +183,11 @@ impl MechanismFlags {
                     ));
                 }
                 Some(match name {
-                    SamplerName::Poisson => Sampler::PoissonZeroOut {
+                    SamplerName::Poisson => BatchDistribution::PoissonZeroOut {
                         rate: (batch as f64 / records as f64).next_up().min(1.0),
                     },
                     SamplerName::Shuffled => self.shuffled(),
-                    _ => Sampler::WithoutReplacement { records, batch },
+                    _ => BatchDistribution::WithoutReplacement { records, batch },
                 })
             }
             _ => {
@@ -201,7 +201,7 @@ impl MechanismFlags {
         Ok(sampler)
     }
 
-    fn check_neighbours(&self, sampler: Option<&Sampler>) -> Result<(), Failure> {
+    fn check_neighbours(&self, sampler: Option<&BatchDistribution>) -> Result<(), Failure> {
         let (Some(wanted), Some(sampler)) = (self.neighbours, sampler) else {
             return Ok(());
         };

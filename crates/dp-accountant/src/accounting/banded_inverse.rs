@@ -163,7 +163,7 @@ mod tests {
 
     use crate::accounting::{Accountant, GaussianAccountant};
     use crate::plan::TrainingPlan;
-    use crate::sampling::CyclicSampler;
+    use crate::sampling::Sampler;
 
     thread_local! {
         /// Computed by this test.
@@ -173,8 +173,8 @@ mod tests {
     /// All tries of a calibration are of one sensitivity, and what they find is what its event costs.
     #[test]
     fn a_plan_computes_its_sensitivity_once() {
-        let sampler = CyclicSampler::new(1200, 60).unwrap();
-        let plan = TrainingPlan::within(2.0, 1e-5, 50, sampler).correlated(8);
+        let sampler = Sampler::cyclic(1200, 60).unwrap();
+        let plan = TrainingPlan::for_epsilon(2.0, 1e-5, 50, sampler).correlated(8);
         let plan = plan.check().unwrap();
         assert_eq!(COLUMNS.get(), 1);
         let spent = GaussianAccountant.epsilon(&plan.event(), 1e-5).unwrap();

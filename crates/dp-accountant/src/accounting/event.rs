@@ -36,7 +36,7 @@ pub struct GroupSize {
 /// How the records that an event sees are sampled, afresh each time and independently of the data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Sampler {
+pub enum BatchDistribution {
     /// A batch of fixed size, sampled uniformly without replacement (replace-one neighbours).
     WithoutReplacement {
         /// Records in the data set.
@@ -56,12 +56,12 @@ pub enum Sampler {
         rate: f64,
     },
     /// The same of a public number of records, which `rate` may say (zero-out neighbours). The pairs of distributions
-    /// that dominate a step are those of [`Sampler::Poisson`].
+    /// that dominate a step are those of [`BatchDistribution::Poisson`].
     PoissonZeroOut {
         /// Sampling rate in (0, 1].
         rate: f64,
     },
-    /// [`Sampler::PoissonZeroOut`] of which no batch is larger than `largest`: what exceeds it is left out by any rule (zero-out
+    /// [`BatchDistribution::PoissonZeroOut`] of which no batch is larger than `largest`: what exceeds it is left out by any rule (zero-out
     /// neighbours). It costs what Poisson sampling costs, and in each step a failure (as [`Event::Failure`]) of probability
     /// `P(Binomial(records - 1, rate) >= largest)`. Ganesh 2025 (*Tighter privacy analysis for truncated Poisson sampling*) says
     /// more where batches are often cut.
@@ -83,11 +83,11 @@ pub enum Sampler {
     /// event is all `steps` releases, an epoch (zero-out neighbours).
     ///
     /// ```
-    /// use dp_accountant::accounting::{Accountant, Event, PldAccountant, Sampler};
+    /// use dp_accountant::accounting::{Accountant, Event, PldAccountant, BatchDistribution};
     ///
     /// let noise = Event::Gaussian { noise_multiplier: 1.0 };
-    /// let dealt = noise.clone().sampled(Sampler::RandomAllocation { steps: 100 }).repeated(5);
-    /// let poisson = noise.sampled(Sampler::PoissonZeroOut { rate: 0.01 }).repeated(500);
+    /// let dealt = noise.clone().sampled(BatchDistribution::RandomAllocation { steps: 100 }).repeated(5);
+    /// let poisson = noise.sampled(BatchDistribution::PoissonZeroOut { rate: 0.01 }).repeated(500);
     /// let epsilon = |event: &Event| PldAccountant::default().epsilon(event, 1e-6);
     /// assert!(epsilon(&dealt)? < epsilon(&poisson)?);
     /// # Ok::<(), dp_accountant::accounting::AccountingError>(())
@@ -99,7 +99,7 @@ pub enum Sampler {
     /// Batches of fixed size of all records in an order that is made anew for each epoch, without a look at the data: a
     /// loader that shuffles. The sampled event is all releases of an epoch, one for each batch and each with noise of its own;
     /// an upper bound, for nothing is amplified: an epoch costs what the event does on all records. Poisson samples
-    /// ([`Sampler::PoissonZeroOut`]) and dealt ones ([`Sampler::RandomAllocation`]) of the same size cost less.
+    /// ([`BatchDistribution::PoissonZeroOut`]) and dealt ones ([`BatchDistribution::RandomAllocation`]) of the same size cost less.
     ///
     /// *Proof.* Given the orders, secret or not, a record is in one batch of an epoch at most: an incomplete last one is
     /// dropped, and an epoch that ends early is a whole one here. Whatever was released before, the other batches of the
@@ -109,12 +109,12 @@ pub enum Sampler {
     /// the number of batches, or leaves another one over: there is no bound here for add or remove.
     ///
     /// ```
-    /// use dp_accountant::accounting::{Accountant, Event, GaussianAccountant, PldAccountant, Sampler};
+    /// use dp_accountant::accounting::{Accountant, Event, GaussianAccountant, PldAccountant, BatchDistribution};
     ///
     /// // Five epochs of a hundred batches.
     /// let noise = Event::Gaussian { noise_multiplier: 5.0 };
-    /// let shuffled = noise.clone().sampled(Sampler::ShuffledUpper { zero_out: true }).repeated(5);
-    /// let poisson = noise.clone().sampled(Sampler::PoissonZeroOut { rate: 0.01 }).repeated(500);
+    /// let shuffled = noise.clone().sampled(BatchDistribution::ShuffledUpper { zero_out: true }).repeated(5);
+    /// let poisson = noise.clone().sampled(BatchDistribution::PoissonZeroOut { rate: 0.01 }).repeated(500);
     /// let epsilon = |event: &Event| GaussianAccountant.epsilon(event, 1e-6);
     /// assert_eq!(epsilon(&shuffled)?, epsilon(&noise.repeated(5))?);
     /// assert!(PldAccountant::default().epsilon(&poisson, 1e-6)? < 0.2 * epsilon(&shuffled)?);
@@ -132,7 +132,7 @@ pub enum Sampler {
     },
 }
 
-impl Sampler {
+impl BatchDistribution {
     /// The sampling rate in (0, 1]; for groups the largest of theirs, and 1 for the whole of a shuffled epoch.
     ///
     /// # Errors
@@ -232,12 +232,12 @@ impl Sampler {
 /// neighbour relation of the whole event.
 ///
 /// ```
-/// use dp_accountant::accounting::{Accountant, Event, PldAccountant, Sampler};
+/// use dp_accountant::accounting::{Accountant, Event, PldAccountant, BatchDistribution};
 ///
 /// // A histogram of all records, then 100 steps on Poisson samples of about one record in a hundred.
 /// let histogram = Event::Laplace { noise_multiplier: 10.0 };
 /// let steps = Event::Gaussian { noise_multiplier: 1.0 }
-///     .sampled(Sampler::Poisson { rate: 0.01 })
+///     .sampled(BatchDistribution::Poisson { rate: 0.01 })
 ///     .repeated(100);
 /// let both = Event::Composed { events: vec![histogram, steps.clone()] };
 ///
@@ -312,7 +312,7 @@ pub enum Event {
     /// An event that sees only a fresh random sample of the records.
     Sampled {
         /// How the sample is taken.
-        sampler: Sampler,
+        sampler: BatchDistribution,
         /// What is done with the sample.
         event: Box<Event>,
     },
@@ -404,7 +404,7 @@ impl Event {
 
     /// This event on a fresh sample.
     #[must_use]
-    pub fn sampled(self, sampler: Sampler) -> Self {
+    pub fn sampled(self, sampler: BatchDistribution) -> Self {
         Self::Sampled {
             sampler,
             event: Box::new(self),
@@ -414,11 +414,11 @@ impl Event {
     /// This event as groups of so many records see it.
     ///
     /// ```
-    /// use dp_accountant::accounting::{Accountant, Event, PldAccountant, Sampler};
+    /// use dp_accountant::accounting::{Accountant, Event, PldAccountant, BatchDistribution};
     ///
     /// // Users with up to eight records each, of whom all records come or go together.
     /// let steps = Event::Gaussian { noise_multiplier: 4.0 }
-    ///     .sampled(Sampler::Poisson { rate: 0.01 })
+    ///     .sampled(BatchDistribution::Poisson { rate: 0.01 })
     ///     .repeated(500);
     /// let epsilon = |event: &Event| PldAccountant::default().epsilon(event, 1e-6);
     /// let (record, user) = (epsilon(&steps)?, epsilon(&steps.clone().of_groups(8))?);
@@ -437,7 +437,7 @@ impl Event {
     #[must_use]
     pub fn dp_sgd(records: u64, batch: u64, steps: u64, noise_multiplier: f64) -> Self {
         Self::Gaussian { noise_multiplier }
-            .sampled(Sampler::WithoutReplacement { records, batch })
+            .sampled(BatchDistribution::WithoutReplacement { records, batch })
             .repeated(steps)
     }
 

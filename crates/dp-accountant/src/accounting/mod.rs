@@ -49,7 +49,7 @@ pub use accountant::Accountant;
 pub use banded_inverse::BandedInverse;
 pub use calibrate::{batch_for, noise_multiplier_for, steps_for};
 pub use error::{AccountingError, Result};
-pub use event::{Event, GroupSize, Sampler};
+pub use event::{BatchDistribution, Event, GroupSize};
 pub use gaussian::GaussianAccountant;
 pub use gdp_clt::GdpCltAccountant;
 pub use neighbours::Neighbours;

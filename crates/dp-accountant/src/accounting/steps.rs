@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::banded_inverse::BandedInverse;
 use super::error::{AccountingError, Result, check};
-use super::event::{Event, Sampler};
+use super::event::{BatchDistribution, Event};
 
 /// The largest number of steps of one kind that is covered (counts are exact in `f64` below it).
 pub(crate) const MAX_STEPS: u64 = 1 << 52;
@@ -346,7 +346,7 @@ impl Walk<'_> {
                 let Some(inner) = self.sampled_base(event)? else {
                     return Ok(());
                 };
-                if let Sampler::RandomAllocation { steps } = *sampler {
+                if let BatchDistribution::RandomAllocation { steps } = *sampler {
                     return self.push_allocation(event, inner, steps, count);
                 }
                 self.failure += sampler.failure(self.records) * count as f64;
@@ -392,7 +392,7 @@ impl Walk<'_> {
         &mut self,
         event: &Event,
         base: Base,
-        sampler: &Sampler,
+        sampler: &BatchDistribution,
         count: u64,
     ) -> Result<()> {
         let rate = sampler.rate()?;

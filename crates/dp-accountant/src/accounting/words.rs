@@ -1,6 +1,6 @@
 //! Events, samplers and laws of numbers of runs in words, for pages and messages.
 
-use super::event::{Event, Sampler};
+use super::event::{BatchDistribution, Event};
 use super::selection::Runs;
 use crate::decimal::{nearest, upper};
 
@@ -54,7 +54,7 @@ impl Event {
     }
 }
 
-impl Sampler {
+impl BatchDistribution {
     /// What an event sees, in a few words.
     pub fn words(&self) -> String {
         match self {
@@ -164,23 +164,23 @@ mod tests {
         all.into_iter().chain(sampled).collect()
     }
 
-    fn samplers() -> [Sampler; 8] {
+    fn samplers() -> [BatchDistribution; 8] {
         let group = |(records, batch)| GroupSize { records, batch };
         let groups = [(10, 2), (20, 3)].map(group).into();
         let (records, batch, rate, largest) = (100, 10, 0.1, 20);
         [
-            Sampler::WithoutReplacement { records, batch },
-            Sampler::WithoutReplacementRate { rate },
-            Sampler::Poisson { rate },
-            Sampler::PoissonZeroOut { rate },
-            Sampler::PoissonTruncated {
+            BatchDistribution::WithoutReplacement { records, batch },
+            BatchDistribution::WithoutReplacementRate { rate },
+            BatchDistribution::Poisson { rate },
+            BatchDistribution::PoissonZeroOut { rate },
+            BatchDistribution::PoissonTruncated {
                 records,
                 rate,
                 largest,
             },
-            Sampler::RandomAllocation { steps: 50 },
-            Sampler::ShuffledUpper { zero_out: true },
-            Sampler::KEndGroups { groups },
+            BatchDistribution::RandomAllocation { steps: 50 },
+            BatchDistribution::ShuffledUpper { zero_out: true },
+            BatchDistribution::KEndGroups { groups },
         ]
     }
 

@@ -5,7 +5,7 @@ use crate::accounting::{
     Accountant, BandedInverse, Event, GaussianAccountant, Neighbours, PldAccountant, is_as_planned,
 };
 use crate::ledger::Entries;
-use crate::sampling::BatchSampler;
+use crate::sampling::Sampler;
 
 /// A source of noise, with which a plan becomes the one way out of what it promises.
 ///
@@ -30,7 +30,7 @@ pub trait NoiseFor {
 /// ```
 #[derive(Debug)]
 pub struct CheckedPlan {
-    pub(super) sampler: BatchSampler,
+    pub(super) sampler: Sampler,
     pub(super) step: Event,
     pub(super) correlation: Option<BandedInverse>,
     pub(super) releases: Vec<Once>,
@@ -55,7 +55,7 @@ impl CheckedPlan {
     }
 
     /// What draws the batches.
-    pub fn sampler(&self) -> &BatchSampler {
+    pub fn sampler(&self) -> &Sampler {
         &self.sampler
     }
 

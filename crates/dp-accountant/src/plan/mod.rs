@@ -6,9 +6,9 @@
 //!
 //! ```
 //! use dp_accountant::plan::TrainingPlan;
-//! use dp_accountant::sampling::FixedSizeSampler;
+//! use dp_accountant::sampling::Sampler;
 //!
-//! let plan = TrainingPlan::within(1.0, 1e-6, 500, FixedSizeSampler::new(60_000, 600)?).check()?;
+//! let plan = TrainingPlan::for_epsilon(1.0, 1e-6, 500, Sampler::fixed_size(60_000, 600)?).check()?;
 //! assert!(plan.epsilon_upper() <= 1.0);
 //! # Ok::<(), dp_accountant::DpError>(())
 //! ```
@@ -24,7 +24,7 @@ use crate::accounting::{
     Accountant, BandedInverse, Event, GaussianAccountant, PldAccountant, noise_multiplier_for,
 };
 use crate::delta::check_delta;
-use crate::sampling::BatchSampler;
+use crate::sampling::Sampler;
 use checked::Once;
 use once::{Due, gaussian, out_of_range};
 
@@ -41,7 +41,7 @@ pub enum Noise {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainingPlan {
     /// What draws each step's batch. Without steps it says which records there are.
-    pub sampler: BatchSampler,
+    pub sampler: Sampler,
     /// Steps, each one Gaussian release. None are needed where there are other releases.
     pub steps: u64,
     /// The delta of the guarantee.
@@ -56,14 +56,23 @@ pub struct TrainingPlan {
 
 impl TrainingPlan {
     /// `steps` steps within `(epsilon, delta)`, and nothing else of the same records.
-    pub fn within(epsilon: f64, delta: f64, steps: u64, sampler: impl Into<BatchSampler>) -> Self {
-        Self::of(Noise::TargetEpsilon(epsilon), delta, steps, sampler)
+    pub fn for_epsilon(epsilon: f64, delta: f64, steps: u64, sampler: Sampler) -> Self {
+        Self::with_noise(Noise::TargetEpsilon(epsilon), delta, steps, sampler)
     }
 
-    /// `steps` steps of this noise, and nothing else of the same records.
-    pub fn of(noise: Noise, delta: f64, steps: u64, sampler: impl Into<BatchSampler>) -> Self {
+    /// `steps` steps, each with noise of deviation `noise_multiplier` times the sensitivity, and nothing else of the same records.
+    pub fn with_noise_multiplier(
+        noise_multiplier: f64,
+        delta: f64,
+        steps: u64,
+        sampler: Sampler,
+    ) -> Self {
+        Self::with_noise(Noise::Multiplier(noise_multiplier), delta, steps, sampler)
+    }
+
+    fn with_noise(noise: Noise, delta: f64, steps: u64, sampler: Sampler) -> Self {
         Self {
-            sampler: sampler.into(),
+            sampler,
             steps,
             delta,
             noise,
@@ -73,15 +82,15 @@ impl TrainingPlan {
     }
 
     /// This plan with noise that is correlated over so many steps, as [`BandedInverse`] says: sums of steps have less of it.
-    /// It asks for a [`CyclicSampler`](crate::sampling::CyclicSampler) whose records keep their order in all steps, and nothing
+    /// It asks for [`Sampler::cyclic`], whose records keep their order in all steps, and nothing
     /// is amplified by sampling. A step takes the time to sample the noise of so many steps, and no more memory than that of one.
     ///
     /// ```
     /// use dp_accountant::plan::TrainingPlan;
-    /// use dp_accountant::sampling::CyclicSampler;
+    /// use dp_accountant::sampling::Sampler;
     ///
-    /// let sampler = CyclicSampler::new(60_000, 600)?;
-    /// let plan = TrainingPlan::within(8.0, 1e-6, 500, sampler).correlated(32).check()?;
+    /// let sampler = Sampler::cyclic(60_000, 600)?;
+    /// let plan = TrainingPlan::for_epsilon(8.0, 1e-6, 500, sampler).correlated(32).check()?;
     /// assert_eq!((plan.accountant(), plan.releases_in_all()), ("gaussian", 1));
     /// # Ok::<(), dp_accountant::DpError>(())
     /// ```
@@ -93,7 +102,7 @@ impl TrainingPlan {
 
     /// This plan with one more release.
     #[must_use]
-    pub fn and(mut self, name: impl Into<String>, noise: ReleaseNoise) -> Self {
+    pub fn with_release(mut self, name: impl Into<String>, noise: ReleaseNoise) -> Self {
         self.releases.push(PlannedRelease::new(name, noise));
         self
     }
@@ -201,16 +210,16 @@ impl TrainingPlan {
 
     /// How the noise of steps on fixed batches is correlated, and the period of their cycle.
     fn correlation(&self) -> Result<Option<(BandedInverse, u64)>, DpError> {
-        match &self.sampler {
-            BatchSampler::Cyclic(sampler) if self.steps > 0 => {
+        match self.sampler.period() {
+            Some(period) if self.steps > 0 => {
                 let noise = BandedInverse::new(self.bandwidth, self.steps)?;
-                Ok(Some((noise, sampler.period() as u64)))
+                Ok(Some((noise, period)))
             }
             _ if self.bandwidth == 1 => Ok(None),
             _ => Err(out_of_range(
                 "bandwidth of the noise",
                 self.bandwidth as f64,
-                "1, independent noise, but for steps on the fixed batches of a CyclicSampler",
+                "1, independent noise, but for steps on the fixed batches of Sampler::cyclic",
             )),
         }
     }

@@ -1,196 +1,402 @@
-//! How the records of a step are sampled.
+//! How the records of a step are sampled: a [`Sampler`] makes the batches, and says what it is to the accountants.
 //!
-//! A plan ([`crate::plan`]) owns a [`BatchSampler`], and its [`distribution`](BatchSampler::distribution) is what the
-//! accountants read: what draws is what is accounted.
-//!
-//! | sampler | a batch | neighbours |
-//! |---|---|---|
-//! | [`FixedSizeSampler`] | a fixed number of distinct records | replace one |
-//! | [`GroupSampler`] | a fixed number of each public group | replace one within its group |
-//! | [`PoissonSampler`] | each record independently | one counts or is blank, their number is public |
-//! | [`AddRemoveSampler`] | each record independently | add or remove one |
-//! | [`AllRecords`] | all records | replace one |
-//! | [`CyclicSampler`] | fixed, in a cycle | replace one, or one counts or is blank |
+//! | constructor | a batch | neighbours | [`BatchDistribution`] |
+//! |---|---|---|---|
+//! | [`Sampler::fixed_size`] | a fixed number of distinct records | replace one | `WithoutReplacement` |
+//! | [`Sampler::stratified`] | a fixed number of each public group | replace one within its group | `KEndGroups` |
+//! | [`Sampler::poisson_zero_out`] | each record independently | one counts or is blank; their number is public | `PoissonZeroOut` |
+//! | [`Sampler::poisson_add_remove`] | each record independently | add or remove one | `Poisson` |
+//! | [`Sampler::all`] | all records | replace one | none |
+//! | [`Sampler::cyclic`] | fixed, in a cycle | replace one | none |
+//! | [`Sampler::cyclic_zero_out`] | fixed, in a cycle | one counts or is blank; their number is public | none |
 //!
 //! ```
 //! use dp_accountant::accounting::Neighbours;
-//! use dp_accountant::sampling::{BatchSampler, FixedSizeSampler};
+//! use dp_accountant::sampling::Sampler;
 //! use rand::SeedableRng;
 //!
-//! let sampler = BatchSampler::from(FixedSizeSampler::new(60_000, 600)?);
+//! let sampler = Sampler::fixed_size(60_000, 600)?;
 //! assert_eq!(sampler.neighbours(), Neighbours::ReplaceOne);
 //! let groups = sampler.sample(1, &mut rand_chacha::ChaCha20Rng::seed_from_u64(1));
 //! assert_eq!((groups.len(), groups[0].len()), (1, 600));
 //! # Ok::<(), dp_accountant::DpError>(())
 //! ```
 
-mod add_remove;
-mod all;
-mod cyclic;
-mod fixed;
-mod groups;
-mod poisson;
 mod split;
 
-pub use add_remove::AddRemoveSampler;
-pub use all::AllRecords;
-pub use cyclic::CyclicSampler;
-pub use fixed::FixedSizeSampler;
-pub use groups::GroupSampler;
-pub use poisson::PoissonSampler;
+use std::fmt;
+
+use rand::seq::index;
+use rand::{Rng, RngExt};
+
 pub use split::split_batch;
 
-use rand::Rng;
-
 use crate::DpError;
-use crate::accounting::{GroupSize, Neighbours, Sampler};
+use crate::accounting::{BatchDistribution, GroupSize, Neighbours};
 
-/// Any of the samplers.
+/// Makes the batch of each step, and says which neighbours it protects and what it is to the accountants: a
+/// [plan](crate::plan) owns one, so that what draws is what is accounted.
+///
+/// Sampling hides a record only from someone who does not know the batches: private training needs a generator that the
+/// operating system seeds, and must not publish what it draws.
 #[derive(Clone, Debug, PartialEq)]
-pub enum BatchSampler {
-    /// A fixed number of distinct records.
-    FixedSize(FixedSizeSampler),
-    /// A fixed number of distinct records of each public group.
-    Groups(GroupSampler),
-    /// Each record independently, of a public number of them.
-    Poisson(PoissonSampler),
-    /// Each record independently, of a private number of them.
-    AddRemove(AddRemoveSampler),
-    /// All records.
-    All(AllRecords),
-    /// All records in turn.
-    Cyclic(CyclicSampler),
+pub struct Sampler(Batches);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Batches {
+    FixedSize {
+        records: usize,
+        batch: usize,
+    },
+    Stratified {
+        groups: Vec<Vec<usize>>,
+        batches: Vec<usize>,
+    },
+    PoissonZeroOut {
+        records: usize,
+        rate: f64,
+    },
+    PoissonAddRemove {
+        records: Secret,
+        rate: f64,
+        divisor: f64,
+    },
+    All {
+        records: usize,
+    },
+    Cyclic {
+        records: usize,
+        batch: usize,
+        neighbours: Neighbours,
+    },
 }
 
-impl BatchSampler {
-    /// The number of records in all; none where it is private.
+/// A private number of records, which `Debug` does not show.
+#[derive(Clone, Copy, PartialEq)]
+struct Secret(usize);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("..")
+    }
+}
+
+impl Sampler {
+    /// Samples uniformly a set of `batch` of the records `0..records`, afresh at each step and whatever the records hold: each is in a
+    /// batch with probability `batch / records`. Neighbours replace one record.
+    ///
+    /// # Errors
+    /// [`DpError::Batch`] unless `batch` is in 1..=`records`.
+    pub fn fixed_size(records: usize, batch: usize) -> Result<Self, DpError> {
+        check_batch("the data", records, batch)?;
+        Ok(Self(Batches::FixedSize { records, batch }))
+    }
+
+    /// Samples uniformly a set of `batches[j]` of the record indices `groups[j]`, for each `j` by itself and afresh at each step.
+    ///
+    /// The groups, of a class label say, and their sizes are public. Neighbours replace one record within its group: the k-end
+    /// relation of "Learning with differentially private sliced Wasserstein gradients", definition 2.1.
+    ///
+    /// # Errors
+    /// [`DpError::Empty`] without groups or with an empty group, [`DpError::GroupCount`] when the lists differ in length,
+    /// [`DpError::Batch`] unless each batch is in 1..=size of its group, [`DpError::SharedRecord`] for a record that the groups
+    /// hold twice.
+    pub fn stratified(groups: Vec<Vec<usize>>, batches: &[usize]) -> Result<Self, DpError> {
+        if groups.is_empty() {
+            return Err(empty("the list of groups".into(), "group"));
+        }
+        if groups.len() != batches.len() {
+            return Err(DpError::GroupCount {
+                groups: groups.len(),
+                found: batches.len(),
+            });
+        }
+        for (number, (group, &batch)) in groups.iter().zip(batches).enumerate() {
+            let what = format!("group {number}");
+            if group.is_empty() {
+                return Err(empty(what, "record"));
+            }
+            check_batch(&what, group.len(), batch)?;
+        }
+        check_disjoint(&groups)?;
+        let batches = batches.to_vec();
+        Ok(Self(Batches::Stratified { groups, batches }))
+    }
+
+    /// Samples each of a **public** number of records independently with probability `rate`.
+    ///
+    /// Neighbours are two data sets of as many records, one of which counts in the first and is blank in the second
+    /// ([`Neighbours::ZeroOut`]). The size of a batch, which may be 0, is as secret as the batch: sums over it are divided by
+    /// `rate * records`. Rate, divisor and noise may follow from the number of records under this relation alone. Where one data set
+    /// has a record more than the other, they would tell the two apart: [`Sampler::poisson_add_remove`] is for that.
+    ///
+    /// # Errors
+    /// [`DpError::Empty`] without records, [`DpError::OutOfRange`] unless `rate` is in (0, 1].
+    pub fn poisson_zero_out(records: usize, rate: f64) -> Result<Self, DpError> {
+        some(records)?;
+        check_rate(rate)?;
+        Ok(Self(Batches::PoissonZeroOut { records, rate }))
+    }
+
+    /// Samples each record independently with probability `rate`; how many records there are is **private**, and may be 0.
+    ///
+    /// Neighbours add or remove one record (Abadi et al. 2016, section 3.1). So `rate`, and `divisor`, which sums over a batch are
+    /// divided by, must be public numbers that do not come from the data: a rate of `batch / records` would say how many
+    /// records there are, and so would noise that is scaled by it. A divisor is best near the size that a batch is expected to
+    /// have; one that is too large only makes steps smaller.
+    ///
+    /// ```
+    /// use dp_accountant::sampling::Sampler;
+    ///
+    /// // 59 873 records, a private number. Public: there are about 60 000, and batches of about 600 are wanted.
+    /// let sampler = Sampler::poisson_add_remove(59_873, 0.01, 600.0)?;
+    /// assert_eq!((sampler.records(), sampler.presumed_records()), (None, 60_000.0));
+    /// assert!(!format!("{sampler:?}").contains("59873"));
+    /// # Ok::<(), dp_accountant::DpError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DpError::OutOfRange`] unless `rate` is in (0, 1] and `divisor` positive and finite.
+    pub fn poisson_add_remove(records: usize, rate: f64, divisor: f64) -> Result<Self, DpError> {
+        check_rate(rate)?;
+        if !(divisor.is_finite() && divisor > 0.0) {
+            return Err(DpError::OutOfRange {
+                name: "divisor",
+                value: divisor,
+                bound: "positive and finite".into(),
+            });
+        }
+        Ok(Self(Batches::PoissonAddRemove {
+            records: Secret(records),
+            rate,
+            divisor,
+        }))
+    }
+
+    /// Takes all of the records `0..records` at each step: nothing is amplified. Neighbours replace one record.
+    ///
+    /// # Errors
+    /// [`DpError::Empty`] without records.
+    pub fn all(records: usize) -> Result<Self, DpError> {
+        some(records)?;
+        Ok(Self(Batches::All { records }))
+    }
+
+    /// Takes all records in turn, in fixed batches of `batch`: those of step `s`, from 1, are the records `r` of `0..records` with
+    /// `r = s - 1` modulo `records / batch`. Nothing is amplified: each record is in one step of each cycle. Neighbours replace one
+    /// record.
+    ///
+    /// The order is the same in every process, so that a training goes on in it. **Record `r` is the same one in every step**,
+    /// also after a resume: with [correlated noise](crate::plan::TrainingPlan::correlated) no epsilon holds where records take
+    /// part in steps that are closer together. Records whose order is itself a cycle should be shuffled once, before the first
+    /// step, by public randomness.
+    ///
+    /// ```
+    /// use dp_accountant::sampling::Sampler;
+    ///
+    /// let (sampler, rng) = (Sampler::cyclic(6, 2)?, &mut rand::rng());
+    /// assert_eq!([1, 2, 3, 4].map(|step| sampler.sample(step, rng)), [[[0, 3]], [[1, 4]], [[2, 5]], [[0, 3]]]);
+    /// # Ok::<(), dp_accountant::DpError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DpError::Batch`] unless `batch` is at least 1 and divides `records`.
+    pub fn cyclic(records: usize, batch: usize) -> Result<Self, DpError> {
+        Self::in_turn(records, batch, Neighbours::ReplaceOne)
+    }
+
+    /// [`Sampler::cyclic`] for neighbours of which one record counts or is blank, which adds nothing to any sum; the number of
+    /// records, blank ones among them, is public. A record moves a sum half as far.
+    ///
+    /// # Errors
+    /// As [`Sampler::cyclic`].
+    pub fn cyclic_zero_out(records: usize, batch: usize) -> Result<Self, DpError> {
+        Self::in_turn(records, batch, Neighbours::ZeroOut)
+    }
+
+    fn in_turn(records: usize, batch: usize, neighbours: Neighbours) -> Result<Self, DpError> {
+        check_batch("the data", records, batch)?;
+        if !records.is_multiple_of(batch) {
+            return Err(DpError::Batch {
+                what: "a cycle of batches of all records".into(),
+                batch,
+                records,
+                advice: "take a batch that divides their number",
+            });
+        }
+        Ok(Self(Batches::Cyclic {
+            records,
+            batch,
+            neighbours,
+        }))
+    }
+
+    /// The number of records in all; none if it is private.
     pub fn records(&self) -> Option<usize> {
-        match self {
-            Self::FixedSize(sampler) => Some(sampler.records()),
-            Self::Groups(sampler) => Some(sampler.records()),
-            Self::Poisson(sampler) => Some(sampler.records()),
-            Self::AddRemove(_) => None,
-            Self::All(sampler) => Some(sampler.records()),
-            Self::Cyclic(sampler) => Some(sampler.records()),
+        match &self.0 {
+            Batches::FixedSize { records, .. }
+            | Batches::PoissonZeroOut { records, .. }
+            | Batches::All { records }
+            | Batches::Cyclic { records, .. } => Some(*records),
+            Batches::Stratified { groups, .. } => Some(groups.iter().map(Vec::len).sum()),
+            Batches::PoissonAddRemove { .. } => None,
         }
     }
 
-    /// The number of records, or what public numbers presume of it: delta is held against it.
+    /// The number of records, or `divisor / rate` if it is private: delta is held against it.
     pub fn presumed_records(&self) -> f64 {
-        match self {
-            Self::AddRemove(sampler) => sampler.presumed_records(),
-            other => other.records().unwrap_or_default() as f64,
+        match self.0 {
+            Batches::PoissonAddRemove { rate, divisor, .. } => divisor / rate,
+            _ => self.records().unwrap_or_default() as f64,
         }
     }
 
-    /// Whether it samples from data of so many records. The answer is as private as their number.
+    /// Whether the data has this number of records. The answer is as private as their number.
     pub fn is_of(&self, records: usize) -> bool {
-        match self {
-            Self::AddRemove(sampler) => sampler.is_of(records),
-            other => other.records() == Some(records),
+        match self.0 {
+            Batches::PoissonAddRemove { records: own, .. } => own.0 == records,
+            _ => self.records() == Some(records),
         }
     }
 
     /// The relation that what is sampled hides a record under.
     pub fn neighbours(&self) -> Neighbours {
-        match self {
-            Self::FixedSize(_) | Self::All(_) => Neighbours::ReplaceOne,
-            Self::Cyclic(sampler) => sampler.neighbours(),
-            Self::Groups(_) => Neighbours::KEnd,
-            Self::Poisson(_) => Neighbours::ZeroOut,
-            Self::AddRemove(_) => Neighbours::AddRemove,
+        match self.0 {
+            Batches::FixedSize { .. } | Batches::All { .. } => Neighbours::ReplaceOne,
+            Batches::Stratified { .. } => Neighbours::KEnd,
+            Batches::PoissonZeroOut { .. } => Neighbours::ZeroOut,
+            Batches::PoissonAddRemove { .. } => Neighbours::AddRemove,
+            Batches::Cyclic { neighbours, .. } => neighbours,
         }
     }
 
-    /// The distribution of its batches, as accountants read it; none where they are fixed.
-    pub fn distribution(&self) -> Option<Sampler> {
-        match self {
-            Self::FixedSize(sampler) => Some(Sampler::WithoutReplacement {
-                records: sampler.records() as u64,
-                batch: sampler.batch() as u64,
+    /// The distribution of its batches, as accountants read it; none if they are fixed.
+    pub fn distribution(&self) -> Option<BatchDistribution> {
+        match &self.0 {
+            Batches::FixedSize { records, batch } => Some(BatchDistribution::WithoutReplacement {
+                records: *records as u64,
+                batch: *batch as u64,
             }),
-            Self::Groups(sampler) => Some(Sampler::KEndGroups {
-                groups: sampler
-                    .groups()
-                    .iter()
-                    .zip(sampler.batches())
-                    .map(|(group, batch)| GroupSize {
-                        records: group.len() as u64,
-                        batch: batch as u64,
-                    })
-                    .collect(),
-            }),
-            Self::Poisson(sampler) => Some(Sampler::PoissonZeroOut {
-                rate: sampler.rate(),
-            }),
-            Self::AddRemove(sampler) => Some(Sampler::Poisson {
-                rate: sampler.rate(),
-            }),
-            Self::Cyclic(_) | Self::All(_) => None,
+            Batches::Stratified { groups, batches } => {
+                let sizes = groups.iter().zip(batches);
+                let groups = sizes.map(|(group, &batch)| GroupSize {
+                    records: group.len() as u64,
+                    batch: batch as u64,
+                });
+                Some(BatchDistribution::KEndGroups {
+                    groups: groups.collect(),
+                })
+            }
+            &Batches::PoissonZeroOut { rate, .. } => {
+                Some(BatchDistribution::PoissonZeroOut { rate })
+            }
+            &Batches::PoissonAddRemove { rate, .. } => Some(BatchDistribution::Poisson { rate }),
+            Batches::Cyclic { .. } | Batches::All { .. } => None,
         }
     }
 
-    /// The public size of each group of a batch, to divide sums by: the size itself where it is fixed, its
-    /// mean with Poisson sampling of a public number of records, the divisor of a private one.
+    /// Steps of a cycle, `records / batch`; none if batches are no cycle.
+    pub(crate) fn period(&self) -> Option<u64> {
+        match self.0 {
+            Batches::Cyclic { records, batch, .. } => Some((records / batch) as u64),
+            _ => None,
+        }
+    }
+
+    /// The public number that sums over each group of a batch are divided by: its size if that is fixed, its mean with Poisson
+    /// sampling of a public number of records, the divisor of a private one.
     pub fn expected_sizes(&self) -> Vec<f64> {
-        match self {
-            Self::FixedSize(sampler) => vec![sampler.batch() as f64],
-            Self::Groups(sampler) => sampler.batches().iter().map(|&b| b as f64).collect(),
-            Self::Poisson(sampler) => vec![sampler.expected()],
-            Self::AddRemove(sampler) => vec![sampler.divisor()],
-            Self::All(sampler) => vec![sampler.records() as f64],
-            Self::Cyclic(sampler) => vec![sampler.batch() as f64],
+        match &self.0 {
+            Batches::FixedSize { batch, .. } | Batches::Cyclic { batch, .. } => {
+                vec![*batch as f64]
+            }
+            Batches::Stratified { batches, .. } => batches.iter().map(|&b| b as f64).collect(),
+            Batches::PoissonZeroOut { records, rate } => vec![rate * *records as f64],
+            Batches::PoissonAddRemove { divisor, .. } => vec![*divisor],
+            Batches::All { records } => vec![*records as f64],
         }
     }
 
-    /// The batch of a step, from 1: the record indices of each group. Only [`CyclicSampler`] looks at the step, and only it does
-    /// not look at the generator. For private training a plan's releaser draws; this is for training without privacy.
+    /// The batch of a step, from 1: the distinct record indices of each group, in ascending order, or in that of a group's list.
+    ///
+    /// Only fixed batches look at the step, and only they do not look at the generator. With Poisson sampling a record is in it
+    /// with a probability of at most the rate and at least the rate less 2^-64. The place of a record in it tells something of the
+    /// record: release sums over a batch. For private training a plan's releaser draws; this is for training without privacy.
     pub fn sample<R: Rng + ?Sized>(&self, step: u64, generator: &mut R) -> Vec<Vec<usize>> {
-        match self {
-            Self::FixedSize(sampler) => vec![sampler.sample(generator)],
-            Self::Groups(sampler) => sampler.sample(generator),
-            Self::Poisson(sampler) => vec![sampler.sample(generator)],
-            Self::AddRemove(sampler) => vec![sampler.sample(generator)],
-            Self::All(sampler) => vec![(0..sampler.records()).collect()],
-            Self::Cyclic(sampler) => vec![sampler.sample(step)],
+        match &self.0 {
+            &Batches::FixedSize { records, batch } => vec![subset(records, batch, generator)],
+            Batches::Stratified { groups, batches } => {
+                let groups = groups.iter().zip(batches);
+                let sample = |(group, &batch): (&Vec<usize>, &usize)| {
+                    let places = subset(group.len(), batch, generator);
+                    places.into_iter().map(|place| group[place]).collect()
+                };
+                groups.map(sample).collect()
+            }
+            &Batches::PoissonZeroOut { records, rate }
+            | &Batches::PoissonAddRemove {
+                records: Secret(records),
+                rate,
+                ..
+            } => {
+                let each = (0..records).filter(|_| generator.random_bool(rate));
+                vec![each.collect()]
+            }
+            &Batches::All { records } => vec![(0..records).collect()],
+            &Batches::Cyclic { records, batch, .. } => {
+                let period = records / batch;
+                let first = (step.wrapping_sub(1) % period as u64) as usize;
+                vec![(first..records).step_by(period).collect()]
+            }
         }
     }
 }
 
-impl From<FixedSizeSampler> for BatchSampler {
-    fn from(sampler: FixedSizeSampler) -> Self {
-        Self::FixedSize(sampler)
+/// A set of `batch` of `0..records`, each set equally likely.
+fn subset<R: Rng + ?Sized>(records: usize, batch: usize, generator: &mut R) -> Vec<usize> {
+    let mut indices = index::sample(generator, records, batch).into_vec();
+    indices.sort_unstable();
+    indices
+}
+
+/// A record in two groups would be sampled, and would move the gradient, more often than accounted for.
+fn check_disjoint(groups: &[Vec<usize>]) -> Result<(), DpError> {
+    let mut records: Vec<(usize, usize)> = groups
+        .iter()
+        .enumerate()
+        .flat_map(|(number, group)| group.iter().map(move |&record| (record, number)))
+        .collect();
+    records.sort_unstable();
+    match records.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        None => Ok(()),
+        Some(pair) => Err(DpError::SharedRecord {
+            record: pair[0].0,
+            first: pair[0].1,
+            second: pair[1].1,
+        }),
     }
 }
 
-impl From<GroupSampler> for BatchSampler {
-    fn from(sampler: GroupSampler) -> Self {
-        Self::Groups(sampler)
+fn some(records: usize) -> Result<(), DpError> {
+    match records {
+        0 => Err(empty("the data".into(), "record")),
+        _ => Ok(()),
     }
 }
 
-impl From<PoissonSampler> for BatchSampler {
-    fn from(sampler: PoissonSampler) -> Self {
-        Self::Poisson(sampler)
-    }
+fn empty(what: String, expected: &'static str) -> DpError {
+    DpError::Empty { what, expected }
 }
 
-impl From<AddRemoveSampler> for BatchSampler {
-    fn from(sampler: AddRemoveSampler) -> Self {
-        Self::AddRemove(sampler)
+fn check_rate(rate: f64) -> Result<(), DpError> {
+    if rate > 0.0 && rate <= 1.0 {
+        return Ok(());
     }
-}
-
-impl From<AllRecords> for BatchSampler {
-    fn from(sampler: AllRecords) -> Self {
-        Self::All(sampler)
-    }
-}
-
-impl From<CyclicSampler> for BatchSampler {
-    fn from(sampler: CyclicSampler) -> Self {
-        Self::Cyclic(sampler)
-    }
+    Err(DpError::OutOfRange {
+        name: "rate",
+        value: rate,
+        bound: "above 0 and at most 1".into(),
+    })
 }
 
 fn check_batch(what: &str, records: usize, batch: usize) -> Result<(), DpError> {

@@ -1,8 +1,8 @@
 //! Extremes answer or are refused by name; nothing hangs and nothing is NaN.
 
 use dp_accountant::accounting::{
-    Accountant, AccountingError, Event, GaussianAccountant, GdpCltAccountant, GroupSize,
-    Neighbours, PldAccountant, RdpAccountant, Sampler, batch_for, noise_multiplier_for, replay,
+    Accountant, AccountingError, BatchDistribution, Event, GaussianAccountant, GdpCltAccountant,
+    GroupSize, Neighbours, PldAccountant, RdpAccountant, batch_for, noise_multiplier_for, replay,
     steps_for,
 };
 use dp_accountant::ledger::{Entries, LedgerEntry};
@@ -102,7 +102,7 @@ fn several_gaussian_releases_on_one_sample_are_one() {
 #[test]
 fn groups_count_by_their_largest_rate() {
     let groups = [(1000, 10), (500, 20)].map(|(records, batch)| GroupSize { records, batch });
-    let groups = Sampler::KEndGroups {
+    let groups = BatchDistribution::KEndGroups {
         groups: groups.into(),
     };
     let event = gaussian(1.0).sampled(groups).repeated(50);
@@ -159,7 +159,7 @@ fn calibration_meets_its_target_or_names_the_nearest() {
 #[test]
 fn a_ledger_replays_to_the_same_epsilon() {
     let (records, batch) = (2000, 100);
-    let step = gaussian(1.1).sampled(Sampler::WithoutReplacement { records, batch });
+    let step = gaussian(1.1).sampled(BatchDistribution::WithoutReplacement { records, batch });
     let release = LedgerEntry {
         event: step,
         count: 1,
@@ -195,7 +195,7 @@ fn events_are_data() {
         Event::dp_sgd(60_000, 600, 5_000, 0.76),
         laplace(2.5),
         parallel("class", [gaussian(1.0), Event::NonPrivate]),
-        gaussian(3.0).sampled(Sampler::KEndGroups {
+        gaussian(3.0).sampled(BatchDistribution::KEndGroups {
             groups: vec![GroupSize {
                 records: 10,
                 batch: 2,

@@ -1,13 +1,13 @@
 //! Random allocation against its exact divergence.
 
-use dp_accountant::accounting::{Accountant, Event, Sampler};
+use dp_accountant::accounting::{Accountant, BatchDistribution, Event};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use crate::common::{delta, epsilon, gaussian, pld, replayed, within};
 
 fn dealt(z: f64, steps: u64) -> Event {
-    gaussian(z).sampled(Sampler::RandomAllocation { steps })
+    gaussian(z).sampled(BatchDistribution::RandomAllocation { steps })
 }
 
 /// Two standard normal values.
@@ -126,7 +126,7 @@ fn bounds_keep_their_order_and_more_steps_hide_more() {
         // A record that is in every batch, one that is sampled with twice the chance, and one of fewer batches are told
         // apart more easily.
         let rate = (2.0 / steps as f64).min(1.0);
-        let more = gaussian(z).sampled(Sampler::PoissonZeroOut { rate });
+        let more = gaussian(z).sampled(BatchDistribution::PoissonZeroOut { rate });
         for other in [
             gaussian(z).repeated(epochs),
             more.repeated(steps * epochs),

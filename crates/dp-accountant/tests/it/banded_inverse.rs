@@ -5,10 +5,8 @@ use dp_accountant::accounting::{
     Accountant, BandedInverse, Event, GaussianAccountant, Neighbours, RdpAccountant, zcdp_of,
 };
 use dp_accountant::ledger::Entries;
-use dp_accountant::plan::{Noise, ReleaseNoise, TrainingPlan};
-use dp_accountant::sampling::{
-    AllRecords, BatchSampler, CyclicSampler, FixedSizeSampler, PoissonSampler,
-};
+use dp_accountant::plan::{ReleaseNoise, TrainingPlan};
+use dp_accountant::sampling::Sampler;
 use proptest::prelude::*;
 
 use crate::common::{gaussian, pld, within};
@@ -244,7 +242,8 @@ fn it_costs_one_gaussian_release() {
 #[test]
 fn a_plan_of_fixed_batches_is_one_release_and_others_have_independent_noise() {
     let cyclic = cyclic(1200, 60);
-    let plan = |bandwidth| TrainingPlan::within(2.0, 1e-5, 50, cyclic).correlated(bandwidth);
+    let plan =
+        |bandwidth| TrainingPlan::for_epsilon(2.0, 1e-5, 50, cyclic.clone()).correlated(bandwidth);
     let (one, eight) = (plan(1).check().unwrap(), plan(8).check().unwrap());
     for (plan, bandwidth) in [(&one, 1), (&eight, 8)] {
         assert!((1.999..=2.0).contains(&plan.epsilon_upper()));
@@ -271,36 +270,39 @@ fn a_plan_of_fixed_batches_is_one_release_and_others_have_independent_noise() {
         assert!(plan.epsilon_spent(&twice).unwrap() > 1.4 * plan.epsilon_upper());
     }
     // z of independent noise is that of three releases of all records.
-    let all = AllRecords::new(1200).unwrap();
-    let three = TrainingPlan::within(2.0, 1e-5, 3, all).check().unwrap();
+    let all = Sampler::all(1200).unwrap();
+    let three = TrainingPlan::for_epsilon(2.0, 1e-5, 3, all)
+        .check()
+        .unwrap();
     assert!((three.noise_multiplier() / one.noise_multiplier() - 1.0).abs() < 1e-4);
     assert!(eight.noise_multiplier() > 1.1 * one.noise_multiplier());
-    let with = plan(8).and("counts", ReleaseNoise::Laplace { epsilon: 0.5 });
+    let with = plan(8).with_release("counts", ReleaseNoise::Laplace { epsilon: 0.5 });
     let with = with.check().unwrap();
     assert_eq!((with.accountant(), with.releases_in_all()), ("pld", 2));
     assert!((1.99..=2.0).contains(&with.epsilon_upper()));
     // Of no other sampler, and within the steps.
     for sampler in [
-        BatchSampler::from(FixedSizeSampler::new(1200, 60).unwrap()),
-        PoissonSampler::new(1200, 0.05).unwrap().into(),
-        AllRecords::new(1200).unwrap().into(),
+        Sampler::fixed_size(1200, 60).unwrap(),
+        Sampler::poisson_zero_out(1200, 0.05).unwrap(),
+        Sampler::all(1200).unwrap(),
     ] {
-        let of =
-            |bandwidth| TrainingPlan::within(2.0, 1e-5, 50, sampler.clone()).correlated(bandwidth);
+        let of = |bandwidth| {
+            TrainingPlan::for_epsilon(2.0, 1e-5, 50, sampler.clone()).correlated(bandwidth)
+        };
         assert!(of(1).check().is_ok());
         for bandwidth in [0, 2] {
             let refused = of(bandwidth).check().unwrap_err().to_string();
-            assert!(refused.contains("CyclicSampler"), "{refused}");
+            assert!(refused.contains("Sampler::cyclic"), "{refused}");
         }
     }
     assert!(plan(0).check().is_err() && plan(51).check().is_err());
-    let nothing = TrainingPlan::of(Noise::Multiplier(1.0), 1e-5, 0, cyclic).correlated(2);
-    let nothing = nothing.and("counts", ReleaseNoise::Share(1.0));
+    let nothing = TrainingPlan::with_noise_multiplier(1.0, 1e-5, 0, cyclic.clone()).correlated(2);
+    let nothing = nothing.with_release("counts", ReleaseNoise::Share(1.0));
     assert!(nothing.check().is_err());
 }
 
-fn cyclic(records: usize, batch: usize) -> CyclicSampler {
-    CyclicSampler::new(records, batch).unwrap()
+fn cyclic(records: usize, batch: usize) -> Sampler {
+    Sampler::cyclic(records, batch).unwrap()
 }
 
 /// Every record is in one batch of each cycle, at the same place, in each process.
@@ -308,23 +310,26 @@ fn cyclic(records: usize, batch: usize) -> CyclicSampler {
 fn a_cycle_has_every_record_once() {
     for (records, batch) in [(1, 1), (12, 3), (12, 12), (15, 1)] {
         let sampler = cyclic(records, batch);
-        let period = sampler.period() as u64;
+        let (period, rng) = ((records / batch) as u64, &mut rand::rng());
         for first in [1, 4, 1 << 40] {
             let cycle = first..first + period;
-            let mut seen: Vec<usize> = cycle.flat_map(|step| sampler.sample(step)).collect();
+            let mut seen: Vec<usize> = cycle
+                .flat_map(|step| sampler.sample(step, rng).concat())
+                .collect();
             seen.sort_unstable();
             assert_eq!(seen, (0..records).collect::<Vec<_>>());
-            let same = sampler.sample(first + period);
-            assert_eq!(sampler.sample(first), same);
+            let same = sampler.sample(first + period, rng).concat();
+            assert_eq!(sampler.sample(first, rng), [&same[..]]);
             assert_eq!(same.len(), batch);
         }
     }
-    let (replaced, blank) = (cyclic(12, 3), cyclic(12, 3).zero_out());
+    let (replaced, blank) = (cyclic(12, 3), Sampler::cyclic_zero_out(12, 3).unwrap());
     assert_eq!(replaced.neighbours(), Neighbours::ReplaceOne);
-    assert_eq!(BatchSampler::from(blank).neighbours(), Neighbours::ZeroOut);
-    assert_eq!(blank.sample(3), replaced.sample(3));
+    assert_eq!(blank.neighbours(), Neighbours::ZeroOut);
+    let rng = &mut rand::rng();
+    assert_eq!(blank.sample(3, rng), replaced.sample(3, rng));
     for (records, batch) in [(0, 0), (0, 1), (4, 0), (4, 5), (10, 4)] {
-        let refused = CyclicSampler::new(records, batch).unwrap_err().to_string();
+        let refused = Sampler::cyclic(records, batch).unwrap_err().to_string();
         assert!(refused.contains(&format!("batch of {batch}")), "{refused}");
     }
 }

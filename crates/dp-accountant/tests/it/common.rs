@@ -1,6 +1,6 @@
 //! Events in short, and what the exact accountant says of them.
 
-use dp_accountant::accounting::{Accountant, Event, PldAccountant, Sampler, replay};
+use dp_accountant::accounting::{Accountant, BatchDistribution, Event, PldAccountant, replay};
 use dp_accountant::ledger::Entries;
 use proptest::prelude::*;
 
@@ -22,12 +22,12 @@ pub(crate) fn parallel(partition: &str, events: impl Into<Vec<Event>>) -> Event 
     Event::Parallel { partition, events }
 }
 
-pub(crate) fn poisson(rate: f64) -> Sampler {
-    Sampler::Poisson { rate }
+pub(crate) fn poisson(rate: f64) -> BatchDistribution {
+    BatchDistribution::Poisson { rate }
 }
 
-pub(crate) fn without_replacement(rate: f64) -> Sampler {
-    Sampler::WithoutReplacementRate { rate }
+pub(crate) fn without_replacement(rate: f64) -> BatchDistribution {
+    BatchDistribution::WithoutReplacementRate { rate }
 }
 
 pub(crate) fn pld() -> PldAccountant {

@@ -1,6 +1,6 @@
 //! Groups of records against exact divergences.
 
-use dp_accountant::accounting::{Event, Sampler, zcdp_of};
+use dp_accountant::accounting::{BatchDistribution, Event, zcdp_of};
 use proptest::prelude::*;
 
 use crate::common::{
@@ -101,7 +101,7 @@ proptest! {
             sums[1] += (q - epsilon.exp() * p).max(0.0);
         }
         let scale = width * width / (2.0 * std::f64::consts::PI);
-        let event = gaussian(z).sampled(Sampler::PoissonZeroOut { rate }).of_groups(3);
+        let event = gaussian(z).sampled(BatchDistribution::PoissonZeroOut { rate }).of_groups(3);
         let delta = delta_of(&event, epsilon);
         for sum in sums {
             // The rule's own error is of the second order in the width.

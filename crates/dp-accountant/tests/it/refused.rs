@@ -1,8 +1,8 @@
 //! What is refused, by name: parameters out of range, and events that an accountant does not cover.
 
 use dp_accountant::accounting::{
-    Accountant, AccountingError, Event, GaussianAccountant, GdpCltAccountant, PldAccountant,
-    RdpAccountant, Sampler, zcdp_of, zcdp_to_delta, zcdp_to_epsilon,
+    Accountant, AccountingError, BatchDistribution, Event, GaussianAccountant, GdpCltAccountant,
+    PldAccountant, RdpAccountant, zcdp_of, zcdp_to_delta, zcdp_to_epsilon,
 };
 
 use crate::common::{composed, gaussian, laplace, parallel, pld, poisson, without_replacement};
@@ -91,14 +91,14 @@ fn parameters_out_of_range_are_refused_by_name() {
         (0, 0.1, 10, "records is 0"),
         (100, 0.1, 0, "largest batch is 0"),
     ] {
-        let cut = Sampler::PoissonTruncated {
+        let cut = BatchDistribution::PoissonTruncated {
             records,
             rate,
             largest,
         };
         refused(gaussian(1.0).sampled(cut), words);
     }
-    let dealt = |z, steps| gaussian(z).sampled(Sampler::RandomAllocation { steps });
+    let dealt = |z, steps| gaussian(z).sampled(BatchDistribution::RandomAllocation { steps });
     for steps in [0, 2049] {
         refused(dealt(1.0, steps), &format!("number of steps is {steps}"));
     }
@@ -147,8 +147,9 @@ fn what_is_not_covered_is_refused_by_name() {
     let [pld, gauss, rdp, uniform, by_poisson] = accountants.all();
     let sampled = |event: Event| event.sampled(poisson(0.1));
     let fixed = gaussian(1.0).sampled(without_replacement(0.1));
-    let dealt = gaussian(1.0).sampled(Sampler::RandomAllocation { steps: 4 });
-    let shuffled = |event: Event| event.sampled(Sampler::ShuffledUpper { zero_out: false });
+    let dealt = gaussian(1.0).sampled(BatchDistribution::RandomAllocation { steps: 4 });
+    let shuffled =
+        |event: Event| event.sampled(BatchDistribution::ShuffledUpper { zero_out: false });
     let failing = composed([gaussian(1.0), Event::Failure { delta: 1e-6 }]);
     let discrete = Event::DiscreteGaussian {
         noise_multiplier: 1.0,
@@ -196,7 +197,7 @@ fn what_is_not_covered_is_refused_by_name() {
         (&[rdp], sampled(zcdp), "on a sample"),
         (
             &[pld],
-            laplace(2.0).sampled(Sampler::RandomAllocation { steps: 4 }),
+            laplace(2.0).sampled(BatchDistribution::RandomAllocation { steps: 4 }),
             "use Gaussian noise",
         ),
         (
@@ -225,7 +226,7 @@ fn what_is_not_covered_is_refused_by_name() {
         ));
     }
     // A sample within a sample would lose what it may fail by: it is refused by all that would answer.
-    let cut = Sampler::PoissonTruncated {
+    let cut = BatchDistribution::PoissonTruncated {
         records: 1000,
         rate: 1.0,
         largest: 1,
@@ -233,7 +234,9 @@ fn what_is_not_covered_is_refused_by_name() {
     let inner = gaussian(4.0).sampled(cut);
     assert_eq!(pld.epsilon(&inner, 1e-6), Ok(f64::INFINITY));
     for rate in [1.0, 0.5] {
-        let event = inner.clone().sampled(Sampler::PoissonZeroOut { rate });
+        let event = inner
+            .clone()
+            .sampled(BatchDistribution::PoissonZeroOut { rate });
         refused(&[pld, rdp, gauss], &event, 1e-6, "does not cover");
     }
 }

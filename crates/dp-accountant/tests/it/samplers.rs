@@ -1,10 +1,7 @@
 //! The samplers: distinct, in range, of the right size, and uniform.
 
 use dp_accountant::DpError;
-use dp_accountant::sampling::{
-    AddRemoveSampler, AllRecords, BatchSampler, FixedSizeSampler, GroupSampler, PoissonSampler,
-    split_batch,
-};
+use dp_accountant::sampling::{Sampler, split_batch};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -23,11 +20,14 @@ fn chi_square(counts: &[u64]) -> f64 {
 /// sampler fails for one seed in 250000, and the seed is fixed.
 #[test]
 fn each_set_is_equally_likely() {
-    let sampler = FixedSizeSampler::new(7, 3).unwrap();
+    let sampler = Sampler::fixed_size(7, 3).unwrap();
     let mut generator = ChaCha20Rng::seed_from_u64(1);
     let mut counts = vec![0; 1 << 7];
     for _ in 0..35_000 {
-        let set: usize = sampler.sample(&mut generator).iter().map(|i| 1 << i).sum();
+        let set: usize = sampler.sample(1, &mut generator)[0]
+            .iter()
+            .map(|i| 1 << i)
+            .sum();
         counts[set] += 1;
     }
     let counts: Vec<u64> = counts.into_iter().filter(|&count| count > 0).collect();
@@ -44,11 +44,11 @@ fn each_set_is_equally_likely() {
 #[test]
 fn each_record_is_equally_likely() {
     let (records, batch) = (1000, 300);
-    let sampler = FixedSizeSampler::new(records, batch).unwrap();
+    let sampler = Sampler::fixed_size(records, batch).unwrap();
     let mut generator = ChaCha20Rng::seed_from_u64(2);
     let mut counts = vec![0; records];
     for _ in 0..4000 {
-        for index in sampler.sample(&mut generator) {
+        for index in sampler.sample(1, &mut generator).concat() {
             counts[index] += 1;
         }
     }
@@ -63,13 +63,13 @@ fn each_record_is_equally_likely() {
 /// standard deviation 0.0637, and 4.6 of those is a false alarm for one seed in 240000.
 #[test]
 fn batches_are_fresh() {
-    let sampler = FixedSizeSampler::new(1000, 100).unwrap();
+    let sampler = Sampler::fixed_size(1000, 100).unwrap();
     let mut generator = ChaCha20Rng::seed_from_u64(3);
     let mut overlap = 0;
     for _ in 0..2000 {
         let (first, second) = (
-            sampler.sample(&mut generator),
-            sampler.sample(&mut generator),
+            sampler.sample(1, &mut generator).concat(),
+            sampler.sample(2, &mut generator).concat(),
         );
         overlap += first
             .iter()
@@ -90,12 +90,12 @@ fn batches_are_fresh() {
 #[test]
 fn poisson_sampling_draws_each_record_at_the_rate() {
     let (records, rate, turns) = (500, 0.1, 4000);
-    let sampler = PoissonSampler::new(records, rate).unwrap();
+    let sampler = Sampler::poisson_zero_out(records, rate).unwrap();
     let mut generator = ChaCha20Rng::seed_from_u64(4);
     let mut counts = vec![0_u32; records];
     let (mut sizes, mut squares) = (0.0, 0.0);
     for _ in 0..turns {
-        let batch = sampler.sample(&mut generator);
+        let batch = sampler.sample(1, &mut generator).concat();
         assert!(batch.windows(2).all(|pair| pair[0] < pair[1]));
         let size = batch.len() as f64;
         sizes += size;
@@ -116,22 +116,22 @@ fn poisson_sampling_draws_each_record_at_the_rate() {
 #[test]
 fn poisson_sampling_at_its_ends() {
     let mut generator = ChaCha20Rng::seed_from_u64(5);
-    let all = PoissonSampler::new(7, 1.0).unwrap();
-    assert_eq!(all.sample(&mut generator), (0..7).collect::<Vec<_>>());
-    let few = PoissonSampler::new(7, 1e-30).unwrap();
-    assert!(few.sample(&mut generator).is_empty());
+    let all = Sampler::poisson_zero_out(7, 1.0).unwrap();
+    assert_eq!(all.sample(1, &mut generator), [[0, 1, 2, 3, 4, 5, 6]]);
+    let few = Sampler::poisson_zero_out(7, 1e-30).unwrap();
+    assert_eq!(few.sample(1, &mut generator), [[0; 0]]);
     assert!(matches!(
-        PoissonSampler::new(0, 0.5),
+        Sampler::poisson_zero_out(0, 0.5),
         Err(DpError::Empty { .. })
     ));
     for rate in [0.0, -0.1, 1.1, f64::NAN] {
-        let error = PoissonSampler::new(7, rate).unwrap_err();
+        let error = Sampler::poisson_zero_out(7, rate).unwrap_err();
         assert!(error.to_string().contains("at most 1"), "{error}");
-        let private = AddRemoveSampler::new(7, rate, 1.0).unwrap_err();
+        let private = Sampler::poisson_add_remove(7, rate, 1.0).unwrap_err();
         assert_eq!(private.to_string(), error.to_string());
     }
     for divisor in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let error = AddRemoveSampler::new(7, 0.5, divisor).unwrap_err();
+        let error = Sampler::poisson_add_remove(7, 0.5, divisor).unwrap_err();
         assert!(error.to_string().contains("positive and finite"), "{error}");
     }
 }
@@ -139,8 +139,8 @@ fn poisson_sampling_at_its_ends() {
 /// A private number of records is seen by the draw alone, and may be 0: a refusal would tell it.
 #[test]
 fn a_private_number_of_records_is_shown_by_nothing() {
-    let of = |records| BatchSampler::from(AddRemoveSampler::new(records, 0.01, 600.0).unwrap());
-    let shown = |sampler: BatchSampler| {
+    let of = |records| Sampler::poisson_add_remove(records, 0.01, 600.0).unwrap();
+    let shown = |sampler: Sampler| {
         let public = (sampler.records(), sampler.presumed_records());
         format!(
             "{sampler:?} {public:?} {:?} {:?}",
@@ -155,31 +155,24 @@ fn a_private_number_of_records_is_shown_by_nothing() {
         [[0; 0]]
     );
     let (private, public) = (
-        AddRemoveSampler::new(500, 0.1, 1.0).unwrap(),
-        PoissonSampler::new(500, 0.1).unwrap(),
+        Sampler::poisson_add_remove(500, 0.1, 1.0).unwrap(),
+        Sampler::poisson_zero_out(500, 0.1).unwrap(),
     );
-    let batch = private.sample(&mut ChaCha20Rng::seed_from_u64(5));
-    assert_eq!(batch, public.sample(&mut ChaCha20Rng::seed_from_u64(5)));
+    let batch = private.sample(1, &mut ChaCha20Rng::seed_from_u64(5));
+    assert_eq!(batch, public.sample(1, &mut ChaCha20Rng::seed_from_u64(5)));
 }
 
-/// What a sampler draws from one generator, a [`BatchSampler`] of it draws too.
+/// One group of all records, and a rate of 1, draw as no group and no rate do.
 #[test]
-fn a_batch_sampler_draws_as_the_sampler_in_it() {
-    let generator = || ChaCha20Rng::seed_from_u64(6);
-    let fixed = FixedSizeSampler::new(50, 5).unwrap();
-    let groups = GroupSampler::new(vec![(0..10).collect(), (10..15).collect()], &[2, 2]).unwrap();
-    let poisson = PoissonSampler::new(50, 0.2).unwrap();
-    let sampled = |sampler: BatchSampler| sampler.sample(1, &mut generator());
-    assert_eq!(sampled(fixed.into()), [fixed.sample(&mut generator())]);
-    assert_eq!(sampled(poisson.into()), [poisson.sample(&mut generator())]);
-    let expected = groups.sample(&mut generator());
-    assert_eq!(sampled(groups.into()), expected);
-    let all = AllRecords::new(3).unwrap();
-    assert_eq!(sampled(all.into()), [vec![0, 1, 2]]);
-    assert!(AllRecords::new(0).is_err());
-    // One group of all records draws as no group does.
-    let one = GroupSampler::new(vec![(0..50).collect()], &[5]).unwrap();
-    assert_eq!(sampled(one.into()), [fixed.sample(&mut generator())]);
+fn samplers_of_all_records_agree() {
+    let sampled = |sampler: Sampler| sampler.sample(1, &mut ChaCha20Rng::seed_from_u64(6));
+    let one = Sampler::stratified(vec![(0..50).collect()], &[5]).unwrap();
+    assert_eq!(sampled(one), sampled(Sampler::fixed_size(50, 5).unwrap()));
+    let all = sampled(Sampler::all(3).unwrap());
+    assert_eq!(all, [[0, 1, 2]]);
+    assert_eq!(sampled(Sampler::fixed_size(3, 3).unwrap()), all);
+    assert_eq!(sampled(Sampler::poisson_zero_out(3, 1.0).unwrap()), all);
+    assert!(Sampler::all(0).is_err());
 }
 
 #[test]
@@ -194,10 +187,10 @@ fn a_batch_is_split_by_the_largest_remainder() {
 
 #[test]
 fn bad_batches_groups_and_splits_are_refused() {
-    let batches = |records, batch| FixedSizeSampler::new(records, batch).map(drop);
+    let batches = |records, batch| Sampler::fixed_size(records, batch).map(drop);
     let groups = |groups: &[&[usize]], batches: &[usize]| {
         let groups = groups.iter().map(|group| group.to_vec()).collect();
-        GroupSampler::new(groups, batches).map(drop)
+        Sampler::stratified(groups, batches).map(drop)
     };
     let split = |batch, sizes: &[usize]| split_batch(batch, sizes).map(drop);
     for (found, words) in [
@@ -230,13 +223,13 @@ proptest! {
         (records, batch) in (1_usize..3000).prop_flat_map(|n| (Just(n), 1..=n)),
         seed in any::<u64>(),
     ) {
-        let sampler = FixedSizeSampler::new(records, batch).unwrap();
+        let sampler = Sampler::fixed_size(records, batch).unwrap();
         let mut generator = ChaCha20Rng::seed_from_u64(seed);
-        let sample = sampler.sample(&mut generator);
+        let sample = sampler.sample(1, &mut generator).concat();
         prop_assert_eq!(sample.len(), batch);
         prop_assert!(sample.windows(2).all(|pair| pair[0] < pair[1]));
         prop_assert!(sample.iter().all(|&index| index < records));
-        let again = sampler.sample(&mut ChaCha20Rng::seed_from_u64(seed));
+        let again = sampler.sample(1, &mut ChaCha20Rng::seed_from_u64(seed)).concat();
         prop_assert_eq!(sample, again);
     }
 
@@ -257,8 +250,8 @@ proptest! {
             }
         }
         let batches: Vec<usize> = sizes.iter().map(|&(_, batch)| batch).collect();
-        let sampler = GroupSampler::new(groups.clone(), &batches).unwrap();
-        let sample = sampler.sample(&mut ChaCha20Rng::seed_from_u64(seed));
+        let sampler = Sampler::stratified(groups.clone(), &batches).unwrap();
+        let sample = sampler.sample(1, &mut ChaCha20Rng::seed_from_u64(seed));
         prop_assert_eq!(sample.len(), groups.len());
         for ((part, group), batch) in sample.iter().zip(&groups).zip(batches) {
             prop_assert_eq!(part.len(), batch);

@@ -1,13 +1,13 @@
 //! Poisson samples whose batches are cut, against exact divergences of few records.
 
 use dp_accountant::accounting::binomial::upper_tail;
-use dp_accountant::accounting::{Accountant, RdpAccountant, Sampler};
+use dp_accountant::accounting::{Accountant, BatchDistribution, RdpAccountant};
 use proptest::prelude::*;
 
 use crate::common::{delta as delta_of, epsilon as epsilon_of, gaussian, replayed, within};
 
-fn truncated(records: u64, rate: f64, largest: u64) -> Sampler {
-    Sampler::PoissonTruncated {
+fn truncated(records: u64, rate: f64, largest: u64) -> BatchDistribution {
+    BatchDistribution::PoissonTruncated {
         records,
         rate,
         largest,
@@ -89,7 +89,7 @@ proptest! {
 #[test]
 fn delta_is_that_of_poisson_and_the_probability_that_a_batch_is_cut() {
     let steps = |sampler| gaussian(1.0).sampled(sampler).repeated(1000);
-    let poisson = steps(Sampler::PoissonZeroOut { rate: 0.01 });
+    let poisson = steps(BatchDistribution::PoissonZeroOut { rate: 0.01 });
     let (plain, epsilon) = (delta_of(&poisson, 3.0), epsilon_of(&poisson, 1e-5));
     for largest in [700, 750, 900] {
         let cut = steps(truncated(60_000, 0.01, largest));

@@ -2,21 +2,21 @@
 //!
 //! [`BoundedGradient`] couples a gradient with its sensitivity and with the draw that it is of;
 //! [`Releaser::release`] writes the event to the ledger, adds the noise, and gives a
-//! [`ReleasedGradient`], the only form that an optimizer takes. A [`SensitiveVector`] becomes [`Noisy`] in the same way:
+//! [`ReleasedGradient`], the only form that an optimizer takes. A [`SensitiveVector`] becomes [`NoisyVector`] in the same way:
 //! once, under its name in the plan, or as a step.
 //!
 //! ```
 //! use dp_core::ledger::Ledger;
 //! use dp_core::mechanism::{NoiseSource, SensitiveVector};
 //! use dp_core::plan::{ReleaseNoise, TrainingPlan};
-//! use dp_core::sampling::AllRecords;
+//! use dp_core::sampling::Sampler;
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("ledger.jsonl");
 //! // Two counts of 1000 records, of which one record moves the first down and the second up by 1.
 //! let counts = SensitiveVector::l2(vec![400.0, 600.0], 2.0_f64.sqrt());
-//! let plan = TrainingPlan::within(1.0, 1e-6, 0, AllRecords::new(1000)?);
-//! let plan = plan.and("counts", ReleaseNoise::Share(1.0)).check()?;
+//! let plan = TrainingPlan::for_epsilon(1.0, 1e-6, 0, Sampler::all(1000)?);
+//! let plan = plan.with_release("counts", ReleaseNoise::Share(1.0)).check()?;
 //! let mut releaser = plan.releaser(NoiseSource::secret()?);
 //! let mut ledger = Ledger::create(&path)?;
 //! let noisy = releaser.release_vector("counts", &counts, &mut ledger)?;
@@ -43,4 +43,4 @@ pub use names::NameCounts;
 pub use noise::{NoiseSource, NoiseState};
 pub use releaser::Releaser;
 pub use sensitivity::Sensitivity;
-pub use vector::{Noisy, SensitiveVector};
+pub use vector::{NoisyVector, SensitiveVector};

@@ -33,13 +33,13 @@ pub(super) const MOST_NAMES: usize = 1 << 20;
 /// use dp_core::ledger::Ledger;
 /// use dp_core::mechanism::{NameCounts, NoiseSource};
 /// use dp_core::plan::{ReleaseNoise, TrainingPlan};
-/// use dp_core::sampling::AllRecords;
+/// use dp_core::sampling::Sampler;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("ledger.jsonl");
 /// let towns = BTreeMap::from([("Bern".to_string(), 4000), ("Zug".into(), 5999), ("here".into(), 1)]);
 /// let noise = ReleaseNoise::Threshold { share: 1.0, delta: 1e-7 };
-/// let plan = TrainingPlan::within(1.0, 1e-6, 0, AllRecords::new(10_000)?).and("towns", noise);
+/// let plan = TrainingPlan::for_epsilon(1.0, 1e-6, 0, Sampler::all(10_000)?).with_release("towns", noise);
 /// let mut releaser = plan.check()?.releaser(NoiseSource::secret()?);
 /// let counts = NameCounts::new(vec![towns], 1);
 /// let passed = releaser.release_names("towns", &counts, &mut Ledger::create(&path)?)?;

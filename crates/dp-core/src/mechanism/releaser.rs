@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use super::names::MOST_NAMES;
 use super::vector::Norm;
 use super::{
-    BoundedGradient, NameCounts, NoiseSource, Noisy, ReleasedGradient, SensitiveVector,
+    BoundedGradient, NameCounts, NoiseSource, NoisyVector, ReleasedGradient, SensitiveVector,
     Sensitivity, discrete, gaussian, laplace,
 };
 use crate::DpError;
@@ -32,11 +32,11 @@ use crate::sampling::{Draw, Made};
 /// use dp_core::mechanism::{BoundedGradient, NoiseSource, ParameterGradient, Sensitivity};
 /// use dp_core::per_sample::ParameterSlot;
 /// use dp_core::plan::TrainingPlan;
-/// use dp_core::sampling::FixedSizeSampler;
+/// use dp_core::sampling::Sampler;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("ledger.jsonl");
-/// let plan = TrainingPlan::within(1.0, 1e-6, 500, FixedSizeSampler::new(60_000, 600)?).check()?;
+/// let plan = TrainingPlan::for_epsilon(1.0, 1e-6, 500, Sampler::fixed_size(60_000, 600)?).check()?;
 /// let mut releaser = plan.releaser(NoiseSource::secret()?);
 /// let mut ledger = Ledger::create(&path)?;
 ///
@@ -174,7 +174,7 @@ impl Releaser {
         sizes: &[usize],
         draw: &Draw,
         ledger: &mut Ledger,
-    ) -> Result<Noisy, DpError> {
+    ) -> Result<NoisyVector, DpError> {
         draw.check(sizes)?;
         self.check_draw(draw)?;
         if values.norm() == Norm::L1 {
@@ -185,7 +185,7 @@ impl Releaser {
         let noise = self.step_noise(values.before_noise().len());
         let values = gaussian::noisy_vector(values.before_noise(), deviation, &noise)?;
         self.record_step(sensitivity, ledger)?;
-        Ok(Noisy { values, deviation })
+        Ok(NoisyVector { values, deviation })
     }
 
     /// Records the planned release `name` of a vector of all records and adds its noise: discrete Gaussian or Laplace noise
@@ -205,7 +205,7 @@ impl Releaser {
         name: &str,
         values: &SensitiveVector,
         ledger: &mut Ledger,
-    ) -> Result<Noisy, DpError> {
+    ) -> Result<NoisyVector, DpError> {
         let (place, event) = self.due(name)?;
         let exact = &*values.reordered(self.noise.rng());
         let (noisy, bound, deviation) = match (&event, values.norm()) {
@@ -233,7 +233,7 @@ impl Releaser {
         };
         self.record(event, bound, deviation, ledger)?;
         self.made[place] = true;
-        Ok(Noisy {
+        Ok(NoisyVector {
             values: noisy,
             deviation,
         })

@@ -203,7 +203,7 @@ impl SensitiveVector {
 
 /// Values with noise in them: what is done with them is post-processing.
 #[derive(Clone, PartialEq)]
-pub struct Noisy {
+pub struct NoisyVector {
     /// The values.
     pub values: Vec<f64>,
     /// The standard deviation of the noise on each, 0 without privacy; where noise is correlated over steps, of each of the
@@ -211,16 +211,16 @@ pub struct Noisy {
     pub deviation: f64,
 }
 
-impl std::fmt::Debug for Noisy {
+impl std::fmt::Debug for NoisyVector {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut shown = formatter.debug_struct("Noisy");
+        let mut shown = formatter.debug_struct("NoisyVector");
         shown.field("values", &self.values.len());
         shown.field("deviation", &self.deviation);
         shown.finish_non_exhaustive()
     }
 }
 
-impl Noisy {
+impl NoisyVector {
     /// Values that no noise is added to: nothing is promised for them.
     pub fn without_privacy(values: SensitiveVector) -> Self {
         Self {

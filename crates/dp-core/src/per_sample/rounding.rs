@@ -34,7 +34,7 @@ impl Rounding {
     /// replaced, the weights of all others move a little: with 11 bits each of their parts may then be
     /// rounded another way, by 2^-11 of itself, and together these are not small against the
     /// sensitivity.
-    pub fn of(device: &Device) -> Result<Self, DpError> {
+    pub fn of_device(device: &Device) -> Result<Self, DpError> {
         Self::of_name(format!("{:?}", device.clone().without_autodiff()))
     }
 
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn the_processor_is_exact() {
         for device in [Device::flex(), Device::flex().autodiff()] {
-            assert_eq!(Rounding::of(&device).unwrap(), Rounding::SINGLE);
+            assert_eq!(Rounding::of_device(&device).unwrap(), Rounding::SINGLE);
         }
         assert!(Rounding::SINGLE.tighten(1.0) < 1.0);
     }

@@ -6,9 +6,9 @@
 //! ```
 //! use dp_core::mechanism::NoiseSource;
 //! use dp_core::plan::TrainingPlan;
-//! use dp_core::sampling::FixedSizeSampler;
+//! use dp_core::sampling::Sampler;
 //!
-//! let plan = TrainingPlan::within(1.0, 1e-6, 500, FixedSizeSampler::new(60_000, 600)?).check()?;
+//! let plan = TrainingPlan::for_epsilon(1.0, 1e-6, 500, Sampler::fixed_size(60_000, 600)?).check()?;
 //! let mut releaser = plan.releaser(NoiseSource::secret()?);
 //! let draw = releaser.draw()?;
 //! assert_eq!(draw.groups()[0].len(), 600);
@@ -20,7 +20,4 @@ mod draw;
 pub use draw::Draw;
 pub(crate) use draw::Made;
 
-pub use dp_accountant::sampling::{
-    AddRemoveSampler, AllRecords, BatchSampler, CyclicSampler, FixedSizeSampler, GroupSampler,
-    PoissonSampler, split_batch,
-};
+pub use dp_accountant::sampling::{Sampler, split_batch};

@@ -9,8 +9,8 @@ use dp_core::mechanism::{
     BoundedGradient, NoiseSource, ParameterGradient, Releaser, SensitiveVector, Sensitivity,
 };
 use dp_core::per_sample::ParameterSlot;
-use dp_core::plan::{Noise, TrainingPlan};
-use dp_core::sampling::CyclicSampler;
+use dp_core::plan::TrainingPlan;
+use dp_core::sampling::Sampler;
 use tempfile::TempDir;
 
 const STEPS: u64 = 7;
@@ -28,8 +28,8 @@ impl Run {
     }
 
     fn planned(bandwidth: u64, records: usize, batch: usize) -> Self {
-        let sampler = CyclicSampler::new(records, batch).unwrap();
-        let plan = TrainingPlan::of(Noise::Multiplier(1.5), 1e-2, STEPS, sampler);
+        let sampler = Sampler::cyclic(records, batch).unwrap();
+        let plan = TrainingPlan::with_noise_multiplier(1.5, 1e-2, STEPS, sampler);
         let plan = plan.correlated(bandwidth).check().unwrap();
         let folder = tempfile::tempdir().unwrap();
         Self {

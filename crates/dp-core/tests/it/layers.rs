@@ -625,7 +625,7 @@ fn a_chain_is_split_at_its_tap() {
     let device = Device::flex();
     let (one, other) = (linear(3, 2, &device), linear(2, 4, &device));
     let chain = || Chain::features(3).linear(&one).tanh();
-    let (encoder, head) = chain().activation().linear(&other).split().unwrap();
+    let (encoder, head) = chain().mark_latent().linear(&other).split().unwrap();
     assert_eq!(encoder.parameters().len(), 2);
     let head = head.unwrap();
     assert_eq!(head.parameters().len(), 2);
@@ -633,7 +633,7 @@ fn a_chain_is_split_at_its_tap() {
     let whole = chain().linear(&other).build().unwrap();
     let split = head.output(encoder.output(x.clone()));
     assert_eq!(host(split), host(whole.output(x)));
-    assert!(chain().activation().split().unwrap().1.is_none());
+    assert!(chain().mark_latent().split().unwrap().1.is_none());
     assert!(chain().linear(&other).split().unwrap().1.is_none());
 }
 

@@ -6,15 +6,15 @@ use dp_core::DpError;
 use dp_core::accounting::{Accountant, Event, GaussianAccountant};
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NameCounts, NoiseSource, Releaser, SensitiveVector};
-use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
-use dp_core::sampling::AllRecords;
+use dp_core::plan::{ReleaseNoise, TrainingPlan};
+use dp_core::sampling::Sampler;
 
 /// A releaser of names with a noise multiplier of 2 / sqrt(share) and this delta of a failure.
 fn releaser(delta: f64, seed: u64) -> Releaser {
-    let all = AllRecords::new(4).expect("records");
+    let all = Sampler::all(4).expect("records");
     let noise = ReleaseNoise::Threshold { share: 0.25, delta };
-    let plan = TrainingPlan::of(Noise::Multiplier(2.0), 0.2, 0, all).and("names", noise);
-    let plan = plan.and("counts", ReleaseNoise::Share(0.75));
+    let plan = TrainingPlan::with_noise_multiplier(2.0, 0.2, 0, all).with_release("names", noise);
+    let plan = plan.with_release("counts", ReleaseNoise::Share(0.75));
     let plan = plan.check().expect("a plan");
     plan.releaser(NoiseSource::insecure(seed))
 }

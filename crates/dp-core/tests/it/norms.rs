@@ -11,7 +11,7 @@ use dp_core::per_sample::{
     JacobianClip, NORMS, Needs, Rounding, Stack, check_norm, norm_clip_weight, norm_clip_weights,
 };
 use dp_core::plan::TrainingPlan;
-use dp_core::sampling::FixedSizeSampler;
+use dp_core::sampling::Sampler;
 use proptest::prelude::*;
 
 use crate::common::{added, length, row, wide};
@@ -148,8 +148,8 @@ fn a_norm_whose_square_is_lost_is_refused() {
 /// Noise that `f32` cannot hold is no noise.
 #[test]
 fn a_sensitivity_that_32_bits_cannot_keep_to_is_refused() {
-    let sampler = FixedSizeSampler::new(100, 10).unwrap();
-    let plan = TrainingPlan::within(1.0, 1e-6, 10, sampler)
+    let sampler = Sampler::fixed_size(100, 10).unwrap();
+    let plan = TrainingPlan::for_epsilon(1.0, 1e-6, 10, sampler)
         .check()
         .unwrap();
     let mut releaser = plan.releaser(NoiseSource::insecure(1));

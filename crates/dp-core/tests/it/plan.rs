@@ -5,7 +5,7 @@ use burn::module::ParamId;
 use burn::tensor::Device;
 use dp_core::DpError;
 use dp_core::accounting::{
-    Accountant, Event, GaussianAccountant, GroupSize, Neighbours, PldAccountant, Sampler,
+    Accountant, BatchDistribution, Event, GaussianAccountant, GroupSize, Neighbours, PldAccountant,
 };
 use dp_core::ledger::{Entries, Ledger, LedgerEntry};
 use dp_core::mechanism::{
@@ -13,10 +13,7 @@ use dp_core::mechanism::{
 };
 use dp_core::per_sample::ParameterSlot;
 use dp_core::plan::{Noise, ReleaseNoise, TrainingPlan};
-use dp_core::sampling::{
-    AddRemoveSampler, AllRecords, BatchSampler, Draw, FixedSizeSampler, GroupSampler,
-    PoissonSampler,
-};
+use dp_core::sampling::{Draw, Sampler};
 use tempfile::TempDir;
 
 fn gradient() -> ParameterGradient {
@@ -43,19 +40,19 @@ fn bounded(sizes: &[usize], draw: Draw) -> Result<BoundedGradient, DpError> {
     BoundedGradient::new(gradient(), one(), sizes, draw)
 }
 
-fn fixed() -> FixedSizeSampler {
-    FixedSizeSampler::new(5000, 50).unwrap()
+fn fixed() -> Sampler {
+    Sampler::fixed_size(5000, 50).unwrap()
 }
 
-fn of_groups() -> GroupSampler {
-    GroupSampler::new(vec![(0..600).collect(), (600..1000).collect()], &[30, 20]).unwrap()
+fn of_groups() -> Sampler {
+    Sampler::stratified(vec![(0..600).collect(), (600..1000).collect()], &[30, 20]).unwrap()
 }
 
 /// A plan of 2 steps, a Gaussian release and a Laplace release.
-fn plan(sampler: impl Into<BatchSampler>) -> TrainingPlan {
-    TrainingPlan::within(2.0, 1e-5, 2, sampler)
-        .and("moments", ReleaseNoise::Share(0.1))
-        .and("counts", ReleaseNoise::Laplace { epsilon: 0.1 })
+fn plan(sampler: Sampler) -> TrainingPlan {
+    TrainingPlan::for_epsilon(2.0, 1e-5, 2, sampler)
+        .with_release("moments", ReleaseNoise::Share(0.1))
+        .with_release("counts", ReleaseNoise::Laplace { epsilon: 0.1 })
 }
 
 /// A releaser with its ledger in a folder of its own.
@@ -66,7 +63,7 @@ struct Run {
 }
 
 impl Run {
-    fn of(sampler: impl Into<BatchSampler>) -> Self {
+    fn of(sampler: Sampler) -> Self {
         Self::planned(plan(sampler))
     }
 
@@ -133,10 +130,10 @@ fn epsilon_of(entries: &Entries) -> f64 {
 #[test]
 fn a_run_as_planned_releases_all_of_it_and_costs_what_was_planned() {
     for sampler in [
-        BatchSampler::from(fixed()),
-        of_groups().into(),
-        PoissonSampler::new(5000, 0.01).unwrap().into(),
-        AllRecords::new(5000).unwrap().into(),
+        fixed(),
+        of_groups(),
+        Sampler::poisson_zero_out(5000, 0.01).unwrap(),
+        Sampler::all(5000).unwrap(),
     ] {
         let mut run = Run::of(sampler.clone());
         assert!(run.releaser.plan().epsilon_upper() <= 2.0);
@@ -333,12 +330,13 @@ fn values_that_are_not_finite_are_refused_and_may_be_made_again() {
 
 #[test]
 fn shares_add_up_to_the_budget() {
-    let records = AllRecords::new(1000).unwrap();
+    let records = || Sampler::all(1000).unwrap();
     for share in [0.01, 0.3, 0.5] {
-        let one = TrainingPlan::within(1.5, 1e-5, 0, records).and("all", ReleaseNoise::Share(1.0));
-        let two = TrainingPlan::within(1.5, 1e-5, 0, records)
-            .and("moments", ReleaseNoise::Share(share))
-            .and("counts", ReleaseNoise::Share(1.0 - share));
+        let one = TrainingPlan::for_epsilon(1.5, 1e-5, 0, records())
+            .with_release("all", ReleaseNoise::Share(1.0));
+        let two = TrainingPlan::for_epsilon(1.5, 1e-5, 0, records())
+            .with_release("moments", ReleaseNoise::Share(share))
+            .with_release("counts", ReleaseNoise::Share(1.0 - share));
         let (one, two) = (one.check().unwrap(), two.check().unwrap());
         assert_eq!(one.accountant(), "gaussian");
         let z = one.noise_multiplier();
@@ -359,9 +357,9 @@ fn shares_add_up_to_the_budget() {
 fn a_budget_of_its_own_is_taken_from_the_plan() {
     let (epsilon, delta) = (0.1, 1e-6);
     let own = ReleaseNoise::GaussianWithin { epsilon, delta };
-    let alone = TrainingPlan::within(1.0, 1e-5, 100, fixed()).check();
-    let both = TrainingPlan::within(1.0, 1e-5, 100, fixed())
-        .and("moments", own)
+    let alone = TrainingPlan::for_epsilon(1.0, 1e-5, 100, fixed()).check();
+    let both = TrainingPlan::for_epsilon(1.0, 1e-5, 100, fixed())
+        .with_release("moments", own)
         .check()
         .unwrap();
     assert!(both.noise_multiplier() > alone.unwrap().noise_multiplier());
@@ -374,16 +372,19 @@ fn a_budget_of_its_own_is_taken_from_the_plan() {
 
 #[test]
 fn plans_that_cannot_be_kept_are_refused() {
-    let plan = || TrainingPlan::within(1.0, 1e-5, 10, fixed());
+    let plan = || TrainingPlan::for_epsilon(1.0, 1e-5, 10, fixed());
     let refused = |plan: TrainingPlan| plan.check().unwrap_err().to_string();
-    let message = refused(TrainingPlan::within(1.0, 1e-5, 0, fixed()));
+    let message = refused(TrainingPlan::for_epsilon(1.0, 1e-5, 0, fixed()));
     names(&message, &["steps = 0"]);
-    let message = refused(TrainingPlan::within(1.0, 1.0 / 5000.0, 10, fixed()));
+    let message = refused(TrainingPlan::for_epsilon(1.0, 1.0 / 5000.0, 10, fixed()));
     names(&message, &["delta", "n = 5000"]);
-    let message = refused(TrainingPlan::within(1.0, 1e-3, 10, of_groups()));
+    let message = refused(TrainingPlan::for_epsilon(1.0, 1e-3, 10, of_groups()));
     names(&message, &["delta", "n = 1000"]);
     let share = ReleaseNoise::Share(0.1);
-    names(&refused(plan().and("a", share).and("a", share)), &["\"a\""]);
+    names(
+        &refused(plan().with_release("a", share).with_release("a", share)),
+        &["\"a\""],
+    );
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         for noise in [Noise::TargetEpsilon(bad), Noise::Multiplier(bad)] {
             names(&refused(TrainingPlan { noise, ..plan() }), &["positive"]);
@@ -395,42 +396,48 @@ fn plans_that_cannot_be_kept_are_refused() {
             ReleaseNoise::Gaussian { noise_multiplier },
             ReleaseNoise::GaussianWithin { epsilon, delta },
         ] {
-            assert!(plan().and("a", noise).check().is_err(), "{noise:?}");
+            assert!(
+                plan().with_release("a", noise).check().is_err(),
+                "{noise:?}"
+            );
         }
     }
     // A release that costs more than the budget leaves nothing for the steps.
     let all = ReleaseNoise::Laplace { epsilon: 1.5 };
-    names(&refused(plan().and("counts", all)), &["epsilon at most 1"]);
+    names(
+        &refused(plan().with_release("counts", all)),
+        &["epsilon at most 1"],
+    );
 }
 
 #[test]
 fn samplers_tell_the_accountant_what_they_do() {
     let groups = [(600, 30), (400, 20)].map(|(records, batch)| GroupSize { records, batch });
-    let groups = Sampler::KEndGroups {
+    let groups = BatchDistribution::KEndGroups {
         groups: groups.into(),
     };
     let (records, batch, rate) = (5000, 50, 0.1);
-    let fixed_batches = Sampler::WithoutReplacement { records, batch };
-    let poisson = PoissonSampler::new(500, rate).unwrap();
-    let private = AddRemoveSampler::new(499, rate, 50.0).unwrap();
-    let all = AllRecords::new(500).unwrap();
+    let fixed_batches = BatchDistribution::WithoutReplacement { records, batch };
+    let poisson = Sampler::poisson_zero_out(500, rate).unwrap();
+    let private = Sampler::poisson_add_remove(499, rate, 50.0).unwrap();
+    let all = Sampler::all(500).unwrap();
     use Neighbours::{AddRemove, KEnd, ReplaceOne, ZeroOut};
-    let cases: [(BatchSampler, _, _, _); 5] = [
-        (fixed().into(), Some(fixed_batches), ReplaceOne, Some(5000)),
-        (of_groups().into(), Some(groups), KEnd, Some(1000)),
+    let cases = [
+        (fixed(), Some(fixed_batches), ReplaceOne, Some(5000)),
+        (of_groups(), Some(groups), KEnd, Some(1000)),
         (
-            poisson.into(),
-            Some(Sampler::PoissonZeroOut { rate }),
+            poisson,
+            Some(BatchDistribution::PoissonZeroOut { rate }),
             ZeroOut,
             Some(500),
         ),
         (
-            private.into(),
-            Some(Sampler::Poisson { rate }),
+            private,
+            Some(BatchDistribution::Poisson { rate }),
             AddRemove,
             None,
         ),
-        (all.into(), None, ReplaceOne, Some(500)),
+        (all, None, ReplaceOne, Some(500)),
     ];
     for (sampler, distribution, neighbours, records) in cases {
         assert_eq!(sampler.distribution(), distribution);

@@ -84,7 +84,7 @@ pub fn devices() -> Vec<Listed> {
 impl Chosen {
     /// Refuses a device whose products are too coarse for private steps.
     pub fn supports_private_steps(&self) -> Result<(), Failure> {
-        let Err(reason) = Rounding::of(&self.device) else {
+        let Err(reason) = Rounding::of_device(&self.device) else {
             return Ok(());
         };
         Err(Failure::input(

@@ -6,7 +6,7 @@ mod mpi;
 
 use std::sync::Arc;
 
-use dp_core::mechanism::{Noisy, SensitiveVector};
+use dp_core::mechanism::{NoisyVector, SensitiveVector};
 use private_training::Ranks;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -211,8 +211,8 @@ impl Crew {
     /// What the root has `kept` of an earlier release, everywhere.
     pub(crate) fn kept(
         &self,
-        kept: impl FnOnce() -> Result<Option<Noisy>, Failure>,
-    ) -> Result<Option<Noisy>, Failure> {
+        kept: impl FnOnce() -> Result<Option<NoisyVector>, Failure>,
+    ) -> Result<Option<NoisyVector>, Failure> {
         let bytes = match self.rank() {
             0 => kept()?.map_or(Vec::new(), |noisy| to_bytes(&noisy)),
             _ => Vec::new(),
@@ -222,12 +222,12 @@ impl Crew {
     }
 
     /// Tells other ranks what was released.
-    pub(crate) fn tell_released(&self, noisy: &Noisy) -> Result<(), Failure> {
+    pub(crate) fn tell_released(&self, noisy: &NoisyVector) -> Result<(), Failure> {
         self.broadcast(to_bytes(noisy)).map(drop)
     }
 
     /// What the root released.
-    pub(crate) fn released(&self) -> Result<Noisy, Failure> {
+    pub(crate) fn released(&self) -> Result<NoisyVector, Failure> {
         Ok(of_bytes(&self.broadcast(Vec::new())?))
     }
 
@@ -259,16 +259,16 @@ pub(crate) fn one_process(what: &str) -> Failure {
     )
 }
 
-fn to_bytes(noisy: &Noisy) -> Vec<u8> {
+fn to_bytes(noisy: &NoisyVector) -> Vec<u8> {
     let values = std::iter::once(noisy.deviation).chain(noisy.values.iter().copied());
     values.flat_map(f64::to_le_bytes).collect()
 }
 
-fn of_bytes(bytes: &[u8]) -> Noisy {
+fn of_bytes(bytes: &[u8]) -> NoisyVector {
     let (words, _) = bytes.as_chunks::<8>();
     let mut values = words.iter().map(|&word| f64::from_le_bytes(word));
     let deviation = values.next().unwrap_or_default();
-    Noisy {
+    NoisyVector {
         values: values.collect(),
         deviation,
     }
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn what_is_released_is_told_to_the_last_bit() {
-        let noisy = Noisy {
+        let noisy = NoisyVector {
             values: vec![0.1, -3e-300, 7.0],
             deviation: 2.5,
         };

@@ -1,12 +1,11 @@
 //! What a run promises, in the words that every experiment uses: first lines, page, `run.json`.
 
 use dp_core::DpError;
-use dp_core::accounting::{Event, Neighbours};
+use dp_core::accounting::{BatchDistribution, Event, Neighbours};
 use dp_core::decimal::{nearest, upper};
 use dp_core::delta::loose_delta;
 use dp_core::ledger::Ledger;
 use dp_core::plan::CheckedPlan;
-use dp_core::sampling::BatchSampler;
 use serde_json::{Value, json};
 
 use crate::diagnostic::{Failure, OrFailed};
@@ -226,16 +225,18 @@ pub fn spent(plan: Option<&CheckedPlan>, ledger: &Ledger) -> Result<Option<f64>,
 
 /// How private records come into a release.
 fn sampled(plan: &CheckedPlan) -> &'static str {
-    match plan.sampler() {
+    let sampler = plan.sampler();
+    let all = || sampler.records().map(|all| vec![all as f64]) == Some(sampler.expected_sizes());
+    match sampler.distribution() {
         _ if plan.steps() == 0 => "each release is of all private records",
-        BatchSampler::FixedSize(_) => "each batch of fixed size sampled afresh without replacement",
-        BatchSampler::Groups(_) => {
+        Some(BatchDistribution::WithoutReplacement { .. }) => {
+            "each batch of fixed size sampled afresh without replacement"
+        }
+        Some(BatchDistribution::KEndGroups { .. }) => {
             "each batch of a fixed size of each group, sampled afresh without replacement"
         }
-        BatchSampler::Poisson(_) | BatchSampler::AddRemove(_) => {
-            "each record in each batch by a draw of its own"
-        }
-        BatchSampler::All(_) => "each step is of all private records",
-        BatchSampler::Cyclic(_) => "fixed batches that come in a cycle",
+        Some(_) => "each record in each batch by a draw of its own",
+        None if all() => "each step is of all private records",
+        None => "fixed batches that come in a cycle",
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use dp_core::ledger::Ledger;
-use dp_core::mechanism::{NameCounts, Noisy, Releaser, SensitiveVector};
+use dp_core::mechanism::{NameCounts, NoisyVector, Releaser, SensitiveVector};
 use dp_core::sampling::Draw;
 use private_queries::Query;
 
@@ -81,7 +81,7 @@ impl Session {
                 .release_vector(name, &measured, &mut self.ledger)
                 .or_failed()?,
             None if self.promises => return Err(without_releaser(name)),
-            None => Noisy::without_privacy(measured),
+            None => NoisyVector::without_privacy(measured),
         };
         let answer = self.keep(name, query, &noisy)?;
         if let Some(crew) = &crew {
@@ -135,7 +135,12 @@ impl Session {
 
     /// Keeps a release as `RUN/NAME.bin`, little-endian in words of 8 bytes behind their checksum: how many releases the
     /// ledger holds with it, the deviation, and the values and what the query was made of, each behind its length.
-    fn keep<Q: Query>(&self, name: &str, query: &Q, noisy: &Noisy) -> Result<Q::Answer, Failure> {
+    fn keep<Q: Query>(
+        &self,
+        name: &str,
+        query: &Q,
+        noisy: &NoisyVector,
+    ) -> Result<Q::Answer, Failure> {
         let mut bytes = self.ledger.releases().to_le_bytes().to_vec();
         bytes.extend(noisy.deviation.to_le_bytes());
         for values in [&noisy.values, &query.made_of()] {
@@ -173,7 +178,7 @@ pub fn released(folder: &RunFolder, name: &str) -> Result<bool, Failure> {
     Ok(stored(folder, name)?.is_some())
 }
 
-fn stored(folder: &RunFolder, name: &str) -> Result<Option<(Noisy, Vec<f64>)>, Failure> {
+fn stored(folder: &RunFolder, name: &str) -> Result<Option<(NoisyVector, Vec<f64>)>, Failure> {
     let path = folder.file(&format!("{name}.bin"));
     if !path.exists() {
         let earlier = folder.file(&format!("{name}.json"));
@@ -204,7 +209,7 @@ fn stored(folder: &RunFolder, name: &str) -> Result<Option<(Noisy, Vec<f64>)>, F
         .filter(|_| rest.is_empty())
         .ok_or_else(|| refused(&path, &"it is of an earlier version"))?;
     let deviation = f64::from_le_bytes(*deviation);
-    Ok(Some((Noisy { values, deviation }, made_of)))
+    Ok(Some((NoisyVector { values, deviation }, made_of)))
 }
 
 fn without_releaser(name: &str) -> Failure {
@@ -251,12 +256,12 @@ impl SampledBatch {
         releaser: Option<&mut Releaser>,
         measured: SensitiveVector,
         ledger: &mut Ledger,
-    ) -> Result<Noisy, Failure> {
+    ) -> Result<NoisyVector, Failure> {
         match (releaser, &self.draw) {
             (Some(releaser), Some(draw)) => releaser
                 .release_step(&measured, &self.sizes(), draw, ledger)
                 .or_failed(),
-            (None, None) => Ok(Noisy::without_privacy(measured)),
+            (None, None) => Ok(NoisyVector::without_privacy(measured)),
             _ => Err(Failure::failed(
                 "a batch of a plan, and another releaser or none",
             )),
@@ -269,7 +274,7 @@ mod tests {
     use dp_core::accounting::Event;
     use dp_core::mechanism::NoiseSource;
     use dp_core::plan::{ReleaseNoise, TrainingPlan};
-    use dp_core::sampling::AllRecords;
+    use dp_core::sampling::Sampler;
     use private_queries::{Contingency, QueryError};
 
     use super::*;
@@ -319,7 +324,7 @@ mod tests {
 
     impl Query for Ones {
         type Records = ();
-        type Answer = Noisy;
+        type Answer = NoisyVector;
 
         fn len(&self) -> usize {
             VALUES
@@ -329,7 +334,7 @@ mod tests {
             Ok(SensitiveVector::l2(vec![1.0; VALUES], 0.5))
         }
 
-        fn read(&self, noisy: &Noisy) -> Result<Noisy, QueryError> {
+        fn read(&self, noisy: &NoisyVector) -> Result<NoisyVector, QueryError> {
             Ok(noisy.clone())
         }
 
@@ -339,8 +344,8 @@ mod tests {
     }
 
     fn run() -> Run {
-        let plan = TrainingPlan::within(2.0, 1e-5, 3, AllRecords::new(1000).expect("records"));
-        let plan = plan.and("once", ReleaseNoise::Share(0.3)).check();
+        let plan = TrainingPlan::for_epsilon(2.0, 1e-5, 3, Sampler::all(1000).expect("records"));
+        let plan = plan.with_release("once", ReleaseNoise::Share(0.3)).check();
         Run(Some(
             plan.expect("a plan").releaser(NoiseSource::insecure(5)),
         ))
@@ -348,7 +353,7 @@ mod tests {
 
     /// What was released is the values with Gaussian noise of the deviation that the ledger's line says: a sum of 4000
     /// squares within 5.5 deviations of its mean (false alarm 4e-8, fixed seed).
-    fn has_its_noise(noisy: &Noisy, event: &Event) {
+    fn has_its_noise(noisy: &NoisyVector, event: &Event) {
         let Event::Gaussian { noise_multiplier } = event else {
             panic!("{event:?}");
         };

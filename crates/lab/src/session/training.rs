@@ -9,11 +9,11 @@ use dp_core::delta::default_delta;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, Releaser};
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
-use dp_core::sampling::BatchSampler;
+use dp_core::sampling::Sampler;
 use files::atomic;
 use files::foreign::{DAMAGED, quietly};
 use private_training::{
-    Batch, Checkpoint, GroupSizes, Network, RankError, StepLosses, Training, TrainingConfig,
+    Batch, Checkpoint, Network, RankError, StepLosses, Training, TrainingConfig,
 };
 use rand_chacha::ChaCha20Rng;
 
@@ -58,7 +58,7 @@ pub struct Start<N> {
     basics: Basics,
     config: TrainingConfig,
     network: N,
-    sampler: BatchSampler,
+    sampler: Sampler,
     /// What is promised; none without privacy.
     pub plan: Option<TrainingPlan>,
     /// What samples the batches of a run without privacy.
@@ -69,17 +69,11 @@ pub struct Start<N> {
 
 impl<N: Network<2>> Start<N> {
     /// By what decides any training: the whole budget is that of its steps.
-    pub fn new(
-        basics: Basics,
-        config: TrainingConfig,
-        network: N,
-        sampler: impl Into<BatchSampler>,
-    ) -> Self {
-        let sampler = sampler.into();
+    pub fn new(basics: Basics, config: TrainingConfig, network: N, sampler: Sampler) -> Self {
         let plan = basics.epsilon.map(|epsilon| {
             let records = sampler.presumed_records();
             let delta = basics.delta.unwrap_or(default_delta(records));
-            TrainingPlan::within(epsilon, delta, basics.steps, sampler.clone())
+            TrainingPlan::for_epsilon(epsilon, delta, basics.steps, sampler.clone())
         });
         // Runs of one seed share their batches, with a known noise seed or without privacy.
         let seed = basics.insecure_noise_seed.unwrap_or(basics.seed);
@@ -96,8 +90,8 @@ impl<N: Network<2>> Start<N> {
 
     /// With one more release of the same records within the budget.
     #[must_use]
-    pub fn and(mut self, name: &str, noise: ReleaseNoise) -> Self {
-        self.plan = self.plan.map(|plan| plan.and(name, noise));
+    pub fn with_release(mut self, name: &str, noise: ReleaseNoise) -> Self {
+        self.plan = self.plan.map(|plan| plan.with_release(name, noise));
         self
     }
 
@@ -206,14 +200,14 @@ impl<N: Network<2>, R: RunRecords<N>> Steps for TrainingSteps<N, R> {
         let (steps, sizes) = (self.steps, sizes.join(", "));
         let mut lines = vec![format!("steps     {steps} on batches of {sizes} records")];
         if training.plan().is_some() {
-            let (sizes, device) = (GroupSizes::of(training.sampler()), training.device());
+            let (sampler, device) = (training.sampler().clone(), training.device());
             let network = training.network.clone();
             let gradients = training.gradients();
             // Sampled from a copy, so that the public stream of the run does not depend on a message.
             let mut public = gradients.public_rng().clone();
             let mut objective = gradients.objective().clone();
             let step = objective
-                .draw(&self.penalised, sizes, &mut public)
+                .draw(&self.penalised, &sampler, &mut public)
                 .or_failed()?;
             let engine = gradients.engine_for(&network, &device).or_failed()?;
             say(gradients.notes());

@@ -38,7 +38,7 @@ fn norm(features: &[f32]) -> f32 {
 
 impl HostSpace {
     /// The host kernels of an encoder and a decoder, where all their layers have them.
-    pub fn of(encoder: &Stack<'_>, decoder: &Stack<'_>) -> Option<Self> {
+    pub fn from_stacks(encoder: &Stack<'_>, decoder: &Stack<'_>) -> Option<Self> {
         let slots = [encoder.parameters(), decoder.parameters()].concat();
         Some(Self {
             encoder: encoder.host().ok()?,

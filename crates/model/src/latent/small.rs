@@ -101,7 +101,7 @@ impl LatentSpace for SmallAutoencoder {
             .relu()
             .conv2d(&self.last)
             .build();
-        HostSpace::of(&encoder.ok()?, &decoder.ok()?)
+        HostSpace::from_stacks(&encoder.ok()?, &decoder.ok()?)
     }
 
     fn features(&self, images: Tensor<4>) -> Tensor<2> {

@@ -6,12 +6,13 @@ use dp_core::per_sample::{JacobianClip, Reference};
 use model::swae::{Swae, SwaeConfig};
 use nalgebra::{DMatrix, DVector};
 use private_training::{
-    Batch, Clipping, Engine, GroupSizes, Loss, Network, Objective, Penalty, Prior, StepObjective,
+    Batch, Clipping, Engine, Loss, Network, Objective, Penalty, Prior, StepObjective,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::transport::host::sliced_cotangents;
-use swd::{Cells, Slices, UniformBall};
+use swd::{Slices, TargetQuantiles, UniformBall};
+use test_support::networks::fixed_batches;
 use test_support::relative_error;
 
 const LATENT: usize = 3;
@@ -69,13 +70,9 @@ impl Case {
             mode,
         };
         let penalty = Penalty::to(Prior::UniformBallSample).independent_slices(SLICES);
-        Objective::of([loss.weight(1.0 - ALPHA).max_grad_norm(LOSS)])
+        Objective::new([loss.weight(1.0 - ALPHA).max_grad_norm(LOSS)])
             .penalty(penalty.weight(ALPHA).clipping(clipping))
-            .draw(
-                &[LATENT],
-                GroupSizes::Fixed(self.sizes.clone()),
-                &mut generator(13),
-            )
+            .draw(&[LATENT], &fixed_batches(&self.sizes), &mut generator(13))
             .unwrap()
     }
 
@@ -87,7 +84,7 @@ impl Case {
         let (mut cotangents, mut rest) = (Vec::new(), latents);
         for &size in &self.sizes {
             let points = UniformBall::new(LATENT).unwrap().sample(size, &mut rng);
-            let cells = Cells::of_sample(&points, &slices, size).unwrap();
+            let cells = TargetQuantiles::of_sample(&points, &slices, size).unwrap();
             let (own, others) = rest.split_at(size * LATENT);
             let c = sliced_cotangents(own, &slices, &cells).unwrap();
             cotangents.extend(c.into_iter().map(|c| c * (size as f32 / n as f32)));

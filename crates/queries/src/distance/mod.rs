@@ -12,7 +12,7 @@
 //! use private_queries::Query;
 //! use private_queries::distance::{Directions, RELEASE, Sides, estimate, permutation_test};
 //! use rand::SeedableRng;
-//! use swd::{Region, UniformBall};
+//! use swd::{NormBound, UniformBall};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("ledger.jsonl");
@@ -21,7 +21,7 @@
 //! let directions = Directions::draw(3, 50, &mut public)?;
 //! let query = Sides {
 //!     slices: directions.released.clone(),
-//!     region: Region::ball(1.0)?,
+//!     region: NormBound::ball(1.0)?,
 //!     rows: vec![500, 400],
 //! };
 //! let plan = Sides::plan(&query.rows, 1.0, 1e-5)?.check()?;

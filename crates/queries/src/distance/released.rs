@@ -1,12 +1,12 @@
 //! What has left of both sides: noisy projections, and their values in any slice that is asked for.
 
 use dp_core::DpError;
-use dp_core::mechanism::{Noisy, SensitiveVector};
+use dp_core::mechanism::{NoisyVector, SensitiveVector};
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
-use dp_core::sampling::{AllRecords, GroupSampler};
+use dp_core::sampling::Sampler;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
-use swd::{Region, Slices, SwdError};
+use swd::{NormBound, Slices, SwdError};
 
 use crate::Projections;
 use crate::query::{Query, QueryError, check_noisy};
@@ -113,7 +113,7 @@ pub struct Sides {
     /// The slices of the release.
     pub slices: Slices,
     /// What rows are put into.
-    pub region: Region,
+    pub region: NormBound,
     /// Rows of each private side.
     pub rows: Vec<usize>,
 }
@@ -128,12 +128,12 @@ impl Sides {
         let plan = match *rows {
             [n, m] => {
                 let groups = vec![(0..n).collect(), (n..n + m).collect()];
-                let sampler = GroupSampler::new(groups, rows)?;
-                TrainingPlan::within(epsilon, delta, 0, sampler)
+                let sampler = Sampler::stratified(groups, rows)?;
+                TrainingPlan::for_epsilon(epsilon, delta, 0, sampler)
             }
-            _ => TrainingPlan::within(epsilon, delta, 0, AllRecords::new(rows.iter().sum())?),
+            _ => TrainingPlan::for_epsilon(epsilon, delta, 0, Sampler::all(rows.iter().sum())?),
         };
-        Ok(plan.and(RELEASE, ReleaseNoise::Share(1.0)))
+        Ok(plan.with_release(RELEASE, ReleaseNoise::Share(1.0)))
     }
 }
 
@@ -152,7 +152,7 @@ impl Query for Sides {
         Projections::new(slices, self.region, rows).measure(sides)
     }
 
-    fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError> {
+    fn read(&self, noisy: &NoisyVector) -> Result<Self::Answer, QueryError> {
         check_noisy("released sides", &noisy.values, noisy.deviation, self.len())?;
         let (mut rest, k) = (&noisy.values[..], self.slices.count());
         let sides = self.rows.iter().map(|rows| {
@@ -175,7 +175,7 @@ mod tests {
     fn sides(slices: &Slices, radius: f64, files: &[Vec<f32>]) -> Sides {
         Sides {
             slices: slices.clone(),
-            region: Region::ball(radius).unwrap(),
+            region: NormBound::ball(radius).unwrap(),
             rows: files.iter().map(|f| f.len() / slices.dim()).collect(),
         }
     }
@@ -224,7 +224,7 @@ mod tests {
         let files = [vec![0.1, 0.2], vec![0.3, 0.4, 0.5, 0.6]];
         let both = sides(&directions.released, 1.0, &files);
         let measured = both.measure(&files).unwrap();
-        let (found, _) = both.read(&Noisy::without_privacy(measured)).unwrap();
+        let (found, _) = both.read(&NoisyVector::without_privacy(measured)).unwrap();
         for (side, rows) in found.iter().zip(&files) {
             let alone = project(rows, &both.slices, both.region).unwrap();
             assert_eq!(side.values, alone.before_noise());
@@ -234,7 +234,7 @@ mod tests {
         assert!(both.measure(&files[..1]).is_err());
         assert!(both.measure(&[vec![0.1, 0.2], vec![0.3, 0.4]]).is_err());
         let (values, deviation) = (vec![0.0; 5], 0.0);
-        let short = Noisy { values, deviation };
+        let short = NoisyVector { values, deviation };
         assert!(both.read(&short).is_err());
     }
 }

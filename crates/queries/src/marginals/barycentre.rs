@@ -23,12 +23,12 @@ use crate::query::{QueryError, length, whole};
 /// use dp_core::ledger::Ledger;
 /// use dp_core::mechanism::NoiseSource;
 /// use dp_core::plan::{ReleaseNoise, TrainingPlan};
-/// use dp_core::sampling::GroupSampler;
+/// use dp_core::sampling::Sampler;
 /// use private_queries::marginals::{Barycentre, Bins};
 /// use private_queries::{GroupMarginals, MarginalQuery, Query};
 /// use rand::SeedableRng;
 /// use swd::flow::StepSize;
-/// use swd::{Particles, Region, Slices, UniformBall};
+/// use swd::{Particles, NormBound, Slices, UniformBall};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
@@ -37,12 +37,12 @@ use crate::query::{QueryError, length, whole};
 /// let disc = UniformBall::new(d)?.sample(n, &mut rng);
 /// let small = disc.iter().map(|x| x / 2.0).collect();
 /// let slices = Slices::tight(d, 16, &mut rng)?;
-/// let counts = MarginalQuery::new(slices, Region::ball(1.0)?, Bins::uniform(1.0, 32)?)?;
+/// let counts = MarginalQuery::new(slices, NormBound::ball(1.0)?, Bins::uniform(1.0, 32)?)?;
 /// let query = GroupMarginals::new(vec![counts; 2], vec![n; 2])?;
 ///
-/// let groups = GroupSampler::new(vec![(0..n).collect(), (n..2 * n).collect()], &[n; 2])?;
-/// let plan = TrainingPlan::within(1.0, 1e-5, 0, groups);
-/// let plan = plan.and("marginals", ReleaseNoise::Share(1.0)).check()?;
+/// let groups = Sampler::stratified(vec![(0..n).collect(), (n..2 * n).collect()], &[n; 2])?;
+/// let plan = TrainingPlan::for_epsilon(1.0, 1e-5, 0, groups);
+/// let plan = plan.with_release("marginals", ReleaseNoise::Share(1.0)).check()?;
 /// let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl"))?;
 /// let mut releaser = plan.releaser(NoiseSource::secret()?);
 /// let noisy = releaser.release_vector("marginals", &query.measure(&[disc, small])?, &mut ledger)?;
@@ -163,13 +163,13 @@ impl FlowTarget for Barycentre<'_> {
 
 #[cfg(test)]
 mod tests {
-    use dp_core::mechanism::Noisy;
+    use dp_core::mechanism::NoisyVector;
     use proptest::prelude::*;
     use rand::{Rng, RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
     use rand_distr::{Distribution, StandardNormal};
     use swd::flow::StepSize;
-    use swd::{Particles, Region};
+    use swd::{NormBound, Particles};
 
     use super::super::Bins;
     use super::*;
@@ -181,7 +181,7 @@ mod tests {
         radius: f64,
         bins: usize,
     ) -> Vec<SlicedMarginals> {
-        let ball = Region::ball(radius).unwrap();
+        let ball = NormBound::ball(radius).unwrap();
         let bins = Bins::uniform(radius, bins).unwrap();
         let query = MarginalQuery::new(slices.clone(), ball, bins).unwrap();
         let sizes = groups
@@ -190,7 +190,7 @@ mod tests {
             .collect();
         let query = GroupMarginals::new(vec![query; groups.len()], sizes).unwrap();
         let counted = query.measure(groups).unwrap();
-        query.read(&Noisy::without_privacy(counted)).unwrap()
+        query.read(&NoisyVector::without_privacy(counted)).unwrap()
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use swd::{Cells, FlowTarget, Slices, SwdError};
+use swd::{FlowTarget, Slices, SwdError, TargetQuantiles};
 
 use super::clean::make_monotone;
 
@@ -159,7 +159,7 @@ impl SlicedMarginals {
     ///
     /// # Errors
     /// `n = 0`.
-    pub fn cells(&self, n: usize) -> Result<Cells, SwdError> {
+    pub fn cells(&self, n: usize) -> Result<TargetQuantiles, SwdError> {
         if n == 0 {
             return Err(SwdError::Empty {
                 what: "number of cells",
@@ -176,7 +176,7 @@ impl SlicedMarginals {
                 (distribution.second_moment() - squares / n as f64).max(0.0)
             })
             .collect();
-        Cells::from_rows(n, values, within)
+        TargetQuantiles::from_rows(n, values, within)
     }
 }
 

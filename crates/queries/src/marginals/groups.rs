@@ -1,6 +1,6 @@
 //! Marginals of groups of public sizes, in which every record stays.
 
-use dp_core::mechanism::{Noisy, SensitiveVector};
+use dp_core::mechanism::{NoisyVector, SensitiveVector};
 
 use super::{MarginalQuery, SlicedMarginals};
 use crate::Query;
@@ -52,7 +52,7 @@ impl Query for GroupMarginals {
         Ok(SensitiveVector::of_groups(measured))
     }
 
-    fn read(&self, noisy: &Noisy) -> Result<Vec<SlicedMarginals>, QueryError> {
+    fn read(&self, noisy: &NoisyVector) -> Result<Vec<SlicedMarginals>, QueryError> {
         let what = "released marginals of groups";
         check_noisy(what, &noisy.values, noisy.deviation, self.len())?;
         let mut rest = &noisy.values[..];
@@ -71,7 +71,7 @@ impl Query for GroupMarginals {
 mod tests {
     use rand::RngExt;
     use rand_chacha::ChaCha20Rng;
-    use swd::{Region, Slices};
+    use swd::{NormBound, Slices};
 
     use super::*;
     use crate::tests::{seeded, share};
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn neighbours_within_a_group_stay_within_the_declared_sensitivity() {
         let mut rng = seeded(11);
-        let ball = Region::ball(1.5).unwrap();
+        let ball = NormBound::ball(1.5).unwrap();
         let factor: [f64; 9] = [0.5, 0.0, 0.0, 0.1, 0.4, 0.0, 0.0, 0.0, 0.3];
         let mut query = || {
             let slices = Slices::tight(D, 6, &mut rng).unwrap();

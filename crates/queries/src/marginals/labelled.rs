@@ -13,8 +13,8 @@
 //!
 //! A class may be any function of a record that is public itself, such as its label and the cell of a public partition.
 
-use dp_core::mechanism::{Noisy, SensitiveVector};
-use swd::{Region, Slices};
+use dp_core::mechanism::{NoisyVector, SensitiveVector};
+use swd::{NormBound, Slices};
 
 use super::{Bins, MarginalQuery, SlicedMarginals};
 use crate::Query;
@@ -23,19 +23,19 @@ use crate::query::{QueryError, check_noisy, length, whole};
 /// The public side of a release of the marginals of each class, and of the sizes of the classes.
 ///
 /// ```
-/// use dp_core::mechanism::Noisy;
+/// use dp_core::mechanism::NoisyVector;
 /// use private_queries::marginals::Bins;
 /// use private_queries::{LabelledMarginals, Query};
 /// use rand::SeedableRng;
-/// use swd::{Region, Slices};
+/// use swd::{NormBound, Slices};
 ///
 /// let slices = Slices::iid(2, 5, &mut rand_chacha::ChaCha20Rng::seed_from_u64(1))?;
-/// let query = LabelledMarginals::new(slices, Region::ball(1.0)?, Bins::uniform(1.0, 8)?, 3)?;
+/// let query = LabelledMarginals::new(slices, NormBound::ball(1.0)?, Bins::uniform(1.0, 8)?, 3)?;
 /// let counted = query.measure(&[vec![0.1, 0.2], vec![], vec![-0.3, 0.0, 0.5, 0.5]])?;
 /// // sqrt(k (2 log2 B + 2)), the labels included.
 /// assert!((counted.sensitivity_upper() - 40.0_f64.sqrt()).abs() < 1e-6);
 /// // A releaser adds its noise here; without noise the sizes come back as they were.
-/// let (_, sizes) = query.read(&Noisy::without_privacy(counted))?;
+/// let (_, sizes) = query.read(&NoisyVector::without_privacy(counted))?;
 /// assert_eq!(sizes, [1.0, 1.0, 2.0]); // an empty class counts as one record
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -53,7 +53,7 @@ impl LabelledMarginals {
     /// No classes, or a number of bins that is no power of two.
     pub fn new(
         slices: Slices,
-        region: Region,
+        region: NormBound,
         bins: Bins,
         classes: usize,
     ) -> Result<Self, QueryError> {
@@ -63,7 +63,7 @@ impl LabelledMarginals {
             });
         }
         let query = MarginalQuery::new(slices, region, bins)?;
-        Self::of(vec![query; classes])
+        Self::from_queries(vec![query; classes])
     }
 
     /// A query of its own for each class, such as around a Gaussian that was released before.
@@ -71,7 +71,7 @@ impl LabelledMarginals {
     /// # Errors
     /// No classes; queries that differ in dimension or in the number of their slices or bins, on which the sensitivity
     /// rests.
-    pub fn of(queries: Vec<MarginalQuery>) -> Result<Self, QueryError> {
+    pub fn from_queries(queries: Vec<MarginalQuery>) -> Result<Self, QueryError> {
         let Some(first) = queries.first() else {
             let what = "number of classes";
             return Err(QueryError::Empty { what });
@@ -127,7 +127,7 @@ impl Query for LabelledMarginals {
         self.measure(records)
     }
 
-    fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError> {
+    fn read(&self, noisy: &NoisyVector) -> Result<Self::Answer, QueryError> {
         let what = "released marginals of classes";
         check_noisy(what, &noisy.values, noisy.deviation, self.len())?;
         let each = self.queries[0].len();
@@ -153,7 +153,7 @@ mod tests {
     fn query(k: usize, bins: usize, classes: usize, rng: &mut ChaCha20Rng) -> LabelledMarginals {
         let slices = Slices::iid(2, k, rng).unwrap();
         let bins = Bins::uniform(1.0, bins).unwrap();
-        let ball = Region::ball(1.0).unwrap();
+        let ball = NormBound::ball(1.0).unwrap();
         LabelledMarginals::new(slices, ball, bins, classes).unwrap()
     }
 
@@ -166,10 +166,10 @@ mod tests {
                     .map(|_| rng.random_range(-0.5..0.5))
                     .collect::<Vec<f64>>()
             };
-            let (mean, factor, ball) = (draw(2), draw(4), Region::ball(1.0).unwrap());
+            let (mean, factor, ball) = (draw(2), draw(4), NormBound::ball(1.0).unwrap());
             MarginalQuery::around_gaussian(slices, ball, &mean, &factor, bins).unwrap()
         };
-        LabelledMarginals::of((0..classes).map(|_| around()).collect()).unwrap()
+        LabelledMarginals::from_queries((0..classes).map(|_| around()).collect()).unwrap()
     }
 
     /// Rows of three classes, by their labels.
@@ -213,23 +213,23 @@ mod tests {
     #[test]
     fn bad_input_is_refused() {
         let query = query(4, 8, 2, &mut seeded(3));
-        assert!(LabelledMarginals::of(Vec::new()).is_err());
+        assert!(LabelledMarginals::from_queries(Vec::new()).is_err());
         let rng = &mut seeded(4);
         for (k, bins) in [(3, 8), (4, 4)] {
             let slices = Slices::iid(2, k, rng).unwrap();
             let bins = Bins::uniform(1.0, bins).unwrap();
-            let ball = Region::ball(1.0).unwrap();
+            let ball = NormBound::ball(1.0).unwrap();
             let other = MarginalQuery::new(slices, ball, bins).unwrap();
             let own = query.queries[0].clone();
             for pair in [[own.clone(), other.clone()], [other.clone(), own]] {
-                assert!(LabelledMarginals::of(pair.into()).is_err());
+                assert!(LabelledMarginals::from_queries(pair.into()).is_err());
             }
-            assert!(LabelledMarginals::of(vec![other]).is_ok());
+            assert!(LabelledMarginals::from_queries(vec![other]).is_ok());
         }
         assert!(query.measure(&[Vec::new()]).is_err());
         assert!(query.measure(&[vec![0.0], Vec::new()]).is_err());
         let deviation = 1.0;
-        let read = |values| query.read(&Noisy { values, deviation });
+        let read = |values| query.read(&NoisyVector { values, deviation });
         assert!(read(vec![0.0]).is_err());
         let mut noisy = vec![0.0; query.len()];
         assert!(read(noisy.clone()).is_ok());

@@ -25,21 +25,21 @@
 //! Barycentres of several groups, from the same release, are [`Barycentre`]s.
 //! # Example
 //! ```
-//! use dp_core::mechanism::Noisy;
+//! use dp_core::mechanism::NoisyVector;
 //! use private_queries::marginals::Bins;
 //! use private_queries::{GroupMarginals, MarginalQuery, Query};
 //! use rand::SeedableRng;
-//! use swd::{Region, Slices, UniformBall};
+//! use swd::{NormBound, Slices, UniformBall};
 //!
 //! let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
 //! let (d, n) = (3, 2000);
 //! let rows = UniformBall::new(d)?.sample(n, &mut rng);
 //! let slices = Slices::tight(d, 12, &mut rng)?;
-//! let counts = MarginalQuery::new(slices, Region::ball(1.0)?, Bins::uniform(1.0, 16)?)?;
+//! let counts = MarginalQuery::new(slices, NormBound::ball(1.0)?, Bins::uniform(1.0, 16)?)?;
 //! let query = GroupMarginals::new(vec![counts], vec![n])?;
 //! let counted = query.measure(&[rows])?;
 //! // A releaser adds the noise here; what follows is post-processing.
-//! let distribution = query.read(&Noisy::without_privacy(counted))?.remove(0);
+//! let distribution = query.read(&NoisyVector::without_privacy(counted))?.remove(0);
 //! let cells = distribution.cells(100)?;
 //! assert!(cells.row(0).windows(2).all(|pair| pair[0] <= pair[1]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -65,7 +65,7 @@ use clean::{Cleaning, shrink};
 use isotonic::isotonic;
 use rayon::prelude::*;
 
-use swd::{Region, Slices, SwdError};
+use swd::{NormBound, Slices, SwdError};
 
 use crate::ROUNDING;
 use crate::query::{QueryError, check_noisy};
@@ -77,7 +77,7 @@ const NEAR: usize = 1 << 15;
 #[derive(Debug, Clone, PartialEq)]
 pub struct MarginalQuery {
     slices: Slices,
-    region: Region,
+    region: NormBound,
     /// One for each slice, or one for all; the number of bins is the same.
     bins: Vec<Bins>,
     /// The share of the records that each released value is expected to be, if anything is.
@@ -90,7 +90,7 @@ impl MarginalQuery {
     ///
     /// # Errors
     /// A number of bins that is no power of two.
-    pub fn new(slices: Slices, region: Region, bins: Bins) -> Result<Self, SwdError> {
+    pub fn new(slices: Slices, region: NormBound, bins: Bins) -> Result<Self, SwdError> {
         tree::check(bins.count())?;
         Ok(Self {
             slices,
@@ -105,7 +105,7 @@ impl MarginalQuery {
     ///
     /// # Errors
     /// Another number of bins than of slices, slices with different numbers of bins, and as [`MarginalQuery::new`].
-    pub fn by_slice(slices: Slices, region: Region, bins: Vec<Bins>) -> Result<Self, SwdError> {
+    pub fn by_slice(slices: Slices, region: NormBound, bins: Vec<Bins>) -> Result<Self, SwdError> {
         let expected = slices.count();
         let count = bins.first().map_or(0, Bins::count);
         let other = bins.iter().find(|bins| bins.count() != count);
@@ -147,7 +147,7 @@ impl MarginalQuery {
     /// finite.
     pub fn around_gaussian(
         slices: Slices,
-        region: Region,
+        region: NormBound,
         mean: &[f64],
         factor: &[f64],
         count: usize,

@@ -1,12 +1,12 @@
 use super::*;
 use crate::Query;
 use crate::tests::{apart, seeded};
-use dp_core::mechanism::Noisy;
+use dp_core::mechanism::NoisyVector;
 use proptest::prelude::*;
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
-use swd::{Cells, FlowTarget};
+use swd::{FlowTarget, TargetQuantiles};
 
 fn hard_row(d: usize, rng: &mut ChaCha20Rng) -> Vec<f32> {
     let length = [0.0, 0.1, 1.0, 1e3, f32::INFINITY][rng.random_range(0..5)];
@@ -18,7 +18,7 @@ fn hard_row(d: usize, rng: &mut ChaCha20Rng) -> Vec<f32> {
 fn query(d: usize, k: usize, levels: u32, rng: &mut ChaCha20Rng) -> MarginalQuery {
     let slices = Slices::iid(d, k, rng).unwrap();
     let bins = Bins::uniform(1.0, 1 << levels).unwrap();
-    MarginalQuery::new(slices, Region::ball(1.0).unwrap(), bins).unwrap()
+    MarginalQuery::new(slices, NormBound::ball(1.0).unwrap(), bins).unwrap()
 }
 
 proptest! {
@@ -39,7 +39,7 @@ proptest! {
                 (0..n).map(|_| rng.random_range(-0.5..0.5)).collect()
             };
             let (mean, factor) = (draw(d), draw(d * d));
-            let region = Region::sphere(1.0).unwrap();
+            let region = NormBound::sphere(1.0).unwrap();
             MarginalQuery::around_gaussian(slices, region, &mean, &factor, 1 << levels).unwrap()
         };
         let n = rng.random_range(1..6_usize);
@@ -74,7 +74,7 @@ proptest! {
         let rows: Vec<f32> = (0..n * d).map(|_| rng.random_range(-0.4..0.4)).collect();
         let measured = query.counts(&rows).unwrap();
         let marginals = query.clean(&measured, n, 0.0).unwrap();
-        let expected = Cells::of_sample(&rows, query.slices(), n).unwrap();
+        let expected = TargetQuantiles::of_sample(&rows, query.slices(), n).unwrap();
         let mut cells = vec![0.0; n];
         for l in 0..k {
             marginals.write_cells(l, &mut cells);
@@ -117,7 +117,7 @@ fn squared_error(
     query: &MarginalQuery,
     released: &[f64],
     (n, deviation): (usize, f64),
-    exact: &Cells,
+    exact: &TargetQuantiles,
 ) -> f64 {
     let marginals = query.clean(released, n, deviation).unwrap();
     let cells = marginals.cells(100).unwrap();
@@ -133,7 +133,7 @@ fn cleaning_helps() {
     let rows: Vec<f32> = (0..3 * n).map(|_| rng.random_range(-0.3..0.3)).collect();
     let deviation = 3.0 * query.l2_sensitivity_upper();
     let released = released(&query.counts(&rows).unwrap(), deviation, &mut rng);
-    let exact = Cells::of_sample(&rows, query.slices(), 100).unwrap();
+    let exact = TargetQuantiles::of_sample(&rows, query.slices(), 100).unwrap();
     let errors = [0.0, 1.0].map(|tail_deviations| {
         let cleaning = Cleaning {
             tail_deviations,
@@ -163,10 +163,10 @@ fn marginals_around_a_gaussian_fall_back_on_it() {
         let entry = |a: usize| (0..3).map(|c| factor[c * 3 + a] * z[c]).sum::<f64>();
         rows.extend((0..3).map(|a| (mean[a] + entry(a)) as f32));
     }
-    let region = Region::ball(1.0).unwrap();
+    let region = NormBound::ball(1.0).unwrap();
     let query = MarginalQuery::around_gaussian(slices.clone(), region, &mean, &factor, 32).unwrap();
     let measured = query.counts(&rows).unwrap();
-    let exact = Cells::of_sample(&rows, &slices, 100).unwrap();
+    let exact = TargetQuantiles::of_sample(&rows, &slices, 100).unwrap();
     let error = |multiplier: f64, cleaning: Cleaning, rng: &mut ChaCha20Rng| {
         let deviation = multiplier * query.l2_sensitivity_upper();
         let released = released(&measured, deviation, rng);
@@ -196,7 +196,8 @@ fn bad_input_is_refused() {
     let mut rng = seeded(4);
     let slices = Slices::iid(2, 3, &mut rng).unwrap();
     let bins = |count| Bins::uniform(1.0, count).unwrap();
-    let build = |count| MarginalQuery::new(slices.clone(), Region::ball(1.0).unwrap(), bins(count));
+    let build =
+        |count| MarginalQuery::new(slices.clone(), NormBound::ball(1.0).unwrap(), bins(count));
     assert!(build(6).is_err());
     let query = build(8).unwrap();
     assert!(!query.is_empty());
@@ -219,7 +220,7 @@ fn slices_may_have_bins_of_their_own() {
     let slices = Slices::iid(d, k, &mut rng).unwrap();
     let between = |l| Bins::between(-1.0 - l as f64, 0.5 + l as f64, 8).unwrap();
     let bins: Vec<Bins> = (0..k).map(between).collect();
-    let region = Region::ball(2.0).unwrap();
+    let region = NormBound::ball(2.0).unwrap();
     let made = |bins: &[Bins]| MarginalQuery::by_slice(slices.clone(), region, bins.to_vec());
     let query = made(&bins).unwrap();
     let one = MarginalQuery::new(slices.clone(), region, bins[0].clone());
@@ -233,7 +234,7 @@ fn slices_may_have_bins_of_their_own() {
     let whole = GroupMarginals::new(vec![query], vec![n]).unwrap();
     let measured = whole.measure(&[rows]).unwrap();
     let read = whole
-        .read(&Noisy::without_privacy(measured))
+        .read(&NoisyVector::without_privacy(measured))
         .unwrap()
         .remove(0);
     for (l, bins) in bins.iter().enumerate() {

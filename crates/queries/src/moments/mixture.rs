@@ -1,6 +1,6 @@
 //! The moments of the components that the Gaussian of each class was cut into.
 
-use dp_core::mechanism::{Noisy, SensitiveVector};
+use dp_core::mechanism::{NoisyVector, SensitiveVector};
 use rand::RngExt;
 
 use super::centres::Centres;
@@ -21,17 +21,17 @@ const SAMPLES: usize = 20_000;
 /// as it sees them, moved and scaled into a ball of radius 2, whatever its size.
 ///
 /// ```
-/// use dp_core::mechanism::Noisy;
+/// use dp_core::mechanism::NoisyVector;
 /// use private_queries::{Mixture, Moments, Query};
 /// use rand::SeedableRng;
 ///
 /// let latents = [vec![0.6, 0.8, 0.8, 0.6, 0.0, 1.0], vec![-1.0, 0.0, 0.0, -1.0]];
 /// let classes = Moments::labelled(2, 2, 1.0).on_the_sphere();
 /// // A releaser adds the noise, here and below.
-/// let (classes, _) = classes.read(&Noisy::without_privacy(classes.measure(&latents)?))?;
+/// let (classes, _) = classes.read(&NoisyVector::without_privacy(classes.measure(&latents)?))?;
 /// let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(1);
 /// let mixture = Mixture::on_the_sphere(&classes, 2, 3, rng);
-/// let (components, sizes) = mixture.read(&Noisy::without_privacy(mixture.measure(&latents)?))?;
+/// let (components, sizes) = mixture.read(&NoisyVector::without_privacy(mixture.measure(&latents)?))?;
 /// assert_eq!(sizes.iter().sum::<f64>(), 5.0);
 /// assert!(!components.present().is_empty());
 /// # Ok::<(), private_queries::QueryError>(())
@@ -122,7 +122,7 @@ impl Query for Mixture {
         self.measure(classes)
     }
 
-    fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError> {
+    fn read(&self, noisy: &NoisyVector) -> Result<Self::Answer, QueryError> {
         let sizes = self.moments.sizes(noisy)?;
         let values = noisy.values.chunks_exact(self.moments.each());
         let of_component = |((values, &size), component): ((&[f64], &f64), &Component)| {
@@ -177,7 +177,7 @@ mod tests {
         };
         let classes = Moments::labelled(CLASSES, DIM, Mixture::RADIUS);
         let measured = classes.measure(&[rows([0.6, 0.2]), rows([-0.2, 0.5])]);
-        let mut noisy = Noisy::without_privacy(measured.unwrap());
+        let mut noisy = NoisyVector::without_privacy(measured.unwrap());
         noisy.deviation = 3.0;
         let (classes, _) = classes.read(&noisy).unwrap();
         Mixture::on_the_sphere(&classes, CLASSES, 3, rng)
@@ -266,7 +266,9 @@ mod tests {
         let rows = draw(20_000, [0.15, 0.0, -0.05], [0.1, 0.15, 0.05], rng);
         let mixture = known(&[component.clone(), component]);
         let measured = mixture.measure(&[rows, Vec::new()]).unwrap();
-        let (found, sizes) = mixture.read(&Noisy::without_privacy(measured)).unwrap();
+        let (found, sizes) = mixture
+            .read(&NoisyVector::without_privacy(measured))
+            .unwrap();
         assert_eq!(sizes, [20_000.0, 0.0]);
         assert_eq!(found.present(), [0]);
         let (mean, factor) = found.gaussian(0).unwrap();
@@ -288,7 +290,7 @@ mod tests {
         for rows in [&[][..], &[0.5, 0.5, 0.0]] {
             let mixture = known(&[Component::of(rows, D)]);
             let measured = mixture.measure(&[vec![0.5, 0.6, 0.0]]).unwrap();
-            let mut noisy = Noisy::without_privacy(measured);
+            let mut noisy = NoisyVector::without_privacy(measured);
             noisy.deviation = 0.5;
             let (found, _) = mixture.read(&noisy).unwrap();
             let rows = found.sample(0, 5, &mut seeded(2));

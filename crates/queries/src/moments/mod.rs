@@ -24,7 +24,7 @@ pub use mixture::Mixture;
 
 use std::f64::consts::SQRT_2;
 
-use dp_core::mechanism::{Noisy, SensitiveVector};
+use dp_core::mechanism::{NoisyVector, SensitiveVector};
 use rayon::prelude::*;
 
 use crate::Query;
@@ -55,7 +55,7 @@ fn width(latent: usize) -> usize {
 /// The moments of groups of latents; a record lies in one group.
 ///
 /// ```
-/// use dp_core::mechanism::Noisy;
+/// use dp_core::mechanism::NoisyVector;
 /// use private_queries::{Moments, Query};
 ///
 /// // Two groups in a ball of radius 1, whose sizes are released.
@@ -63,7 +63,7 @@ fn width(latent: usize) -> usize {
 /// let measured = query.measure(&[vec![0.1, 0.2, 0.3, 0.2], vec![0.5, 0.5]])?;
 /// assert_eq!(measured.sensitivity_upper(), 4.5_f64.sqrt());
 /// // A releaser adds the noise here.
-/// let (gaussians, sizes) = query.read(&Noisy::without_privacy(measured))?;
+/// let (gaussians, sizes) = query.read(&NoisyVector::without_privacy(measured))?;
 /// assert_eq!(sizes, [2.0, 1.0]);
 /// assert_eq!(gaussians.gaussian(1).unwrap().0, [0.5, 0.5]);
 /// # Ok::<(), private_queries::QueryError>(())
@@ -150,7 +150,7 @@ impl Moments {
     }
 
     /// How many records each group has, as its values tell where that is released.
-    fn sizes(&self, noisy: &Noisy) -> Result<Vec<f64>, QueryError> {
+    fn sizes(&self, noisy: &NoisyVector) -> Result<Vec<f64>, QueryError> {
         let (what, values) = ("released moments", &noisy.values);
         check_noisy(what, values, noisy.deviation, self.len())?;
         let released = values.chunks_exact(self.each());
@@ -202,7 +202,7 @@ impl Query for Moments {
         Ok(SensitiveVector::l2(values, upper))
     }
 
-    fn read(&self, noisy: &Noisy) -> Result<Self::Answer, QueryError> {
+    fn read(&self, noisy: &NoisyVector) -> Result<Self::Answer, QueryError> {
         let sizes = self.sizes(noisy)?;
         if self.pooled {
             let groups = noisy.values.chunks_exact(self.each());
@@ -286,7 +286,7 @@ mod tests {
     }
 
     fn exact(query: &Moments, groups: &[Vec<f32>]) -> (Gaussians, Vec<f64>) {
-        let noisy = Noisy::without_privacy(query.measure(groups).unwrap());
+        let noisy = NoisyVector::without_privacy(query.measure(groups).unwrap());
         query.read(&noisy).unwrap()
     }
 
@@ -396,7 +396,7 @@ mod tests {
         let query = Moments::labelled(8, D, 1.0);
         let error = |query: &Moments, deviation: f64| {
             let rng = &mut seeded(5);
-            let mut noisy = Noisy::without_privacy(query.measure(&groups).unwrap());
+            let mut noisy = NoisyVector::without_privacy(query.measure(&groups).unwrap());
             noisy.deviation = deviation;
             for value in &mut noisy.values {
                 *value += deviation * rng.sample::<f64, _>(rand_distr::StandardNormal);
@@ -433,7 +433,7 @@ mod tests {
         assert_eq!(sizes, [5.0, 3.0]);
         assert_eq!(latents.gaussian(2), with_sizes.gaussian(1));
         let (values, deviation) = (vec![0.0; labelled.len() - 1], 0.0);
-        let short = Noisy { values, deviation };
+        let short = NoisyVector { values, deviation };
         assert!(labelled.read(&short).is_err() && labelled.measure(&public).is_err());
     }
 

@@ -41,7 +41,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::check::check_points;
 use crate::sort::check_rows;
-use crate::{Region, SwdError};
+use crate::{NormBound, SwdError};
 
 /// Particles whose coordinates lie together in memory, one coordinate after the other.
 const BLOCK: usize = 512;
@@ -155,7 +155,7 @@ impl Particles {
     }
 
     /// Puts every particle into a region, such as the sphere that the private rows lie on.
-    pub fn project_onto(&mut self, region: Region) {
+    pub fn project_onto(&mut self, region: NormBound) {
         let mut row = vec![0.0; self.dim];
         for block in self.blocks.chunks_mut(BLOCK * self.dim) {
             let len = block.len() / self.dim;

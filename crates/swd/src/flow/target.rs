@@ -2,7 +2,7 @@
 
 use crate::cells::write_quantile_cells;
 use crate::check::check_shape;
-use crate::{Cells, Slices, SwdError};
+use crate::{Slices, SwdError, TargetQuantiles};
 
 /// A public distribution on every slice, given by the quantile cells that it has for any number of particles.
 pub trait FlowTarget: Sync {
@@ -36,7 +36,7 @@ impl<T: FlowTarget + ?Sized> FlowTarget for Box<T> {
 #[derive(Debug, Clone)]
 pub struct StoredCells {
     slices: Slices,
-    cells: Cells,
+    cells: TargetQuantiles,
 }
 
 impl StoredCells {
@@ -44,7 +44,7 @@ impl StoredCells {
     ///
     /// # Errors
     /// Rows that do not fit the slices.
-    pub fn new(slices: Slices, cells: Cells) -> Result<Self, SwdError> {
+    pub fn new(slices: Slices, cells: TargetQuantiles) -> Result<Self, SwdError> {
         cells.check_slices(slices.count())?;
         Ok(Self { slices, cells })
     }
@@ -52,10 +52,10 @@ impl StoredCells {
     /// The cells in each slice of a public sample, `[m, d]`, for `n` particles.
     ///
     /// # Errors
-    /// As [`Cells::of_sample`].
+    /// As [`TargetQuantiles::of_sample`].
     pub fn of_sample(points: &[f32], slices: Slices, n: usize) -> Result<Self, SwdError> {
         check_shape("sample", points.len(), slices.dim())?;
-        let cells = Cells::of_sample(points, &slices, n)?;
+        let cells = TargetQuantiles::of_sample(points, &slices, n)?;
         Self::new(slices, cells)
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_noise};
-use crate::{Cells, Slices};
+use crate::{Slices, TargetQuantiles};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -113,7 +113,11 @@ fn the_number_of_threads_does_not_matter() {
 fn diffusion_has_the_variance_of_the_wiener_process() {
     let mut rng = ChaCha20Rng::seed_from_u64(6);
     let slices = Slices::iid(3, 2, &mut rng).unwrap();
-    let target = StoredCells::new(slices, Cells::shared(vec![0.0; 2000], 0.0).unwrap()).unwrap();
+    let target = StoredCells::new(
+        slices,
+        TargetQuantiles::shared(vec![0.0; 2000], 0.0).unwrap(),
+    )
+    .unwrap();
     let mut particles = Particles::new(&[0.0; 6000], 3).unwrap();
     let size = size(1e-12, 1e12);
     for _ in 0..4 {
@@ -130,7 +134,7 @@ fn diffusion_has_the_variance_of_the_wiener_process() {
 fn particles_are_put_into_a_region() {
     let mut rng = ChaCha20Rng::seed_from_u64(7);
     let mut particles = Particles::gaussian(700, 4, 2.0, &mut rng).unwrap();
-    particles.project_onto(Region::sphere(1.5).unwrap());
+    particles.project_onto(NormBound::sphere(1.5).unwrap());
     for row in particles.rows().chunks(4) {
         let norm: f64 = row.iter().map(|&x| f64::from(x).powi(2)).sum();
         assert!((norm.sqrt() - 1.5).abs() < 1e-6);

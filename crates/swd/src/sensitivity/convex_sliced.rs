@@ -6,7 +6,7 @@ use super::{
     CellSpread, PriorMatchingBound, ROUNDING, both_private_bound, check_all, prior_matching_bound,
     private_sample_bounds,
 };
-use crate::{Cells, Cost, Slices, SwdError};
+use crate::{Cost, Slices, SwdError, TargetQuantiles};
 
 /// [`prior_matching_bound`] for any cost: private records against public cells, whose residuals go through `h'`.
 ///
@@ -39,7 +39,7 @@ pub fn prior_cost_bound(
     l1: f64,
     l2: f64,
     slices: &Slices,
-    cells: &Cells,
+    cells: &TargetQuantiles,
 ) -> Result<PriorMatchingBound, SwdError> {
     if cost == Cost::Square {
         return prior_matching_bound(m_bound, l1, l2, slices, cells);

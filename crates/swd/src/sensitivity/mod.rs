@@ -66,7 +66,7 @@ use per_slice::per_slice_bound;
 pub use spread::CellSpread;
 
 use crate::check::check_bound;
-use crate::{Cells, Slices, SwdError};
+use crate::{Slices, SwdError, TargetQuantiles};
 
 /// The relative excess that clipping in `f32` can leave over its bound.
 ///
@@ -285,7 +285,7 @@ pub fn prior_matching_bound(
     l1: f64,
     l2: f64,
     slices: &Slices,
-    cells: &Cells,
+    cells: &TargetQuantiles,
 ) -> Result<PriorMatchingBound, SwdError> {
     let n = cells.n();
     check_all(m_bound, l1, l2, n)?;

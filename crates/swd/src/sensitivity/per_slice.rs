@@ -1,5 +1,5 @@
 use super::{ROUNDING, check_all};
-use crate::{Cells, SwdError};
+use crate::{SwdError, TargetQuantiles};
 
 /// The mean over the slices of the theorem's maximum with each slice's own cells.
 ///
@@ -13,7 +13,7 @@ pub(super) fn per_slice_bound(
     m_bound: f64,
     l1: f64,
     l2: f64,
-    cells: &Cells,
+    cells: &TargetQuantiles,
 ) -> Result<f64, SwdError> {
     let n = cells.n();
     check_all(m_bound, l1, l2, n)?;

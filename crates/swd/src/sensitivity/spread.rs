@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use crate::check::check_bound;
-use crate::{Cells, SwdError};
+use crate::{SwdError, TargetQuantiles};
 
 /// Spacings summed together, in a fixed order: the same bound on any number of threads.
 const BLOCK: usize = 8192;
@@ -32,7 +32,7 @@ impl CellSpread {
     ///
     /// # Errors
     /// `lambda_max` is negative or not finite.
-    pub fn new(cells: &Cells, lambda_max: f64) -> Result<Self, SwdError> {
+    pub fn new(cells: &TargetQuantiles, lambda_max: f64) -> Result<Self, SwdError> {
         check_bound("largest eigenvalue of the slices", lambda_max)?;
         let (n, rows) = (cells.n(), cells.rows());
         let (mut squares, mut q_max, mut ranges) = (0.0, 0.0_f64, 0.0);
@@ -58,7 +58,11 @@ impl CellSpread {
 }
 
 /// `S_spread` for what a jump between two neighbouring cells moves.
-pub(super) fn shift_spread(cells: &Cells, lambda_max: f64, jump: &impl Fn(f64, f64) -> f64) -> f64 {
+pub(super) fn shift_spread(
+    cells: &TargetQuantiles,
+    lambda_max: f64,
+    jump: &impl Fn(f64, f64) -> f64,
+) -> f64 {
     let (n, rows) = (cells.n(), cells.rows() as f64);
     let values = cells.values();
     let spacings: Vec<f64> = (0..cells.rows())
@@ -128,7 +132,7 @@ mod tests {
                 let (row, r) = (place / 3, place % 3);
                 values[row * 4 + r + 1] = values[row * 4 + r] + spacing;
             }
-            let cells = Cells::from_rows(4, values, vec![0.0; 2]).unwrap();
+            let cells = TargetQuantiles::from_rows(4, values, vec![0.0; 2]).unwrap();
             let spread = CellSpread::new(&cells, lambda_max).unwrap();
             let mut least = f64::INFINITY;
             for step in 0..=4000 {

@@ -6,7 +6,7 @@ use wide::f64x4;
 use crate::check::check_points;
 use crate::region::{add_projection, columns};
 use crate::transport::host::average;
-use crate::{Cells, Slices, SwdError};
+use crate::{Slices, SwdError, TargetQuantiles};
 
 /// Places of the quadrature in a standard deviation.
 const PLACES: f64 = 8.0;
@@ -30,11 +30,11 @@ const LANES: usize = 4;
 ///
 /// - `points`: `[n, d]`;
 /// - `deviation`: `sigma`, in units of the points;
-/// - `cells`: of the noisy sample, in any number ([`Cells::of_sample`]).
+/// - `cells`: of the noisy sample, in any number ([`TargetQuantiles::of_sample`]).
 ///
 /// ```
 /// use swd::smoothed::deconvolved_distance_and_gradient;
-/// use swd::{Cells, Slices, StandardGaussian};
+/// use swd::{TargetQuantiles, Slices, StandardGaussian};
 ///
 /// // A sample of deviation 1, of which 0.8 is noise: points of deviation 0.6 are as near as there are any.
 /// let slices = Slices::from_directions(1, &[1.0])?;
@@ -56,7 +56,7 @@ pub fn deconvolved_distance_and_gradient(
     points: &[f32],
     slices: &Slices,
     deviation: f64,
-    cells: &Cells,
+    cells: &TargetQuantiles,
 ) -> Result<(Vec<f32>, f64), SwdError> {
     let d = slices.dim();
     check_points("points", points, d)?;
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    fn case(n: usize) -> (Vec<f32>, Slices, Cells) {
+    fn case(n: usize) -> (Vec<f32>, Slices, TargetQuantiles) {
         let mut rng = ChaCha20Rng::seed_from_u64(4);
         let points: Vec<f32> = (0..3 * n).map(|_| rng.random_range(-1.0..1.0)).collect();
         let slices = Slices::iid(3, 7, &mut rng).unwrap();
@@ -163,12 +163,12 @@ mod tests {
         let sample: Vec<f32> = (0..3 * 500)
             .map(|_| (1.3 * normal() + 0.4) as f32)
             .collect();
-        let cells = Cells::of_sample(&sample, &slices, 100).unwrap();
+        let cells = TargetQuantiles::of_sample(&sample, &slices, 100).unwrap();
         (points, slices, cells)
     }
 
     /// How far the gradient is from the slope of the distance, over its norm.
-    fn off(points: &[f32], slices: &Slices, cells: &Cells) -> f64 {
+    fn off(points: &[f32], slices: &Slices, cells: &TargetQuantiles) -> f64 {
         let of =
             |points: &[f32]| deconvolved_distance_and_gradient(points, slices, 0.7, cells).unwrap();
         let (gradient, _) = of(points);

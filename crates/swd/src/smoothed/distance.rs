@@ -53,7 +53,7 @@ pub fn smoothed_distance_and_gradient(
 mod tests {
     use super::*;
     use crate::transport::host::sliced_cotangents_and_distance;
-    use crate::{Cells, Region, Slices};
+    use crate::{NormBound, Slices, TargetQuantiles};
     use proptest::prelude::*;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
@@ -88,7 +88,7 @@ mod tests {
     impl Instance {
         /// A release with the given deviation, with noise that is no secret here.
         fn release(&mut self, deviation: f64) -> NoisyProjections {
-            let region = Region::ball(1.0).unwrap();
+            let region = NormBound::ball(1.0).unwrap();
             let projected = region.project(&self.rows, &self.slices).unwrap();
             let mut noise = || -> f64 { StandardNormal.sample(&mut self.rng) };
             let noise = projected.iter().map(|x| x + deviation * noise()).collect();
@@ -134,7 +134,7 @@ mod tests {
             let (expected, value) =
                 sliced_cotangents_and_distance(&it.particles, &it.slices, &cells).unwrap();
             prop_assert_eq!((distance, &gradient), (value, &expected));
-            let sample = Cells::of_sample(&it.rows, &it.slices, n).unwrap();
+            let sample = TargetQuantiles::of_sample(&it.rows, &it.slices, n).unwrap();
             let (_, value) =
                 sliced_cotangents_and_distance(&it.particles, &it.slices, &sample).unwrap();
             prop_assert!((distance - value).abs() < 1e-9);

@@ -35,7 +35,7 @@ pub use deconvolution::deconvolved_distance_and_gradient;
 pub use distance::{smoothed_distance_and_gradient, smoothing_noise};
 pub use noisy::NoisyProjections;
 
-use crate::{Region, Slices, SwdError};
+use crate::{NormBound, Slices, SwdError};
 
 /// The relative amount added to every sensitivity for rounding: projections are computed in `f64`
 /// from rows that exceed the radius by at most 1e-15, so for `d` up to 10^5 less is enough.
@@ -50,7 +50,7 @@ const ROUNDING: f64 = 1e-9;
 /// # Errors
 /// A radius outside of [`RADII`](crate::RADII).
 pub fn projection_sensitivity_upper(slices: &Slices, radius: f64) -> Result<f64, SwdError> {
-    let radius = Region::ball(radius)?.radius();
+    let radius = NormBound::ball(radius)?.radius();
     let largest = (slices.count() as f64 * slices.lambda_max_upper()).sqrt();
     Ok(2.0 * radius * largest * (1.0 + ROUNDING))
 }
@@ -66,7 +66,7 @@ pub fn tight_frame_sensitivity(count: usize, dim: usize, radius: f64) -> Result<
     if count < dim || dim == 0 {
         return Err(SwdError::TooFewSlices { count, dim });
     }
-    Ok(2.0 * Region::ball(radius)?.radius() * (count as f64 / dim as f64).sqrt())
+    Ok(2.0 * NormBound::ball(radius)?.radius() * (count as f64 / dim as f64).sqrt())
 }
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ mod tests {
                 Slices::iid(d, 1 + extra, &mut rng).unwrap()
             };
             let radius = rng.random_range(0.1..3.0);
-            let region = if surface { Region::sphere(radius) } else { Region::ball(radius) };
+            let region = if surface { NormBound::sphere(radius) } else { NormBound::ball(radius) };
             let region = region.unwrap();
             let n = rng.random_range(1..5_usize);
             let rows: Vec<f32> = (0..n).flat_map(|_| hard_row(&slices, &mut rng)).collect();
@@ -144,8 +144,8 @@ mod tests {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         let slices = Slices::tight(8, 70, &mut rng).unwrap();
         let (row, opposite) = ([0.6; 8], [-0.6; 8]);
-        let region = Region::ball(1.0).unwrap();
-        let moved = |region: Region| {
+        let region = NormBound::ball(1.0).unwrap();
+        let moved = |region: NormBound| {
             let project = |row| region.project(row, &slices).unwrap();
             apart(&project(&row), &project(&opposite))
         };
@@ -156,7 +156,7 @@ mod tests {
         assert!((sensitivity / exact - 1.0).abs() < 1e-6);
         // The same rows in a region that does not hold them back break the bound: without the
         // projection onto the ball there is no sensitivity.
-        let loose = Region::ball(10.0).unwrap();
+        let loose = NormBound::ball(10.0).unwrap();
         assert!(moved(loose) > 1.5 * sensitivity);
     }
 
@@ -199,6 +199,6 @@ mod tests {
         assert!(tight_frame_sensitivity(8, 8, f64::NAN).is_err());
         let slices = Slices::from_directions(1, &[1.0]).unwrap();
         assert!(projection_sensitivity_upper(&slices, 0.0).is_err());
-        assert!(Region::ball(1.0).unwrap().project(&[], &slices).is_err());
+        assert!(NormBound::ball(1.0).unwrap().project(&[], &slices).is_err());
     }
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::cells::{quantile_cells, within_cell_variance, write_quantile_cells};
 use crate::check::check_shape;
 use crate::sort::check_rows;
-use crate::{Cells, FlowTarget, Slices, SwdError};
+use crate::{FlowTarget, Slices, SwdError, TargetQuantiles};
 
 /// Rows projected on slices, after a mechanism has added its noise: post-processing from here on.
 ///
@@ -77,7 +77,7 @@ impl NoisyProjections {
     ///
     /// # Errors
     /// `n = 0`.
-    pub fn cells(&self, n: usize) -> Result<Cells, SwdError> {
+    pub fn cells(&self, n: usize) -> Result<TargetQuantiles, SwdError> {
         let rows: Vec<(Vec<f64>, f64)> = self
             .sorted
             .par_chunks(self.rows)
@@ -89,7 +89,7 @@ impl NoisyProjections {
             .collect::<Result<_, SwdError>>()?;
         let within = rows.iter().map(|row| row.1).collect();
         let values = rows.into_iter().flat_map(|row| row.0).collect();
-        Cells::from_rows(n, values, within)
+        TargetQuantiles::from_rows(n, values, within)
     }
 }
 

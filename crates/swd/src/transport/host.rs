@@ -10,7 +10,7 @@ use crate::cells::write_cells_in_slice;
 use crate::check::{check_length, check_points};
 use crate::region::{add_projection, columns, project_columns};
 use crate::sort::{Sorter, check_rows};
-use crate::{Cells, Cost, Slices, SwdError};
+use crate::{Cost, Slices, SwdError, TargetQuantiles};
 
 /// Records whose sums over the slices are kept in the nearest cache together.
 const BLOCK: usize = 256;
@@ -30,7 +30,10 @@ const SLICES_AT_ONCE: usize = 8;
 /// Lengths that do not fit each other, or a value that is not finite.
 ///
 /// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.2.
-pub fn transport_residual(projected: &[f32], cells: &Cells) -> Result<Vec<f32>, SwdError> {
+pub fn transport_residual(
+    projected: &[f32],
+    cells: &TargetQuantiles,
+) -> Result<Vec<f32>, SwdError> {
     let n = cells.n();
     check_points("projected records", projected, n)?;
     cells.check_slices(projected.len() / n)?;
@@ -60,7 +63,11 @@ pub fn transport_residual(projected: &[f32], cells: &Cells) -> Result<Vec<f32>, 
 /// Lengths that do not fit each other, or an activation that is not finite.
 ///
 /// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.2 and appendix A.
-pub fn sliced_cotangents(u: &[f32], slices: &Slices, cells: &Cells) -> Result<Vec<f32>, SwdError> {
+pub fn sliced_cotangents(
+    u: &[f32],
+    slices: &Slices,
+    cells: &TargetQuantiles,
+) -> Result<Vec<f32>, SwdError> {
     let (cotangents, _) = sliced_cotangents_and_distance(u, slices, cells)?;
     Ok(cotangents)
 }
@@ -73,11 +80,11 @@ pub fn sliced_cotangents(u: &[f32], slices: &Slices, cells: &Cells) -> Result<Ve
 ///
 /// ```
 /// use swd::transport::host::sliced_cotangents_and_distance;
-/// use swd::{Cells, Slices};
+/// use swd::{TargetQuantiles, Slices};
 ///
 /// // Two records on a line, to be moved to -1 and 1.
 /// let line = Slices::from_directions(1, &[1.0])?;
-/// let cells = Cells::shared(vec![-1.0, 1.0], 0.0)?;
+/// let cells = TargetQuantiles::shared(vec![-1.0, 1.0], 0.0)?;
 /// let (cotangents, distance) = sliced_cotangents_and_distance(&[0.5, 0.0], &line, &cells)?;
 /// assert_eq!(cotangents, [-0.5, 1.0]);
 /// assert_eq!(distance, 0.625);
@@ -89,7 +96,7 @@ pub fn sliced_cotangents(u: &[f32], slices: &Slices, cells: &Cells) -> Result<Ve
 pub fn sliced_cotangents_and_distance(
     u: &[f32],
     slices: &Slices,
-    cells: &Cells,
+    cells: &TargetQuantiles,
 ) -> Result<(Vec<f32>, f64), SwdError> {
     shifted_cotangents_and_distance(u, None, slices, cells)
 }
@@ -103,11 +110,11 @@ pub fn sliced_cotangents_and_distance(
 ///
 /// ```
 /// use swd::transport::host::sliced_cotangents_and_cost;
-/// use swd::{Cells, Cost, Slices};
+/// use swd::{TargetQuantiles, Cost, Slices};
 ///
 /// // Two records on a line, to be moved to -1 and 1, one of them far and one near.
 /// let line = Slices::from_directions(1, &[1.0])?;
-/// let cells = Cells::shared(vec![-1.0, 1.0], 0.0)?;
+/// let cells = TargetQuantiles::shared(vec![-1.0, 1.0], 0.0)?;
 /// let (cotangents, cost) = sliced_cotangents_and_cost(Cost::Huber(0.5), &[2.0, -0.75], &line, &cells)?;
 /// assert_eq!(cotangents, [0.5, 0.25]);
 /// assert_eq!(cost, (0.75 + 0.0625) / 2.0);
@@ -120,7 +127,7 @@ pub fn sliced_cotangents_and_cost(
     cost: Cost,
     u: &[f32],
     slices: &Slices,
-    cells: &Cells,
+    cells: &TargetQuantiles,
 ) -> Result<(Vec<f32>, f64), SwdError> {
     if cost.check()? == Cost::Square {
         return sliced_cotangents_and_distance(u, slices, cells);
@@ -132,7 +139,7 @@ pub fn sliced_cotangents_and_cost(
     Ok((cotangents, cost))
 }
 
-fn check_sides(u: &[f32], slices: &Slices, cells: &Cells) -> Result<(), SwdError> {
+fn check_sides(u: &[f32], slices: &Slices, cells: &TargetQuantiles) -> Result<(), SwdError> {
     check_length("activations", u.len(), cells.n() * slices.dim())?;
     check_points("activations", u, slices.dim())?;
     cells.check_slices(slices.count())
@@ -144,7 +151,7 @@ pub(crate) fn shifted_cotangents_and_distance(
     u: &[f32],
     shifts: Option<&[f32]>,
     slices: &Slices,
-    cells: &Cells,
+    cells: &TargetQuantiles,
 ) -> Result<(Vec<f32>, f64), SwdError> {
     let n = cells.n();
     check_sides(u, slices, cells)?;
@@ -162,7 +169,7 @@ pub(crate) fn shifted_cotangents_and_distance(
 /// - `u`: `[n, d]`, row by row, and so is the gradient;
 /// - `v`: `[m, d]`.
 ///
-/// What [`sliced_cotangents_and_distance`] gives for [`Cells::of_sample`], bit for bit, but the cells of a slice are
+/// What [`sliced_cotangents_and_distance`] gives for [`TargetQuantiles::of_sample`], bit for bit, but the cells of a slice are
 /// used as soon as they are there, so that memory and time for all of them are saved.
 ///
 /// ```
@@ -329,7 +336,11 @@ mod tests {
     use rand_chacha::ChaCha20Rng;
 
     /// [`sliced_cotangents`] as the formula stands, one record and slice at a time.
-    fn sliced_cotangents_reference(u: &[f32], slices: &Slices, cells: &Cells) -> (Vec<f64>, f64) {
+    fn sliced_cotangents_reference(
+        u: &[f32],
+        slices: &Slices,
+        cells: &TargetQuantiles,
+    ) -> (Vec<f64>, f64) {
         let (d, k, n) = (slices.dim(), slices.count(), cells.n());
         let mut cotangents = vec![0.0; n * d];
         let mut distance = cells.mean_within_cell_variance();
@@ -371,11 +382,11 @@ mod tests {
             // Coarse values: many ties.
             let mut coarse = || f32::from(rng.random_range(-4_i8..5)) * 0.3;
             let u: Vec<f32> = (0..n * d).map(|_| coarse()).collect();
-            let per_slice = Cells::of_sample(&points, &slices, n).unwrap();
+            let per_slice = TargetQuantiles::of_sample(&points, &slices, n).unwrap();
             let both = sliced_gradient_and_distance(&u, &points, &slices).unwrap();
             let by_cells = sliced_cotangents_and_distance(&u, &slices, &per_slice).unwrap();
             assert_eq!(both, by_cells);
-            let shared = Cells::shared(per_slice.row(0).to_vec(), 0.25).unwrap();
+            let shared = TargetQuantiles::shared(per_slice.row(0).to_vec(), 0.25).unwrap();
             for cells in [per_slice, shared] {
                 let found = sliced_cotangents_and_distance(&u, &slices, &cells);
                 let (value, distance) = found.unwrap();
@@ -398,7 +409,7 @@ mod tests {
         let mut sample =
             || -> Vec<f32> { (0..n * d).map(|_| rng.random_range(-1.0..1.0)).collect() };
         let (u, v) = (sample(), sample());
-        let cells = Cells::of_sample(&v, &slices, n).unwrap();
+        let cells = TargetQuantiles::of_sample(&v, &slices, n).unwrap();
         let mut residuals = vec![0.0; n * k];
         for (l, row) in residuals.chunks_exact_mut(n).enumerate() {
             project_columns(&columns(&u, d), slices.direction(l), row);
@@ -421,7 +432,7 @@ mod tests {
     #[test]
     fn residuals_are_value_minus_the_cell_of_the_rank() {
         let projected = [0.5, -1.0, 0.5, 2.0, 0.0, 0.0, -0.5, 0.0];
-        let cells = Cells::shared(vec![-1.0, -0.25, 0.25, 1.0], 0.0).unwrap();
+        let cells = TargetQuantiles::shared(vec![-1.0, -0.25, 0.25, 1.0], 0.0).unwrap();
         let residuals = transport_residual(&projected, &cells).unwrap();
         let ranks = ranks(&stable_orders(&projected, 4).unwrap(), 4).unwrap();
         for i in 0..8 {
@@ -436,7 +447,7 @@ mod tests {
         let mut rng = ChaCha20Rng::seed_from_u64(10);
         let slices = Slices::tight(5, 23, &mut rng).unwrap();
         let u: Vec<f32> = (0..1300 * 5).map(|_| rng.random_range(-1.0..1.0)).collect();
-        let cells = Cells::of_sample(&u[..500], &slices, 1300).unwrap();
+        let cells = TargetQuantiles::of_sample(&u[..500], &slices, 1300).unwrap();
         let run = || sliced_cotangents(&u, &slices, &cells).unwrap();
         assert_eq!(on_threads(1, run), on_threads(7, run));
     }
@@ -445,8 +456,8 @@ mod tests {
     fn bad_input_is_refused() {
         let mut rng = ChaCha20Rng::seed_from_u64(11);
         let slices = Slices::iid(2, 3, &mut rng).unwrap();
-        let cells = Cells::shared(vec![0.0, 1.0], 0.0).unwrap();
-        let two_rows = Cells::from_rows(2, vec![0.0; 4], vec![0.0; 2]).unwrap();
+        let cells = TargetQuantiles::shared(vec![0.0, 1.0], 0.0).unwrap();
+        let two_rows = TargetQuantiles::from_rows(2, vec![0.0; 4], vec![0.0; 2]).unwrap();
         assert!(sliced_cotangents(&[0.0; 5], &slices, &cells).is_err());
         assert!(sliced_cotangents(&[0.0; 4], &slices, &two_rows).is_err());
         let nan = sliced_cotangents(&[0.0, 0.0, 0.0, f32::NAN], &slices, &cells);

@@ -9,7 +9,7 @@ use swd::sensitivity::{
     theorem_bound_both_private,
 };
 use swd::transport::host::sliced_cotangents;
-use swd::{Cells, Slices, UniformBall};
+use swd::{Slices, TargetQuantiles, UniformBall};
 
 /// `1 + 1e-5` for clipping in `f32`, and the rounding of small cotangents to `f32`.
 fn in_f32(bound: f64, n: usize) -> f64 {
@@ -33,8 +33,8 @@ fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
 /// The cotangents of both samples against each other.
 fn both_cotangents(u: &[f32], v: &[f32], slices: &Slices) -> (Vec<f32>, Vec<f32>) {
     let d = slices.dim();
-    let of_v = Cells::of_sample(v, slices, u.len() / d).unwrap();
-    let of_u = Cells::of_sample(u, slices, v.len() / d).unwrap();
+    let of_v = TargetQuantiles::of_sample(v, slices, u.len() / d).unwrap();
+    let of_u = TargetQuantiles::of_sample(u, slices, v.len() / d).unwrap();
     let of = |points, cells| sliced_cotangents(points, slices, cells).unwrap();
     (of(u, &of_v), of(v, &of_u))
 }
@@ -244,7 +244,7 @@ fn prior_ratio(attack: &Attack, data: &Neighbours) -> f64 {
     let (other, other_v) = both_cotangents(&data.other(d), &data.v, slices);
     let difference = worst_jacobians(&c, &other, Some(data.replaced), d, attack.l1)
         + worst_jacobians(&cv, &other_v, None, d, attack.l2);
-    let cells = Cells::of_sample(&data.v, slices, attack.n).unwrap();
+    let cells = TargetQuantiles::of_sample(&data.v, slices, attack.n).unwrap();
     let (l1, l2, n) = (attack.l1, attack.l2, attack.n);
     let bound = prior_matching_bound(attack.m_bound, l1, l2, slices, &cells).unwrap();
     if l2 == 0.0 {
@@ -379,7 +379,7 @@ fn an_unstable_tie_break_exceeds_the_bound() {
     let slices = Slices::tight(1, 1, &mut rng).unwrap();
     let sign = slices.direction(0)[0] as f32;
     let v: Vec<f32> = (0..n).map(|j| (j as f32 / 39.0 - 0.5) * 2.0).collect();
-    let cells = Cells::of_sample(&v, &slices, n).unwrap();
+    let cells = TargetQuantiles::of_sample(&v, &slices, n).unwrap();
     let u = vec![1.0_f32; n];
     let bound = prior_matching_bound(1.0, 1.0, 0.0, &slices, &cells).unwrap();
 

@@ -11,7 +11,7 @@ use swd::transport::between::sliced_gradients_and_cost;
 use swd::transport::host::{
     sliced_cotangents_and_cost, sliced_cotangents_and_distance, sliced_gradient_and_distance,
 };
-use swd::{Cells, Cost, Slices, UniformBall};
+use swd::{Cost, Slices, TargetQuantiles, UniformBall};
 
 fn reference() -> Value {
     serde_json::from_str(include_str!("../data/convex_costs.json")).unwrap()
@@ -124,7 +124,7 @@ fn sliced_bounds_are_those_of_the_reference() {
             row.sort_by(f64::total_cmp);
             rows.extend(row);
         }
-        let cells = Cells::from_rows(n, rows, vec![0.0; k]).unwrap();
+        let cells = TargetQuantiles::from_rows(n, rows, vec![0.0; k]).unwrap();
         let (m_bound, l1, l2) = (number("M"), number("L1"), number("L2"));
         let bound = prior_cost_bound(cost_of(case), m_bound, l1, l2, &slices, &cells).unwrap();
         let times = &case["n_times"];
@@ -252,7 +252,7 @@ proptest! {
         let (m_bound, radius) = if free { (f64::INFINITY, 500.0) } else { (1.5, 1.4999) };
         let slices = Slices::tight(d, 2 * d, rng).unwrap();
         let prior: Vec<f32> = (0..n * d).map(|_| rng.random_range(-1.2_f32..1.2)).collect();
-        let cells = Cells::of_sample(&prior, &slices, n).unwrap();
+        let cells = TargetQuantiles::of_sample(&prior, &slices, n).unwrap();
         let mut inside = || -> Vec<f32> {
             let row: Vec<f32> = (0..d).map(|_| rng.random_range(-1.0..1.0)).collect();
             let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-3);
@@ -341,7 +341,7 @@ proptest! {
         let slices = Slices::iid(d, 5, rng).unwrap();
         let mut values = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.random_range(-1.0..1.0)).collect() };
         let (u, prior) = (values(n * d), values(n * d));
-        let cells = Cells::of_sample(&prior, &slices, n).unwrap();
+        let cells = TargetQuantiles::of_sample(&prior, &slices, n).unwrap();
         let of = |u: &[f32]| sliced_cotangents_and_cost(cost, u, &slices, &cells).unwrap();
         let (cotangents, _) = of(&u);
         let h = 1e-3_f32;

@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::transport::host::{sliced_cotangents, sliced_cotangents_and_distance};
 use swd::transport::tensor::{sliced_w2_squared, transport_residual, w2_squared};
-use swd::{Cells, Slices, SwdError};
+use swd::{Slices, SwdError, TargetQuantiles};
 
 use crate::common::{all_close, numbers};
 
@@ -82,7 +82,7 @@ fn distance_is_that_of_the_definition() {
                 let expected = distance_reference(&wide(&x), &wide(&y), &slices);
                 assert!((value - expected).abs() <= 2e-6 * (1.0 + expected));
                 // The host path reports the same distance.
-                let cells = Cells::of_sample(&y, &slices, n).unwrap();
+                let cells = TargetQuantiles::of_sample(&y, &slices, n).unwrap();
                 let (_, host) = sliced_cotangents_and_distance(&x, &slices, &cells).unwrap();
                 assert!((host - expected).abs() <= 1e-12 * (1.0 + expected));
             }
@@ -107,8 +107,8 @@ fn gradients_are_the_cotangents_and_the_finite_differences() {
         let in_x = numbers(x_tensor.grad(&gradients).unwrap());
         let in_y = numbers(y_tensor.grad(&gradients).unwrap());
 
-        let of_y = Cells::of_sample(&y, &slices, n).unwrap();
-        let of_x = Cells::of_sample(&x, &slices, m).unwrap();
+        let of_y = TargetQuantiles::of_sample(&y, &slices, n).unwrap();
+        let of_x = TargetQuantiles::of_sample(&x, &slices, m).unwrap();
         let c_x = wide(&sliced_cotangents(&x, &slices, &of_y).unwrap());
         let c_y = wide(&sliced_cotangents(&y, &slices, &of_x).unwrap());
         all_close(&in_x, &c_x, 1e-5);
@@ -149,7 +149,7 @@ fn ties_are_broken_by_index_on_both_paths() {
         let value = sliced_w2_squared(x_tensor.clone(), y_tensor, theta).unwrap();
         let gradients = value.backward();
         let gradient = numbers(x_tensor.grad(&gradients).unwrap());
-        let cells = Cells::of_sample(&y, &slices, n).unwrap();
+        let cells = TargetQuantiles::of_sample(&y, &slices, n).unwrap();
         let expected = wide(&sliced_cotangents(&x, &slices, &cells).unwrap());
         all_close(&gradient, &expected, 1e-6);
 
@@ -165,7 +165,7 @@ fn ties_are_broken_by_index_on_both_paths() {
 fn shared_cells_serve_every_slice() {
     let device = Device::flex();
     let projected = matrix(&[0.5, 3.0, -1.0, 2.0, 0.5, 1.0], 2, &device);
-    let cells = Cells::shared(vec![-1.0, 0.0, 1.0], 0.0).unwrap();
+    let cells = TargetQuantiles::shared(vec![-1.0, 0.0, 1.0], 0.0).unwrap();
     let residual = transport_residual(projected, cells.tensor(&device)).unwrap();
     assert_eq!(numbers(residual), [0.5, 2.0, 0.0, 2.0, -0.5, 2.0]);
 }
@@ -183,7 +183,7 @@ fn one_dimension_needs_no_slices() {
         let expected = distance_reference(&wide(&u), &wide(&v), &line);
         assert!((numbers(value.clone())[0] - expected).abs() < 1e-5);
         let gradient = numbers(u_tensor.grad(&value.backward()).unwrap());
-        let cells = Cells::of_sample(&v, &line, n).unwrap();
+        let cells = TargetQuantiles::of_sample(&v, &line, n).unwrap();
         let cotangents = wide(&sliced_cotangents(&u, &line, &cells).unwrap());
         all_close(&gradient, &cotangents, 1e-6);
     }

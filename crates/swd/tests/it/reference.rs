@@ -8,7 +8,7 @@ use swd::sensitivity::{
     CellSpread, both_private_bound, prior_matching_bound, public_noise_bound, theorem_bound,
     theorem_bound_both_private,
 };
-use swd::{Cells, Slices, UniformBall};
+use swd::{Slices, TargetQuantiles, UniformBall};
 
 fn close(value: f64, expected: f64, relative: f64) -> bool {
     (value - expected).abs() <= relative * expected.abs()
@@ -33,7 +33,7 @@ fn reference_cases() {
             .collect();
         let slices = Slices::from_directions(d, &columns).unwrap();
         let q = matrix(&case["q"]).concat();
-        let cells = Cells::from_rows(n, q, vec![0.0; k]).unwrap();
+        let cells = TargetQuantiles::from_rows(n, q, vec![0.0; k]).unwrap();
 
         let lambda = slices.lambda_max_upper();
         assert!(close(lambda, number("lambda_max"), 1e-6));
@@ -71,7 +71,7 @@ fn a_private_step_of_the_autoencoder() {
     assert!(close(of_paper, 6.21, 1e-3) && close(of_theorem, 4.74, 1e-3));
     let points = ball.sample(600, &mut rng);
     for cells in [
-        Cells::of_sample(&points, &slices, n).unwrap(),
+        TargetQuantiles::of_sample(&points, &slices, n).unwrap(),
         ball.cells(n).unwrap(),
     ] {
         let bound = prior_matching_bound(m_bound, l, 0.0, &slices, &cells).unwrap();
@@ -97,7 +97,7 @@ fn gains_over_the_paper() {
             false => Slices::iid(d, 100, &mut rng).unwrap(),
         };
         let points = UniformBall::new(d).unwrap().sample(600, &mut rng);
-        let cells = Cells::of_sample(&points, &slices, 600).unwrap();
+        let cells = TargetQuantiles::of_sample(&points, &slices, 600).unwrap();
         let bound = prior_matching_bound(1.5, 1.0, 0.0, &slices, &cells).unwrap();
         let ratio = bound.sensitivity() / paper_bound(1.5, 1.0, 0.0, 600).unwrap();
         println!("d = {d}, tight = {tight}: {ratio:.4}");
@@ -136,7 +136,7 @@ fn bounds_refuse_what_is_no_bound() {
     }
     assert!(theorem_bound(1.0, 1.0, 1.0, 0).is_err());
     assert!(public_noise_bound(1.0, 1.0, 0, 0.5).is_err());
-    let three = Cells::from_rows(1, vec![0.0; 3], vec![0.0; 3]).unwrap();
+    let three = TargetQuantiles::from_rows(1, vec![0.0; 3], vec![0.0; 3]).unwrap();
     assert!(prior_matching_bound(1.0, 1.0, 0.0, &slices, &three).is_err());
 }
 
@@ -145,7 +145,7 @@ fn bounds_refuse_what_is_no_bound() {
 fn cells_may_exceed_the_activation_bound() {
     let mut rng = ChaCha20Rng::seed_from_u64(4);
     let slices = Slices::tight(1, 1, &mut rng).unwrap();
-    let cells = Cells::shared(vec![-3.0, 3.0], 0.0).unwrap();
+    let cells = TargetQuantiles::shared(vec![-3.0, 3.0], 0.0).unwrap();
     let bound = prior_matching_bound(1.0, 1.0, 0.0, &slices, &cells).unwrap();
     assert_eq!(bound.theorem, theorem_bound(3.0, 1.0, 0.0, 2).unwrap());
     // u = 1 and u~ = -1 at the ranks 2 and 1: (2/n)(|1 - 3| + |-1 + 3| + 6) = 10.

@@ -59,7 +59,7 @@ impl<M: ImageMethod> ImageCopy<M> {
             images,
             units,
             most,
-            signal: Signal::of(units, Some(self.epsilon)),
+            signal: Signal::new(units, Some(self.epsilon)),
         }
     }
 
@@ -73,7 +73,7 @@ impl<M: ImageMethod> ImageCopy<M> {
         let plan = plan_of_all(self.epsilon, self.delta, private.units)?;
         let releases = self.method.releases(&private).into_iter();
         Ok(releases.fold(plan, |plan, (name, share)| {
-            plan.and(name, ReleaseNoise::Share(share))
+            plan.with_release(name, ReleaseNoise::Share(share))
         }))
     }
 

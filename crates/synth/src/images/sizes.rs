@@ -15,7 +15,7 @@ pub struct Signal(f64);
 
 impl Signal {
     /// Of so many private records; no budget counts as epsilon 10.
-    pub fn of(records: usize, epsilon: Option<f64>) -> Self {
+    pub fn new(records: usize, epsilon: Option<f64>) -> Self {
         Self(records as f64 / 60_000.0 * epsilon.unwrap_or(10.0))
     }
 
@@ -54,12 +54,12 @@ mod tests {
 
     #[test]
     fn sizes_grow_with_records_and_budget() {
-        let usual = Signal::of(60_000, Some(1.0));
+        let usual = Signal::new(60_000, Some(1.0));
         assert_eq!(
             (usual.dimensions(SpaceKind::Cosines, 1), usual.cells(32)),
             (72, 4)
         );
-        let without_privacy = Signal::of(60_000, None);
+        let without_privacy = Signal::new(60_000, None);
         assert_eq!(
             (
                 without_privacy.dimensions(SpaceKind::Cosines, 1),
@@ -67,7 +67,7 @@ mod tests {
             ),
             (120, 32)
         );
-        let few = Signal::of(300, Some(1.0));
+        let few = Signal::new(300, Some(1.0));
         assert_eq!(
             (few.dimensions(SpaceKind::Cosines, 1), few.cells(32)),
             (20, 1)

@@ -29,7 +29,7 @@ pub(super) fn planned(plan: TrainingPlan, records: &Records, share: f64) -> Trai
     let mut plan = plan;
     if numbers > 0.0 {
         for name in RANGES {
-            plan = plan.and(name, ReleaseNoise::Share(0.5 * each * numbers));
+            plan = plan.with_release(name, ReleaseNoise::Share(0.5 * each * numbers));
         }
     }
     if categories > 0.0 {
@@ -37,7 +37,7 @@ pub(super) fn planned(plan: TrainingPlan, records: &Records, share: f64) -> Trai
             share: each * categories,
             delta: DELTA * plan.delta,
         };
-        plan = plan.and(CATEGORIES, noise);
+        plan = plan.with_release(CATEGORIES, noise);
     }
     plan
 }

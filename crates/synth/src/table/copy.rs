@@ -88,11 +88,11 @@ impl TableCopy {
         let share = |share: f64| ReleaseNoise::Share(share * (1.0 - reserved - self.finding));
         let plan = plan_of_all(self.epsilon, self.delta, records.neighbours())?;
         let plan = bought::planned(plan, records, self.finding)
-            .and(COLUMNS, share(measured::COLUMNS_SHARE))
-            .and(PAIRS, share(1.0 - measured::COLUMNS_SHARE));
+            .with_release(COLUMNS, share(measured::COLUMNS_SHARE))
+            .with_release(PAIRS, share(1.0 - measured::COLUMNS_SHARE));
         Ok(match &self.reserved {
             None => plan,
-            Some((name, share)) => plan.and(name, ReleaseNoise::Share(*share)),
+            Some((name, share)) => plan.with_release(name, ReleaseNoise::Share(*share)),
         })
     }
 
@@ -173,7 +173,7 @@ impl Released {
         by: &mut R,
     ) -> Result<Self, R::Error> {
         let refused = |e: private_queries::QueryError| R::failed(e.into());
-        let signal = Signal::of(records.neighbours(), noise_multiplier);
+        let signal = Signal::new(records.neighbours(), noise_multiplier);
         let found = bought::find(records, by)?;
         let most_bins = check_size(records, signal).map_err(R::failed)?;
         let most = records.most_per_unit();

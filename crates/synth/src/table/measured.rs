@@ -64,7 +64,7 @@ pub fn pair_noise(columns: usize, labelled: bool, noise_multiplier: f64) -> f64 
 
 #[cfg(test)]
 mod tests {
-    use dp_core::mechanism::Noisy;
+    use dp_core::mechanism::NoisyVector;
     use private_queries::{NoisyCounts, Query};
 
     use super::*;
@@ -104,7 +104,7 @@ mod tests {
         for label in [None, Some(2)] {
             let query = pairs(&bins(&[4; 5]), label).expect("a query");
             let measured = query.measure(&[0; 5]).expect("counts");
-            let noisy = Noisy {
+            let noisy = NoisyVector {
                 values: measured.before_noise().to_vec(),
                 deviation: 3.0 / (1.0 - COLUMNS_SHARE).sqrt() * measured.sensitivity_upper(),
             };
@@ -120,7 +120,7 @@ mod tests {
         let query = columns(&[2, 256]).expect("a query");
         let measured = query.measure(&[0, 0]).expect("counts");
         assert!((measured.sensitivity_upper() - 2.0_f64.sqrt()).abs() < 1e-6);
-        let noisy = Noisy {
+        let noisy = NoisyVector {
             values: measured.before_noise().to_vec(),
             deviation: 1.0,
         };

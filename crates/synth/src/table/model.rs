@@ -21,7 +21,7 @@ pub struct Signal(f64);
 
 impl Signal {
     /// Of `n` records and a noise multiplier, 0 without privacy.
-    pub fn of(records: usize, noise_multiplier: f64) -> Self {
+    pub fn new(records: usize, noise_multiplier: f64) -> Self {
         Self((records as f64 / USUAL / noise_multiplier).min(MOST))
     }
 

@@ -7,7 +7,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use swd::{Region, Slices};
+use swd::{NormBound, Slices};
 
 use super::Failed;
 use super::images::Warp;
@@ -65,7 +65,7 @@ pub(super) struct Fit<'a> {
     /// Pixels along a side.
     side: usize,
     /// Where images lie.
-    region: Region,
+    region: NormBound,
     slices: &'a Slices,
     /// Inner edges of the bins of each slice, and the released distribution function there.
     edges: Vec<Vec<f64>>,
@@ -90,7 +90,7 @@ impl<'a> Fit<'a> {
         Ok(Self {
             images,
             side,
-            region: Region::ball(side as f64)?,
+            region: NormBound::ball(side as f64)?,
             slices,
             wanted: DVector::from_vec(wanted.collect()),
             edges,

@@ -65,12 +65,12 @@ impl Classifier {
         let last = linear(HIDDEN, classes, 1.0, rng, device);
         Self {
             extractor,
-            head: Mlp::of(vec![first, last]),
+            head: Mlp::from_layers(vec![first, last]),
         }
     }
 
     fn chain(&self) -> Chain<'_> {
-        self.head.behind(self.extractor.chain().activation())
+        self.head.behind(self.extractor.chain().mark_latent())
     }
 
     /// The share of the records whose class has the largest logit, the first of equals.
@@ -136,7 +136,7 @@ impl Network<2> for Extractor {
     }
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        Layers::chain(self.chain().activation())
+        Layers::chain(self.chain().mark_latent())
     }
 }
 

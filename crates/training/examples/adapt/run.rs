@@ -128,11 +128,16 @@ impl Settings {
         let records = domains.records();
         let delta = self.delta.unwrap_or(default_delta(records as f64));
         let plan = match self.method {
-            Method::Sliced => {
-                TrainingPlan::within(epsilon, delta, self.steps, sliced::sampler(self, domains)?)
+            Method::Sliced => TrainingPlan::for_epsilon(
+                epsilon,
+                delta,
+                self.steps,
+                sliced::sampler(self, domains)?,
+            ),
+            _ => {
+                TrainingPlan::for_epsilon(epsilon, delta, 0, Sampler::fixed_size(records, records)?)
+                    .with_release(warped::MARGINALS, ReleaseNoise::Share(1.0))
             }
-            _ => TrainingPlan::within(epsilon, delta, 0, FixedSizeSampler::new(records, records)?)
-                .and(warped::MARGINALS, ReleaseNoise::Share(1.0)),
         };
         Ok(Some(plan.check()?))
     }

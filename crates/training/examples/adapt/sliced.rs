@@ -31,16 +31,16 @@ const AVERAGE: f64 = 0.9;
 
 pub(super) fn objective() -> Objective {
     let clipping = Clipping::new(CLIPPING[0], CLIPPING[1]);
-    Objective::of([]).penalty(Penalty::between_groups().slices(SLICES).clipping(clipping))
+    Objective::new([]).penalty(Penalty::between_groups().slices(SLICES).clipping(clipping))
 }
 
 /// Of both sides: a step's sensitivity, and its sampling rate, are the larger of both. Source records are public, so this
 /// promises more than is needed.
-pub(super) fn sampler(settings: &Settings, domains: &Domains) -> Result<GroupSampler, Failed> {
+pub(super) fn sampler(settings: &Settings, domains: &Domains) -> Result<Sampler, Failed> {
     let (target, source) = (domains.records(), domains.source.labels.len());
     let sides = vec![(0..target).collect(), (target..target + source).collect()];
     let sizes = [settings.batch, settings.batch.min(source)];
-    Ok(GroupSampler::new(sides, &sizes)?)
+    Ok(Sampler::stratified(sides, &sizes)?)
 }
 
 /// Before its first step; without a plan nothing is promised.

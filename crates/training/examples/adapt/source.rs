@@ -2,8 +2,9 @@
 
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
+use dp_core::sampling::Sampler;
 use private_training::adam::ModuleAdam;
-use private_training::{Batch, Engine, GroupSizes, HostTargets, Loss, Objective, cosine};
+use private_training::{Batch, Engine, HostTargets, Loss, Objective, cosine};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::{ChaCha8Rng, ChaCha20Rng};
 use rayon::prelude::*;
@@ -59,8 +60,8 @@ impl Settings {
             });
         let targets = HostTargets::Classes(&labels);
         let batch = batch(rows.collect(), targets, &[BATCH], device)?;
-        let objective = Objective::of([Loss::cross_entropy()]);
-        let step = objective.with_penalties(Vec::new(), GroupSizes::Fixed(vec![BATCH]))?;
+        let objective = Objective::new([Loss::cross_entropy()]);
+        let step = objective.with_penalties(Vec::new(), &Sampler::all(BATCH)?)?;
         let engine = Engine::for_device(device);
         let (gradient, _) = step.gradient_without_privacy(network, &batch, engine, device)?;
         Ok(gradient.into_params_without_privacy())

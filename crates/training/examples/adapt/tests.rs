@@ -9,9 +9,10 @@ use dp_core::mechanism::{NoiseSource, SensitiveVector};
 use private_queries::{GroupMarginals, Query};
 use private_training::prelude::*;
 use private_training::weights::to_host;
-use private_training::{Gradients, GroupSizes, HostTargets};
+use private_training::{Gradients, HostTargets};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+use test_support::networks::fixed_batches;
 
 use super::domains::Domains;
 use super::fit::{Fit, Warps};
@@ -81,7 +82,7 @@ fn gradients_of_a_distance_of_neighbours_are_within_the_sensitivity() {
         let clipped = neighbours(&both, domains.width(), &mut rng).map(|rows| {
             let batch = source::batch(rows, HostTargets::Values(&[0.0; 8]), &[4, 4], &device);
             let mut gradients = Gradients::new(sliced::objective());
-            let sizes = GroupSizes::Fixed(vec![4, 4]);
+            let sizes = &fixed_batches(&[4, 4]);
             let clipped = gradients.clipped(&network, &batch.unwrap(), sizes);
             clipped.unwrap().0
         });

@@ -5,7 +5,7 @@
 
 use std::f64::consts::PI;
 
-use dp_core::mechanism::{NoiseSource, Noisy};
+use dp_core::mechanism::{NoiseSource, NoisyVector};
 use dp_core::plan::CheckedPlan;
 use private_queries::marginals::{Bins, SlicedMarginals};
 use private_queries::{GroupMarginals, MarginalQuery, Query};
@@ -14,7 +14,7 @@ use rand::seq::index;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
-use swd::{Region, Slices};
+use swd::{NormBound, Slices};
 
 use super::Failed;
 use super::domains::{Domains, gather};
@@ -62,7 +62,7 @@ pub(super) fn release(
     let measured = query.measure(std::slice::from_ref(&domains.target))?;
     let noisy = match plan.map(|plan| plan.releaser(noise)) {
         Some(mut releaser) => releaser.release_vector(MARGINALS, &measured, ledger)?,
-        None => Noisy::without_privacy(measured),
+        None => NoisyVector::without_privacy(measured),
     };
     Ok(query.read(&noisy)?.remove(0))
 }
@@ -77,7 +77,7 @@ pub(super) fn query(
     let some = index::sample(rng, records, COMPARED.min(records)).into_vec();
     let images = gather(&domains.source.rows, domains.width(), &some);
     // Grey values are at most 1, so every image lies in it.
-    let region = Region::ball(domains.side as f64)?;
+    let region = NormBound::ball(domains.side as f64)?;
     let projected = region.project(&images, &slices)?;
     let bins = projected.chunks_exact(some.len()).map(|values| {
         let least = values.iter().fold(f64::INFINITY, |a, &b| a.min(b));

@@ -16,7 +16,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use swd::transport::host::sliced_gradient_and_distance;
-use swd::{Cost, Region, Slices};
+use swd::{Cost, NormBound, Slices};
 
 use super::Failed;
 use super::smoothed::Smoothed;
@@ -165,10 +165,10 @@ impl Settings {
 
     fn plan(&self, epsilon: f64) -> Result<CheckedPlan, Failed> {
         if self.method == Method::Smoothed {
-            let sampler = FixedSizeSampler::new(self.records, self.batch)?;
-            return Ok(TrainingPlan::within(epsilon, self.delta, 1, sampler).check()?);
+            let sampler = Sampler::fixed_size(self.records, self.batch)?;
+            return Ok(TrainingPlan::for_epsilon(epsilon, self.delta, 1, sampler).check()?);
         }
-        let mut plan = TrainingPlan::within(epsilon, self.delta, self.steps, self.sides()?);
+        let mut plan = TrainingPlan::for_epsilon(epsilon, self.delta, self.steps, self.sides()?);
         if self.protect == Side::Target {
             let share = self.share()?;
             let event = |z| self.event_of_target(share, z, self.steps);
@@ -179,10 +179,10 @@ impl Settings {
     }
 
     /// Batches of both sides.
-    fn sides(&self) -> Result<GroupSampler, Failed> {
+    fn sides(&self) -> Result<Sampler, Failed> {
         let (n, batch) = (self.records, self.batch);
         let sides = vec![(0..n).collect(), (n..2 * n).collect()];
-        Ok(GroupSampler::new(sides, &[batch, batch])?)
+        Ok(Sampler::stratified(sides, &[batch, batch])?)
     }
 
     /// Upper bounds on the epsilon of both sides after so many steps.
@@ -305,7 +305,7 @@ impl Settings {
 fn generated(network: &Mlp, fed: &[f32], device: &Device) -> Result<Vec<f32>, Failed> {
     let made = network.forward(tensor(fed.to_vec(), 2, device));
     let mut made: Vec<f32> = made.into_data().iter::<f32>().collect();
-    Region::ball(BOUND)?.restrict(&mut made, 2);
+    NormBound::ball(BOUND)?.restrict(&mut made, 2);
     Ok(made)
 }
 

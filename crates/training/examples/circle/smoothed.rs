@@ -3,7 +3,7 @@
 
 use burn::module::Module;
 use burn::optim::GradientsParams;
-use dp_core::mechanism::{NoiseSource, Noisy};
+use dp_core::mechanism::{NoiseSource, NoisyVector};
 use dp_core::plan::CheckedPlan;
 use model::layers::Mlp;
 use private_queries::{Projections, Query};
@@ -12,7 +12,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha20Rng;
 use swd::smoothed::{NoisyProjections, smoothed_distance_and_gradient, smoothing_noise};
-use swd::{Region, Slices};
+use swd::{NormBound, Slices};
 
 use super::Failed;
 use super::run::{BOUND, Settings, rows, tensor};
@@ -34,7 +34,7 @@ impl Smoothed {
         ledger: &mut Ledger,
     ) -> Result<Self, Failed> {
         let batch = settings.batch;
-        let query = Projections::new(slices, Region::ball(BOUND)?, vec![batch]);
+        let query = Projections::new(slices, NormBound::ball(BOUND)?, vec![batch]);
         let noisy = match plan {
             Some(plan) => {
                 let mut releaser = plan.releaser(NoiseSource::secret()?);
@@ -47,7 +47,7 @@ impl Smoothed {
             }
             None => {
                 let sampled = rand::seq::index::sample(&mut public, settings.records, batch);
-                Noisy::without_privacy(query.measure(&[rows(points, &sampled.into_vec())])?)
+                NoisyVector::without_privacy(query.measure(&[rows(points, &sampled.into_vec())])?)
             }
         };
         let target = query.read(&noisy)?.remove(0);

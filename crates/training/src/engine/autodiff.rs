@@ -28,7 +28,7 @@ impl<const D: usize> Pass<'_, D> {
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
         let device = &device.clone().without_autodiff();
         if self.clip {
-            Rounding::of(device)?;
+            Rounding::of_device(device)?;
         }
         let reference = Reference::new(network)?;
         let look = self.look(network)?;

@@ -34,7 +34,7 @@ impl Pass<'_, 2> {
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
         // A plain step is not bounded, and may be as coarse as it likes.
         let rounding = match self.clip {
-            true => Rounding::of(device)?,
+            true => Rounding::of_device(device)?,
             false => Rounding::SINGLE,
         };
         let encoder = &network.encoder;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use burn::tensor::{Tensor, TensorData};
 use dp_core::per_sample::{JacobianClip, check_norm};
 use rand::Rng;
-use swd::{Cells, Cost, Slices};
+use swd::{Cost, Slices, TargetQuantiles};
 
 pub use between::{Between, Pair};
 pub use prior::{Matching, Prior};
@@ -244,14 +244,16 @@ impl Penalty {
 
 /// The exact cells of public distributions for each dimension and size, computed once for a whole run.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ExactCells(std::collections::BTreeMap<(&'static str, usize, usize), Arc<Cells>>);
+pub(crate) struct ExactCells(
+    std::collections::BTreeMap<(&'static str, usize, usize), Arc<TargetQuantiles>>,
+);
 
 impl ExactCells {
     pub(crate) fn get(
         &mut self,
         distribution: (&'static str, usize, usize),
-        cells: impl FnOnce() -> Result<Cells, swd::SwdError>,
-    ) -> Result<Arc<Cells>, TrainingError> {
+        cells: impl FnOnce() -> Result<TargetQuantiles, swd::SwdError>,
+    ) -> Result<Arc<TargetQuantiles>, TrainingError> {
         if let Some(cells) = self.0.get(&distribution) {
             return Ok(cells.clone());
         }

@@ -9,7 +9,7 @@ use rand::Rng;
 use swd::sensitivity::prior_cost_bound;
 use swd::transport::host::sliced_cotangents_and_cost;
 use swd::transport::tensor::{self, cotangent_rounding};
-use swd::{Cells, Cost, Slices, StandardGaussian, UniformBall, UniformSphere};
+use swd::{Cost, Slices, StandardGaussian, TargetQuantiles, UniformBall, UniformSphere};
 
 use super::ExactCells;
 use crate::error::same;
@@ -54,9 +54,9 @@ impl Prior {
                 }
                 Self::UniformBallSample => {
                     let points = UniformBall::new(d)?.sample(n, rng);
-                    Arc::new(Cells::of_sample(&points, &slices, n)?)
+                    Arc::new(TargetQuantiles::of_sample(&points, &slices, n)?)
                 }
-                Self::Sample(points) => Arc::new(Cells::of_sample(points, &slices, n)?),
+                Self::Sample(points) => Arc::new(TargetQuantiles::of_sample(points, &slices, n)?),
             });
         }
         Ok(Matching {
@@ -72,16 +72,16 @@ impl Prior {
 pub struct Matching {
     slices: Slices,
     sizes: Vec<usize>,
-    cells: Vec<Arc<Cells>>,
+    cells: Vec<Arc<TargetQuantiles>>,
 }
 
 impl Matching {
     /// A public side from cells of the caller's own, one set a group: any public target will do,
     /// with as many points as it likes.
-    pub fn new(slices: Slices, cells: Vec<Cells>) -> Self {
+    pub fn new(slices: Slices, cells: Vec<TargetQuantiles>) -> Self {
         Self {
             slices,
-            sizes: cells.iter().map(Cells::n).collect(),
+            sizes: cells.iter().map(TargetQuantiles::n).collect(),
             cells: cells.into_iter().map(Arc::new).collect(),
         }
     }
@@ -191,7 +191,7 @@ impl Matching {
     }
 
     /// `1 / (1 + 4 L r / Delta_SW)` for one group.
-    fn shrunk(&self, cells: &Cells, clipping: &Clipping) -> Result<f64, TrainingError> {
+    fn shrunk(&self, cells: &TargetQuantiles, clipping: &Clipping) -> Result<f64, TrainingError> {
         let sizes = cells.values().iter().map(|q| q.abs());
         let largest = sizes.fold(0.0, f64::max);
         let (k, d) = (self.slices.count(), self.slices.dim());
@@ -203,7 +203,7 @@ impl Matching {
     fn group_sensitivity(
         &self,
         cost: Cost,
-        cells: &Cells,
+        cells: &TargetQuantiles,
         clipping: &Clipping,
     ) -> Result<f64, TrainingError> {
         let (m, l) = (clipping.activation, clipping.jacobian);

@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 use swd::sensitivity::{F32_CLIP_SLACK, private_sample_bounds, private_sample_cost_bounds};
 use swd::transport::host::sliced_cotangents_and_cost;
 use swd::transport::tensor::{self, cotangent_rounding};
-use swd::{Cells, Cost, Slices};
+use swd::{Cost, Slices, TargetQuantiles};
 
 use crate::batch::Fixed;
 use crate::engine::project_to_ball;
@@ -115,7 +115,7 @@ impl ToSample {
         sample: Option<&Fixed>,
         activations: usize,
         radius: f64,
-    ) -> Result<Cells, TrainingError> {
+    ) -> Result<TargetQuantiles, TrainingError> {
         let d = self.slices.dim();
         let (rows, count) = sample.map_or((&[][..], 0), |s| (&s.rows[..], s.count));
         same("records of a private sample", self.sizes[1], count)?;
@@ -125,7 +125,11 @@ impl ToSample {
         for row in inside.chunks_exact_mut(d) {
             project_to_ball(row, radius);
         }
-        Ok(Cells::of_sample(&inside, &self.slices, activations)?)
+        Ok(TargetQuantiles::of_sample(
+            &inside,
+            &self.slices,
+            activations,
+        )?)
     }
 
     /// The penalty at `activations`, `[n, d]`, and its cotangents, `[n, d]`.

@@ -7,7 +7,7 @@ use burn::module::Module;
 use super::shared::Begun;
 use super::{RankError, Ranks, Shared, Team};
 use crate::weights::{from_host, to_host};
-use crate::{Batch, GroupSizes, Network, Training, TrainingError};
+use crate::{Batch, BatchSizes, Network, Training, TrainingError};
 
 impl<M: Module> Training<M> {
     /// Takes the steps of this training together with other processes, of which this one is the root. Each of them calls
@@ -75,7 +75,7 @@ impl<M: Module> Training<M> {
         self.join(Team { ranks, ordered })?;
         let team = self.team.clone();
         let Some(team) = team else { return Ok(()) };
-        let planned = self.plan().map(|plan| GroupSizes::of(plan.sampler()));
+        let planned = self.plan().map(|plan| BatchSizes::from(plan.sampler()));
         self.average = None;
         loop {
             let (begun, weights) = Shared::next(&team, self.max_grad_norms().len())?;

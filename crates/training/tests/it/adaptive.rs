@@ -2,8 +2,8 @@
 
 use burn::tensor::{Device, Tensor};
 use dp_core::mechanism::NoiseSource;
-use dp_core::plan::{Noise, TrainingPlan};
-use dp_core::sampling::{AllRecords, BatchSampler, FixedSizeSampler, PoissonSampler};
+use dp_core::plan::TrainingPlan;
+use dp_core::sampling::Sampler;
 use private_training::{
     Batch, Checkpoint, Engine, Gradients, Loss, Objective, Optimizer, Training, TrainingConfig,
 };
@@ -37,7 +37,7 @@ fn targets(values: &[f32]) -> Tensor<2> {
 
 /// Norms of the records' gradients, by gradients of one record that nothing clips.
 fn norms(images: &Tensor<4>, values: &[f32]) -> Vec<f64> {
-    let mut plain = Gradients::new(Objective::of([Loss::squared_error()]));
+    let mut plain = Gradients::new(Objective::new([Loss::squared_error()]));
     let alone = |(i, &value): (usize, &f32)| {
         let batch = Batch::new(images.clone().narrow(0, i, 1), targets(&[value]), &[1]).unwrap();
         let (gradient, _) = plain.without_privacy(&network(), &batch).unwrap();
@@ -52,14 +52,14 @@ fn started(
     norm: f64,
     z: f64,
     steps: u64,
-    sampler: BatchSampler,
+    sampler: Sampler,
     noise: NoiseSource,
 ) -> Training<Small> {
     let loss = Loss::squared_error().max_grad_norm(norm);
-    let objective = Objective::of([loss.adaptive_clipping(QUANTILE, RATE)]);
+    let objective = Objective::new([loss.adaptive_clipping(QUANTILE, RATE)]);
     let config = TrainingConfig::new(objective).engine(engine);
     let config = config.optimizer(Optimizer::sgd()).learning_rate(1e-3);
-    let plan = TrainingPlan::of(Noise::Multiplier(z), 1e-3, steps, sampler);
+    let plan = TrainingPlan::with_noise_multiplier(z, 1e-3, steps, sampler);
     let releaser = plan.check().unwrap().releaser(noise);
     config.start_with_noise(network(), releaser).unwrap()
 }
@@ -77,10 +77,10 @@ fn count(before: f64, after: f64) -> f64 {
 #[test]
 fn a_record_moves_gradient_and_count_by_what_is_declared() {
     let engines = [Engine::Autodiff, HOST, Engine::Tensor { chunk: 5 }];
-    let all = BatchSampler::from(FixedSizeSampler::new(RECORDS, RECORDS).unwrap());
+    let all = Sampler::fixed_size(RECORDS, RECORDS).unwrap();
     let samplers = [
         (all, Some(-1e4), 1.0),
-        (PoissonSampler::new(RECORDS, 1.0).unwrap().into(), None, 0.5),
+        (Sampler::poisson_zero_out(RECORDS, 1.0).unwrap(), None, 0.5),
     ];
     let (place, steps) = (6, 5);
     let values = rising();
@@ -155,7 +155,7 @@ fn the_count_has_the_noise_that_its_share_of_the_release_asks_for() {
     let one = images(RECORDS);
     let norm = 1.0001 * norms(&one, &values)[6];
     let (_folder, mut ledger) = ledger();
-    let sampler = BatchSampler::from(AllRecords::new(RECORDS).unwrap());
+    let sampler = Sampler::all(RECORDS).unwrap();
     let started = |seed| {
         started(
             HOST,
@@ -196,11 +196,11 @@ fn the_norm_comes_to_the_quantile() {
     sorted.sort_by(f64::total_cmp);
     for first in [1e-2 * sorted[records / 2], 1e2 * sorted[records / 2]] {
         let loss = Loss::squared_error().max_grad_norm(first);
-        let objective = Objective::of([loss.adaptive_clipping(QUANTILE, RATE)]);
+        let objective = Objective::new([loss.adaptive_clipping(QUANTILE, RATE)]);
         // Weights stay, and with them the norms.
         let config = TrainingConfig::new(objective).optimizer(Optimizer::sgd());
-        let sampler = PoissonSampler::new(records, 0.5).unwrap();
-        let plan = TrainingPlan::of(Noise::Multiplier(0.5), 1e-3, 150, sampler);
+        let sampler = Sampler::poisson_zero_out(records, 0.5).unwrap();
+        let plan = TrainingPlan::with_noise_multiplier(0.5, 1e-3, 150, sampler);
         let releaser = plan.check().unwrap().releaser(NoiseSource::insecure(4));
         let config = config.learning_rate(1e-30);
         let mut training = config.start_with_noise(network(), releaser).unwrap();
@@ -222,8 +222,8 @@ fn the_norm_comes_to_the_quantile() {
 fn what_cannot_follow_a_quantile_is_refused() {
     let refused = |quantile: f64, rate: f64, words: &str| {
         let loss = Loss::squared_error().adaptive_clipping(quantile, rate);
-        let plan = TrainingPlan::within(1.0, 1e-3, 5, FixedSizeSampler::new(12, 3).unwrap());
-        let config = TrainingConfig::new(Objective::of([loss]));
+        let plan = TrainingPlan::for_epsilon(1.0, 1e-3, 5, Sampler::fixed_size(12, 3).unwrap());
+        let config = TrainingConfig::new(Objective::new([loss]));
         let refused = config
             .start(network(), plan.check().unwrap())
             .err()
@@ -238,7 +238,7 @@ fn what_cannot_follow_a_quantile_is_refused() {
     }
     // A checkpoint of another training.
     let (_folder, ledger) = ledger();
-    let sampler = || BatchSampler::from(AllRecords::new(RECORDS).unwrap());
+    let sampler = || Sampler::all(RECORDS).unwrap();
     let noise = NoiseSource::insecure(1);
     let mut training = started(Engine::Autodiff, 1.0, 1.0, 5, sampler(), noise);
     let own = training.checkpoint(&ledger);

@@ -11,21 +11,22 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::plan::{Noise, TrainingPlan};
-use dp_core::sampling::{AllRecords, BatchSampler, GroupSampler};
+use dp_core::sampling::Sampler;
 use private_training::{
-    Batch, Clipping, Engine, Forward, GroupSizes, Layers, Loss, Network, Objective, Penalty, Prior,
-    Targets, TrainingConfig,
+    Batch, Clipping, Engine, Forward, Layers, Loss, Network, Objective, Penalty, Prior, Targets,
+    TrainingConfig,
 };
 use test_support::contract::{self, Contract, Measured};
 use test_support::networks::{
-    Neighbours, Signal, Small, Text, Vision, generator, labels, plan, training, uniform,
+    Neighbours, Signal, Small, Text, Vision, fixed_batches, generator, labels, plan, training,
+    uniform,
 };
 use test_support::noise::Law;
 
 /// What one step releases of all records, with the sensitivity in its ledger.
 fn released<const D: usize>(
     objective: &Objective,
-    sampler: &BatchSampler,
+    sampler: &Sampler,
     engine: Engine,
     network: &impl Network<D>,
     records: (&Tensor<D>, impl Into<Targets>),
@@ -34,7 +35,7 @@ fn released<const D: usize>(
     let plan = TrainingPlan {
         // Little noise: what it hides of the difference by its rounding is little too.
         noise: Noise::Multiplier(0.05),
-        ..TrainingPlan::within(1.0, 1e-4, 1, sampler.clone())
+        ..TrainingPlan::for_epsilon(1.0, 1e-4, 1, sampler.clone())
     };
     let with = TrainingConfig::new(objective.clone()).engine(engine);
     let (mut training, mut ledger) = training(with, network, plan, &folder);
@@ -54,7 +55,7 @@ fn released<const D: usize>(
 /// replaced by each of `by`, input and target.
 pub(super) fn furthest<const D: usize>(
     objective: &Objective,
-    sampler: &BatchSampler,
+    sampler: &Sampler,
     engine: Engine,
     network: &impl Network<D>,
     records: (&Tensor<D>, &Tensor<1, Int>),
@@ -101,20 +102,20 @@ pub(super) fn of_class<const D: usize>(
     records.map(|record| (record, class.clone())).collect()
 }
 
-pub(super) fn groups(sizes: &[usize]) -> BatchSampler {
+pub(super) fn groups(sizes: &[usize]) -> Sampler {
     let mut end = 0;
     let groups = sizes.iter().map(|&size| {
         end += size;
         (end - size..end).collect()
     });
-    GroupSampler::new(groups.collect(), sizes).unwrap().into()
+    Sampler::stratified(groups.collect(), sizes).unwrap()
 }
 
 /// Objectives with bounds that bind, for two groups.
 fn objectives() -> Vec<(&'static str, Objective)> {
     let entropy = |weight| Loss::cross_entropy().max_grad_norm(0.2).weight(weight);
     let tight = Clipping::new(0.5, 0.3);
-    let with = |penalty: Penalty| Objective::of([entropy(0.1)]).penalty(penalty.clipping(tight));
+    let with = |penalty: Penalty| Objective::new([entropy(0.1)]).penalty(penalty.clipping(tight));
     let mixing = Loss::of_classes(|outputs: Tensor<2>, _| {
         let mean = outputs.clone().mean_dim(0).expand(outputs.dims());
         (outputs * mean).sum_dim(1).squeeze_dim(1)
@@ -124,15 +125,15 @@ fn objectives() -> Vec<(&'static str, Objective)> {
         weighted.square().sum_dim(1).squeeze_dim(1)
     });
     vec![
-        ("a loss", Objective::of([entropy(1.0)])),
+        ("a loss", Objective::new([entropy(1.0)])),
         // It is given one record at a time: what a far record does to a mean stays its own.
         (
             "a loss that would mix records",
-            Objective::of([mixing.max_grad_norm(0.2)]),
+            Objective::new([mixing.max_grad_norm(0.2)]),
         ),
         (
             "two losses",
-            Objective::of([entropy(1.0), own.max_grad_norm(0.1).only_groups(&[0])]),
+            Objective::new([entropy(1.0), own.max_grad_norm(0.1).only_groups(&[0])]),
         ),
         ("the ball", with(Penalty::to(Prior::UniformBall))),
         (
@@ -194,7 +195,7 @@ impl Network<2> for Blind {
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
         let inputs = Chain::features(self.inner.weight.dims()[0]);
-        Layers::chain(inputs.linear(&self.inner).activation().linear(&self.last))
+        Layers::chain(inputs.linear(&self.inner).mark_latent().linear(&self.last))
     }
 }
 
@@ -339,12 +340,12 @@ fn every_layer_keeps_the_bound() {
         let tight = Clipping::new(0.5, 0.3);
         let loss = || Loss::cross_entropy().max_grad_norm(0.2);
         let with = |penalty: Penalty| {
-            Objective::of([loss().weight(0.1)]).penalty(penalty.slices(6).clipping(tight))
+            Objective::new([loss().weight(0.1)]).penalty(penalty.slices(6).clipping(tight))
         };
         let far = Prior::Sample(vec![-40.0, 60.0, 40.0]);
         let larger = plain.clone().map(&mut Larger(10.0));
         for (objective, least) in [
-            (Objective::of([loss()]), [0.85, 0.85]),
+            (Objective::new([loss()]), [0.85, 0.85]),
             (with(Penalty::between_groups()), [0.0, 0.0]),
             (with(Penalty::to(far)), [0.0, 0.7]),
         ] {
@@ -394,7 +395,7 @@ fn without_clipping_the_bound_fails() {
         // Of a record and its opposite one at least reaches past the rectifiers.
         let trials = [1e3, -1e3].map(|scale| {
             let by = images.clone().narrow(0, 0, 1) * scale;
-            let fixed = GroupSizes::Fixed(sizes.to_vec());
+            let fixed = &fixed_batches(&sizes);
             let step = objective.draw(&[3], fixed, &mut generator(0));
             let batches = [images.clone(), replaced(0, &images, &by)].map(batch);
             let trial = Neighbours::new(network.clone(), step.unwrap(), batches);
@@ -412,8 +413,8 @@ fn the_released_gradient_has_the_declared_noise() {
     let network = Small::new(300, 300, &device);
     let nothing = uniform([10, 1, 6, 6], 5, &device) / 0.0 * 0.0;
     let folder = tempfile::tempdir().unwrap();
-    let with = TrainingConfig::new(Objective::of([Loss::cross_entropy()]));
-    let plan = plan(AllRecords::new(10).unwrap());
+    let with = TrainingConfig::new(Objective::new([Loss::cross_entropy()]));
+    let plan = plan(Sampler::all(10).unwrap());
     let (mut training, mut ledger) = training(with, &network, plan, &folder);
     let mut steps = Vec::new();
     while let Some(step) = training.next_step().unwrap() {

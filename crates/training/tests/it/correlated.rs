@@ -4,8 +4,8 @@ use burn::tensor::{Device, Tensor};
 use dp_core::accounting::BandedInverse;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoiseSource, NoiseState};
-use dp_core::plan::{CheckedPlan, Noise, TrainingPlan};
-use dp_core::sampling::CyclicSampler;
+use dp_core::plan::{CheckedPlan, TrainingPlan};
+use dp_core::sampling::Sampler;
 use private_training::{
     Checkpoint, Engine, Loss, Objective, Penalty, Prior, Training, TrainingConfig, weights,
 };
@@ -19,10 +19,9 @@ const PERIOD: u64 = 4;
 pub(super) const STEPS: u64 = 10;
 
 fn plan(bandwidth: u64) -> TrainingPlan {
-    let sampler = CyclicSampler::new(RECORDS, BATCH).unwrap();
+    let sampler = Sampler::cyclic(RECORDS, BATCH).unwrap();
     // Little noise: what it hides of a difference by its rounding is little too.
-    let noise = Noise::Multiplier(0.05);
-    TrainingPlan::of(noise, 1e-3, STEPS, sampler).correlated(bandwidth)
+    TrainingPlan::with_noise_multiplier(0.05, 1e-3, STEPS, sampler).correlated(bandwidth)
 }
 
 /// What each step releases where the record at `place` pulls one way, the other way (-1) or is blank (0), and all others one
@@ -111,7 +110,7 @@ fn bound(bandwidth: u64, separation: u64, participations: u64) -> f64 {
 }
 
 pub(super) fn loss() -> Objective {
-    Objective::of([Loss::squared_error().max_grad_norm(0.01)])
+    Objective::new([Loss::squared_error().max_grad_norm(0.01)])
 }
 
 /// At its worst steps a record moves all of what is declared, on every engine, and any other no more. Where a step is
@@ -167,9 +166,8 @@ fn a_penalty_moves_the_steps_of_its_batches_alone() {
 /// replaced record moves twice as far.
 #[test]
 fn a_blank_record_moves_all_steps_half_as_far() {
-    let sampler = CyclicSampler::new(RECORDS, BATCH).unwrap();
     let mut plan = plan(5);
-    plan.sampler = sampler.zero_out().into();
+    plan.sampler = Sampler::cyclic_zero_out(RECORDS, BATCH).unwrap();
     for engine in [Engine::Autodiff, Engine::Host { chunk: 8 }] {
         let of = |other| {
             let differences = differences_of(&loss(), engine, &plan, 0, other);
@@ -254,7 +252,7 @@ fn a_training_goes_on_with_its_noise_or_pays_for_another() {
 /// Without privacy the batches come in the same order.
 #[test]
 fn a_training_without_privacy_has_the_same_batches() {
-    let sampler = CyclicSampler::new(RECORDS, BATCH).unwrap();
+    let sampler = Sampler::cyclic(RECORDS, BATCH).unwrap();
     let config = || TrainingConfig::new(loss());
     let network = || Small::new(3, 1, &Device::flex());
     let plain =

@@ -2,10 +2,8 @@
 
 use burn::tensor::Device;
 use private_training::penalty::Pair;
-use private_training::{
-    Batch, Clipping, Engine, GroupSizes, Loss, Objective, Penalty, Prior, StepObjective,
-};
-use test_support::networks::{Small, generator, labels, uniform};
+use private_training::{Batch, Clipping, Engine, Loss, Objective, Penalty, Prior, StepObjective};
+use test_support::networks::{Small, fixed_batches, generator, labels, uniform};
 use test_support::relative_error;
 
 fn cotangent_loss() -> Loss {
@@ -31,18 +29,18 @@ fn objectives() -> Vec<(&'static str, Objective)> {
     let pair = Penalty::between(vec![Pair { groups, weight }])
         .slices(3)
         .clipping(clipping);
-    let two = Objective::of([entropy()])
+    let two = Objective::new([entropy()])
         .penalty(gaussian)
         .penalty(between);
     vec![
-        ("a loss", Objective::of([entropy()])),
+        ("a loss", Objective::new([entropy()])),
         (
             "two losses, one of them on a group",
-            Objective::of([entropy(), one_group]),
+            Objective::new([entropy(), one_group]),
         ),
         (
             "a prior",
-            Objective::of([entropy().weight(0.5)]).penalty(prior),
+            Objective::new([entropy().weight(0.5)]).penalty(prior),
         ),
         ("two penalties", two),
         ("a penalty alone", Objective::default().penalty(pair)),
@@ -50,7 +48,7 @@ fn objectives() -> Vec<(&'static str, Objective)> {
 }
 
 fn sampled(objective: &mut Objective, sizes: &[usize]) -> StepObjective {
-    let sizes = GroupSizes::Fixed(sizes.to_vec());
+    let sizes = &fixed_batches(&sizes);
     objective.draw(&[3], sizes, &mut generator(1)).unwrap()
 }
 
@@ -106,7 +104,7 @@ fn sums_over_records_are_off_by_no_more_than_the_sensitivity_has_for_them() {
     let [c, h, w] = Small::IMAGE;
     let (image, class) = (uniform([1, c, h, w], 5, &device), labels(1, 4, &device));
     let clip = 0.1;
-    let mut objective = Objective::of([Loss::cross_entropy().max_grad_norm(clip)]);
+    let mut objective = Objective::new([Loss::cross_entropy().max_grad_norm(clip)]);
     let mean_of = |objective: &mut Objective, records: usize, engine: Engine| {
         let step = sampled(objective, &[records]);
         let images = image.clone().repeat_dim(0, records);

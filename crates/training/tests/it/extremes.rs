@@ -9,11 +9,11 @@ use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use private_training::{
-    Batch, Clipping, Engine, Forward, Gradients, GroupSizes, Layers, Loss, Network, Objective,
-    Penalty, Prior, StepObjective,
+    Batch, Clipping, Engine, Forward, Gradients, Layers, Loss, Network, Objective, Penalty, Prior,
+    StepObjective,
 };
 use proptest::prelude::*;
-use test_support::networks::{generator, uniform};
+use test_support::networks::{fixed_batches, generator, uniform};
 
 const ENGINES: [Engine; 3] = [
     Engine::Host { chunk: 8 },
@@ -36,7 +36,7 @@ impl Network<2> for Line {
 
     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
         let chain = Chain::features(3).linear(&self.encoder);
-        Layers::chain(chain.activation().linear(&self.head))
+        Layers::chain(chain.mark_latent().linear(&self.head))
     }
 }
 
@@ -66,7 +66,7 @@ fn numbers(count: usize) -> impl Strategy<Value = Vec<f32>> {
 
 fn step(objective: Objective, dim: usize) -> StepObjective {
     let mut objective = objective;
-    let sizes = GroupSizes::Fixed(vec![1]);
+    let sizes = &fixed_batches(&[1]);
     objective.draw(&[dim], sizes, &mut generator(1)).unwrap()
 }
 
@@ -99,7 +99,7 @@ proptest! {
         let norm = 10.0_f64.powf(norm);
         let network = Line { encoder: linear(&encoder, [3, 2]), head: linear(&head, [2, 1]) };
         let batch = Batch::new(tensor(&x, [1, 3]), tensor(&y, [1, 1]), &[1]).unwrap();
-        let objective = Objective::of([Loss::squared_error().max_grad_norm(norm)]);
+        let objective = Objective::new([Loss::squared_error().max_grad_norm(norm)]);
         let objective = match penalised {
             // It is looked at, and adds nothing.
             true => objective.penalty(Penalty::to(Prior::UniformBall).slices(4).weight(0.0)),
@@ -171,8 +171,8 @@ fn dropout_leaves_each_record_within_its_norm() {
     let clipping = Clipping::new(1.0, NORM);
     let penalty = Penalty::to(Prior::UniformBall).slices(4).clipping(clipping);
     for engine in [Engine::Tensor { chunk: 8 }, Engine::Autodiff] {
-        let alone = step(Objective::of([loss()]), 2);
-        let both = step(Objective::of([loss()]).penalty(penalty.clone()), 2);
+        let alone = step(Objective::new([loss()]), 2);
+        let both = step(Objective::new([loss()]).penalty(penalty.clone()), 2);
         let mut last: Option<Vec<f64>> = None;
         for _ in 0..40 {
             let (own, _) = gradient(&alone, &network, &batch, engine);
@@ -206,9 +206,9 @@ fn rows_that_are_formed_count_as_memory() {
     );
     let batch = batch.unwrap();
     let bytes = |most: usize| {
-        let objective = Objective::of([Loss::squared_error()]);
+        let objective = Objective::new([Loss::squared_error()]);
         let mut gradients = Gradients::new(objective).memory(most);
-        let found = gradients.clipped(&network, &batch, GroupSizes::Fixed(vec![40]));
+        let found = gradients.clipped(&network, &batch, &fixed_batches(&[40]));
         found.map(|_| gradients.used())
     };
     let parameters: usize = network.num_params();
@@ -234,7 +234,7 @@ fn norms_whose_squares_are_lost_are_refused() {
     };
     for bad in [1e-26, 1e19, f64::NAN] {
         let loss = Loss::squared_error().max_grad_norm(bad);
-        refused(Objective::of([loss]), "clipping norm C of a loss");
+        refused(Objective::new([loss]), "clipping norm C of a loss");
         let of =
             |clipping| Objective::default().penalty(Penalty::between_groups().clipping(clipping));
         refused(of(Clipping::new(1.0, bad)), "bound L of Jacobians");
@@ -259,8 +259,8 @@ fn a_loss_that_is_not_finite_takes_no_other_with_it() {
         &[1],
     );
     let batch = batch.unwrap();
-    let alone = step(Objective::of([Loss::squared_error()]), 2);
-    let both = step(Objective::of([Loss::squared_error(), odd]), 2);
+    let alone = step(Objective::new([Loss::squared_error()]), 2);
+    let both = step(Objective::new([Loss::squared_error(), odd]), 2);
     for engine in ENGINES {
         let expected = gradient(&alone, &network, &batch, engine).0;
         assert_eq!(

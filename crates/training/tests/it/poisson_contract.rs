@@ -4,7 +4,7 @@
 use burn::tensor::{Device, Tensor};
 use dp_core::accounting::Neighbours;
 use dp_core::plan::TrainingPlan;
-use dp_core::sampling::{AddRemoveSampler, BatchSampler, PoissonSampler};
+use dp_core::sampling::Sampler;
 use private_training::{Engine, Loss, Objective, TrainingConfig};
 use test_support::contract::{Contract, Measured, furthest};
 use test_support::networks::{Small, training, uniform};
@@ -27,20 +27,15 @@ struct Shown {
 }
 
 /// `steps` steps on records with targets that all pull one way.
-fn shown(
-    sampler: impl Into<BatchSampler>,
-    engine: Engine,
-    images: &Tensor<4>,
-    steps: u64,
-) -> Shown {
+fn shown(sampler: Sampler, engine: Engine, images: &Tensor<4>, steps: u64) -> Shown {
     let device = Device::flex();
     let network = Small::new(3, 1, &device);
     let records = images.dims()[0];
     let targets = Tensor::<2>::ones([records, 1], &device) * 50.0;
     let folder = tempfile::tempdir().unwrap();
-    let plan = TrainingPlan::within(1.0, 1e-4, steps, sampler);
+    let plan = TrainingPlan::for_epsilon(1.0, 1e-4, steps, sampler);
     let loss = Loss::squared_error().max_grad_norm(CLIP);
-    let with = TrainingConfig::new(Objective::of([loss])).engine(engine);
+    let with = TrainingConfig::new(Objective::new([loss])).engine(engine);
     let (mut training, mut ledger) = training(with, &network, plan, &folder);
     let (mut released, mut deviations) = (Vec::new(), Vec::new());
     while let Some(step) = training.next_step().unwrap() {
@@ -52,9 +47,9 @@ fn shown(
     }
     // Data of another size than the sampler's is refused in words that tell neither.
     let refused = {
-        let plan = TrainingPlan::within(1.0, 1e-4, steps, training.sampler().clone());
+        let plan = TrainingPlan::for_epsilon(1.0, 1e-4, steps, training.sampler().clone());
         let folder = tempfile::tempdir().unwrap();
-        let with = TrainingConfig::new(Objective::of([Loss::squared_error()]));
+        let with = TrainingConfig::new(Objective::new([Loss::squared_error()]));
         let (mut again, mut ledger) =
             test_support::networks::training(with, &network, plan, &folder);
         let step = again.next_step().unwrap().unwrap();
@@ -102,8 +97,8 @@ fn one_record_more_moves_the_sum_alone() {
     for engine in ENGINES {
         for divisor in [9.0, 90.0] {
             let of = |images: &Tensor<4>| {
-                let sampler = AddRemoveSampler::new(images.dims()[0], 1.0, divisor).unwrap();
-                shown(sampler, engine, images, 1)
+                let sampler = Sampler::poisson_add_remove(images.dims()[0], 1.0, divisor).unwrap();
+                shown(sampler.clone(), engine, images, 1)
             };
             let both = [of(&nine), of(&eight)];
             let declared = both[0].sensitivity;
@@ -124,7 +119,7 @@ fn the_number_of_records_is_in_nothing_that_is_declared_written_or_scaled() {
     let eight = nine.clone().narrow(0, 0, 8);
     let engine = Engine::Host { chunk: 8 };
     let private = |images: &Tensor<4>| {
-        let sampler = AddRemoveSampler::new(images.dims()[0], 0.25, 2.25).unwrap();
+        let sampler = Sampler::poisson_add_remove(images.dims()[0], 0.25, 2.25).unwrap();
         shown(sampler, engine, images, 12)
     };
     let (with, without) = (private(&nine), private(&eight));
@@ -134,7 +129,7 @@ fn the_number_of_records_is_in_nothing_that_is_declared_written_or_scaled() {
     for rate in [|_| 0.25, |records: usize| 2.25 / records as f64] {
         let public = |images: &Tensor<4>| {
             let records = images.dims()[0];
-            let sampler = PoissonSampler::new(records, rate(records)).unwrap();
+            let sampler = Sampler::poisson_zero_out(records, rate(records)).unwrap();
             shown(sampler, engine, images, 12)
         };
         let (with, without) = (public(&nine), public(&eight));
@@ -150,13 +145,12 @@ fn a_blank_record_moves_the_sum_alone() {
     // A record whose gradient is not finite adds nothing.
     let blank = Tensor::full([1, 1, 6, 6], f32::NAN, &Device::flex());
     let other = Tensor::cat(vec![images.clone().narrow(0, 0, 8), blank], 0);
-    let sampler = PoissonSampler::new(9, 1.0).unwrap();
-    assert_eq!(
-        BatchSampler::from(sampler).neighbours(),
-        Neighbours::ZeroOut
-    );
+    let sampler = Sampler::poisson_zero_out(9, 1.0).unwrap();
+    assert_eq!(sampler.neighbours(), Neighbours::ZeroOut);
     for engine in ENGINES {
-        only_the_sums_differ([&images, &other].map(|images| shown(sampler, engine, images, 1)));
+        only_the_sums_differ(
+            [&images, &other].map(|images| shown(sampler.clone(), engine, images, 1)),
+        );
     }
 }
 
@@ -167,9 +161,9 @@ fn a_batch_beyond_the_divisor_is_refused() {
     let device = Device::flex();
     let images = uniform([90, 1, 6, 6], 5, &device);
     let folder = tempfile::tempdir().unwrap();
-    let sampler = AddRemoveSampler::new(90, 1.0, 1.0).unwrap();
-    let plan = TrainingPlan::within(1.0, 1e-4, 1, sampler);
-    let with = TrainingConfig::new(Objective::of([Loss::squared_error()]));
+    let sampler = Sampler::poisson_add_remove(90, 1.0, 1.0).unwrap();
+    let plan = TrainingPlan::for_epsilon(1.0, 1e-4, 1, sampler);
+    let with = TrainingConfig::new(Objective::new([Loss::squared_error()]));
     let network = Small::new(3, 1, &device);
     let (mut training, mut ledger) = training(with, &network, plan, &folder);
     let step = training.next_step().unwrap().unwrap();

@@ -8,7 +8,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
 use dp_core::plan::{Noise, TrainingPlan};
-use dp_core::sampling::{AllRecords, BatchSampler, FixedSizeSampler, GroupSampler, PoissonSampler};
+use dp_core::sampling::Sampler;
 use private_training::{
     Batch, Clipping, Engine, Loss, Objective, Penalty, Prior, RankError, Ranks, Training,
     TrainingConfig, TrainingError, records_of,
@@ -184,7 +184,7 @@ type Records<'a> = (&'a Tensor<4>, &'a Tensor<1, Int>);
 #[derive(Clone)]
 struct Setup {
     objective: Objective,
-    sampler: BatchSampler,
+    sampler: Sampler,
     engine: Engine,
     ordered: bool,
     multiplier: f64,
@@ -196,7 +196,7 @@ struct Setup {
 impl Setup {
     fn training(&self) -> (Training<Small>, Ledger, TempDir) {
         let folder = tempfile::tempdir().unwrap();
-        let mut plan = TrainingPlan::within(1.0, 1e-4, self.steps, self.sampler.clone());
+        let mut plan = TrainingPlan::for_epsilon(1.0, 1e-4, self.steps, self.sampler.clone());
         plan.noise = Noise::Multiplier(self.multiplier);
         let network = Small::new(3, 4, &Device::flex());
         let config = TrainingConfig::new(self.objective.clone()).engine(self.engine);
@@ -292,14 +292,14 @@ fn records() -> (Tensor<4>, Tensor<1, Int>) {
 fn penalised() -> Objective {
     let loss = Loss::cross_entropy().max_grad_norm(0.7);
     let penalty = Penalty::to(Prior::UniformBall).slices(6).weight(2.0);
-    Objective::of([loss]).penalty(penalty.clipping(Clipping::new(1.0, 0.8)))
+    Objective::new([loss]).penalty(penalty.clipping(Clipping::new(1.0, 0.8)))
 }
 
 fn setups() -> Vec<(&'static str, Setup)> {
     let groups = vec![(0..35).collect(), (35..RECORDS).collect()];
     let between = Penalty::between_groups().slices(6);
     let between = between.clipping(Clipping::new(1.0, 0.8));
-    let setup = |objective, sampler: BatchSampler, engine| Setup {
+    let setup = |objective, sampler: Sampler, engine| Setup {
         objective,
         sampler,
         engine,
@@ -309,16 +309,16 @@ fn setups() -> Vec<(&'static str, Setup)> {
         ranks: 0,
     };
     let host = Engine::Host { chunk: 16 };
-    let fixed = || FixedSizeSampler::new(RECORDS, 21).unwrap().into();
-    let loss = || Objective::of([Loss::cross_entropy().max_grad_norm(0.7)]);
+    let fixed = || Sampler::fixed_size(RECORDS, 21).unwrap();
+    let loss = || Objective::new([Loss::cross_entropy().max_grad_norm(0.7)]);
     // Within half of the records' gradients, so that counts and what is clipped both tell.
     let moving = || {
         let loss = Loss::cross_entropy().max_grad_norm(1.0);
-        Objective::of([loss.adaptive_clipping(0.9, 0.5)])
+        Objective::new([loss.adaptive_clipping(0.9, 0.5)])
     };
-    let poisson = || PoissonSampler::new(RECORDS, 0.3).unwrap().into();
-    let groups = || GroupSampler::new(groups, &[9, 6]).unwrap().into();
-    let few = || PoissonSampler::new(RECORDS, 0.05).unwrap().into();
+    let poisson = || Sampler::poisson_zero_out(RECORDS, 0.3).unwrap();
+    let groups = || Sampler::stratified(groups, &[9, 6]).unwrap();
+    let few = || Sampler::poisson_zero_out(RECORDS, 0.05).unwrap();
     let tensors = Engine::Tensor { chunk: 8 };
     vec![
         ("prior, host", setup(penalised(), fixed(), host)),
@@ -383,11 +383,11 @@ fn one_two_and_four_ranks_release_the_same() {
 #[test]
 fn neighbours_differ_on_any_rank_by_what_is_declared() {
     let device = Device::flex();
-    let sampler: BatchSampler = AllRecords::new(8).unwrap().into();
+    let sampler: Sampler = Sampler::all(8).unwrap();
     let loss = Loss::cross_entropy().max_grad_norm(0.1);
     for ranks in [2, 3] {
         let setup = Setup {
-            objective: Objective::of([loss.clone()]),
+            objective: Objective::new([loss.clone()]),
             sampler: sampler.clone(),
             engine: Engine::Host { chunk: 16 },
             ordered: false,
@@ -427,8 +427,8 @@ fn noise_is_added_once() {
     let (inputs, targets) = records();
     let loss = Loss::cross_entropy().max_grad_norm(1.0);
     let setup = Setup {
-        objective: Objective::of([loss]),
-        sampler: AllRecords::new(RECORDS).unwrap().into(),
+        objective: Objective::new([loss]),
+        sampler: Sampler::all(RECORDS).unwrap(),
         engine: Engine::Host { chunk: 16 },
         ordered: false,
         // The signal is at most half of the sensitivity times the records, in all coordinates together.
@@ -469,7 +469,7 @@ fn what_a_rank_does_wrong_is_named_and_nothing_is_released() {
         assert!(refusal.to_string().contains(says), "{refusal}");
     }
     let network = Small::new(3, 4, &Device::flex());
-    let sampler = FixedSizeSampler::new(RECORDS, 21).unwrap();
+    let sampler = Sampler::fixed_size(RECORDS, 21).unwrap();
     let config = TrainingConfig::new(penalised());
     let plain =
         config.start_without_privacy(network, sampler, test_support::networks::generator(1));

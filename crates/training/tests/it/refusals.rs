@@ -5,7 +5,7 @@ use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 use dp_core::ledger::Ledger;
 use dp_core::per_sample::nn::Chain;
-use dp_core::sampling::{BatchSampler, FixedSizeSampler, GroupSampler, PoissonSampler};
+use dp_core::sampling::Sampler;
 use private_training::{
     Batch, Forward, Layers, Loss, Network, Objective, Penalty, Prior, Targets, TrainingConfig,
     TrainingError,
@@ -15,12 +15,12 @@ use test_support::networks::{
     Small, classified, generator, labels, ledger, plan, training, uniform,
 };
 
-fn fixed() -> FixedSizeSampler {
-    FixedSizeSampler::new(100, 10).unwrap()
+fn fixed() -> Sampler {
+    Sampler::fixed_size(100, 10).unwrap()
 }
 
 fn cross_entropy() -> TrainingConfig {
-    TrainingConfig::new(Objective::of([Loss::cross_entropy()]))
+    TrainingConfig::new(Objective::new([Loss::cross_entropy()]))
 }
 
 /// What one step says of these inputs and targets, having left nothing.
@@ -65,7 +65,7 @@ fn labels_outside_of_the_classes_are_refused() {
     let network = Small::new(3, 4, &device);
     let images = || uniform([10, 1, 6, 6], 0, &device);
     let one = Small::new(3, 1, &device);
-    let binary = || TrainingConfig::new(Objective::of([Loss::binary_cross_entropy_with_logits()]));
+    let binary = || TrainingConfig::new(Objective::new([Loss::binary_cross_entropy_with_logits()]));
     let below = labels(10, 4, &device) - 1;
     let no_class = "a label is no class: with 4 outputs it must be from 0 to 3";
     let too_many = "outputs for one of two classes: expected 1, found 4";
@@ -98,7 +98,7 @@ fn targets_of_another_kind_than_the_loss_takes_are_refused() {
         (Loss::squared_error(), &classes, of_values),
         (own, &classes, "must be values"),
     ] {
-        let with = TrainingConfig::new(Objective::of([loss]));
+        let with = TrainingConfig::new(Objective::new([loss]));
         let images = uniform([10, 1, 6, 6], 0, &device);
         let message = refusal(with, &network, images, targets.clone());
         assert!(message.contains(words), "{message}");
@@ -114,7 +114,7 @@ fn what_mixes_records_is_refused() {
     }
     impl Network<2> for Normalised {
         fn forward(&self, inputs: Tensor<2>) -> Forward {
-            Forward::of(self.norm.forward(self.linear.forward(inputs)))
+            Forward::from_output(self.norm.forward(self.linear.forward(inputs)))
         }
     }
     let device = Device::flex();
@@ -193,24 +193,24 @@ fn layers_that_share_or_forget_a_parameter_are_refused() {
 
 #[test]
 fn objectives_that_cannot_be_bounded_are_refused_before_the_first_step() {
-    let refused = |objective: Objective, sampler: BatchSampler, words: &str| {
+    let refused = |objective: Objective, sampler: Sampler, words: &str| {
         let network = Small::new(3, 4, &Device::flex());
         let started = TrainingConfig::new(objective).start(network, plan(sampler).check().unwrap());
         let said = started.err().unwrap().to_string();
         assert!(said.contains(words), "{said}");
     };
-    let clipped = |norm| Objective::of([Loss::cross_entropy().max_grad_norm(norm)]);
+    let clipped = |norm| Objective::new([Loss::cross_entropy().max_grad_norm(norm)]);
     for norm in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         refused(clipped(norm), fixed().into(), "clipping norm C");
         refused(clipped(norm), fixed().into(), "from 1e-9");
     }
     refused(Objective::default(), fixed().into(), "at least 1");
-    let poisson = PoissonSampler::new(100, 0.1).unwrap();
+    let poisson = Sampler::poisson_zero_out(100, 0.1).unwrap();
     let prior = clipped(1.0).penalty(Penalty::to(Prior::UniformBall));
     refused(prior, poisson.into(), "Poisson");
-    let group = Objective::of([Loss::squared_error().only_groups(&[2])]);
+    let group = Objective::new([Loss::squared_error().only_groups(&[2])]);
     let groups = vec![(0..50).collect(), (50..100).collect()];
-    let groups = GroupSampler::new(groups, &[5, 5]).unwrap();
+    let groups = Sampler::stratified(groups, &[5, 5]).unwrap();
     refused(group, groups.into(), "below the number of groups, 2");
 }
 

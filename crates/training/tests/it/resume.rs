@@ -5,7 +5,7 @@ use burn::tensor::Device;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
 use dp_core::plan::CheckedPlan;
-use dp_core::sampling::{FixedSizeSampler, PoissonSampler};
+use dp_core::sampling::Sampler;
 use private_training::{
     Checkpoint, Engine, Loss, Objective, Optimizer, Penalty, Schedule, Training, TrainingConfig,
     TrainingError, weights,
@@ -16,11 +16,11 @@ use test_support::networks::{Small, classified, generator, ledger, plan};
 fn settings() -> TrainingConfig {
     let loss = Loss::cross_entropy().max_grad_norm(1.0);
     let penalty = Penalty::to(private_training::Prior::UniformBall).slices(5);
-    TrainingConfig::new(Objective::of([loss]).penalty(penalty)).average(0.5)
+    TrainingConfig::new(Objective::new([loss]).penalty(penalty)).average(0.5)
 }
 
 fn checked() -> CheckedPlan {
-    let sampler = FixedSizeSampler::new(100, 10).unwrap();
+    let sampler = Sampler::fixed_size(100, 10).unwrap();
     plan(sampler).check().unwrap()
 }
 
@@ -103,7 +103,7 @@ fn a_restored_training_takes_the_steps_of_one_that_never_stopped() {
     let networks = [&next, &stopped].map(|training| weights::to_host(&training.network));
     assert_eq!(networks[0], networks[1]);
     // Of a training without privacy, or of another network, it is refused.
-    let sampler = FixedSizeSampler::new(100, 10).unwrap();
+    let sampler = Sampler::fixed_size(100, 10).unwrap();
     let network = Small::new(3, 4, &Device::flex());
     let plain = settings().start_without_privacy(network, sampler, generator(1));
     assert!(plain.unwrap().restore(&checkpoint, &ledger).is_err());
@@ -118,7 +118,7 @@ fn a_training_without_privacy_goes_on_where_it_stopped() {
     let device = Device::flex().autodiff();
     let started = |seed| {
         let config = settings().learning_rate(Schedule::new(|step| 0.1 / (step + 1) as f64));
-        let sampler = FixedSizeSampler::new(100, 10).unwrap();
+        let sampler = Sampler::fixed_size(100, 10).unwrap();
         let network = Small::new(3, 4, &device);
         let training = config.start_without_privacy(network, sampler, generator(seed));
         training.unwrap()
@@ -133,7 +133,7 @@ fn a_training_without_privacy_goes_on_where_it_stopped() {
     assert_eq!(next.checkpoint(&ledger), stopped.checkpoint(&ledger));
     assert_eq!((next.step(), ledger.releases()), (6, 0));
     // Nothing changes where a checkpoint is of another optimizer, or has an average that is not asked for.
-    let sampler = || FixedSizeSampler::new(100, 10).unwrap();
+    let sampler = || Sampler::fixed_size(100, 10).unwrap();
     let others = [
         settings().optimizer(Optimizer::sgd()),
         settings().average(None),
@@ -153,11 +153,11 @@ fn a_training_without_privacy_goes_on_where_it_stopped() {
 fn a_step_without_a_record_is_a_step() {
     let (_folder, mut ledger) = ledger();
     let device = Device::flex();
-    let sampler = PoissonSampler::new(100, 0.001).unwrap();
+    let sampler = Sampler::poisson_zero_out(100, 0.001).unwrap();
     let plan = plan(sampler).check().unwrap();
     let (images, targets) = classified(100);
     // A cap on memory is taken from a record, of which there may be none at first.
-    let config = TrainingConfig::new(Objective::of([Loss::cross_entropy()])).memory(1 << 20);
+    let config = TrainingConfig::new(Objective::new([Loss::cross_entropy()])).memory(1 << 20);
     let config = config.optimizer(AdamConfig::new().init());
     let mut training = config.start(Small::new(3, 4, &device), plan).unwrap();
     let mut empty = 0;
@@ -177,7 +177,7 @@ fn a_cap_on_memory_is_kept_or_refused() {
     let (images, targets) = classified(100);
     let gradient = |bytes: usize| {
         let folder = tempfile::tempdir().unwrap();
-        let plan = plan(FixedSizeSampler::new(100, 50).unwrap());
+        let plan = plan(Sampler::fixed_size(100, 50).unwrap());
         let (config, network) = (settings().memory(bytes), Small::new(3, 4, &device));
         let (mut training, mut ledger) =
             test_support::networks::training(config, &network, plan, &folder);

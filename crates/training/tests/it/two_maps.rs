@@ -6,14 +6,14 @@ use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use private_training::{
-    Batch, Clipping, Engine, Forward, GroupSizes, Layers, Network, Objective, Penalty, Prior,
+    Batch, Clipping, Engine, Forward, Layers, Network, Objective, Penalty, Prior,
 };
 use swd::Cost;
 use swd::sensitivity::both_private_bound;
 
 use crate::contract::{ENGINES, adversaries, furthest, groups, of_class, replaced};
 use test_support::contract::Contract;
-use test_support::networks::{Neighbours, generator, labels, uniform};
+use test_support::networks::{Neighbours, fixed_batches, generator, labels, uniform};
 use test_support::relative_error;
 
 const FAR: f32 = 1e3;
@@ -187,7 +187,7 @@ fn without_clipping_either_side_breaks_the_bound() {
     let (records, targets) = (uniform([12, 4], 5, &device), labels(12, 4, &device));
     let sizes = [5, 7];
     let mut objective = objective(Cost::Square, [0.3, 0.2], 4);
-    let fixed = GroupSizes::Fixed(sizes.to_vec());
+    let fixed = &fixed_batches(&sizes);
     let step = objective.draw(&[4], fixed, &mut generator(0)).unwrap();
     let batch = |records| Batch::new(records, targets.clone(), &sizes).unwrap();
     let trials = [0, 8].map(|place| {
@@ -221,7 +221,7 @@ fn without_clipping_either_side_breaks_the_bound() {
 fn what_has_no_two_maps_is_refused() {
     let draw = |penalty: Penalty, width| {
         let mut objective = Objective::default().penalty(penalty);
-        let sizes = GroupSizes::Fixed(vec![5, 7]);
+        let sizes = &fixed_batches(&[5, 7]);
         let step = objective.draw(&[width], sizes, &mut generator(0));
         step.map(drop).map_err(|error| error.to_string())
     };

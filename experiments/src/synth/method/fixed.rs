@@ -2,7 +2,7 @@
 
 use lab::prelude::*;
 use private_queries::Projections;
-use swd::Region;
+use swd::NormBound;
 
 use super::super::run::Synth;
 use super::particles::{Stored, anywhere, boxed};
@@ -17,7 +17,7 @@ pub(super) const METHOD: CopyMethod = CopyMethod {
 
 fn start(run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
     run.encode(true, session)?;
-    let sphere = Region::sphere(1.0).or_failed()?;
+    let sphere = NormBound::sphere(1.0).or_failed()?;
     let slices = run.frame()?;
     let query = Projections::new(slices, sphere, run.sizes.clone());
     let targets = boxed(run.release_latents(RELEASE, &query, session)?);

@@ -13,7 +13,7 @@ use private_synth::images::{GeneratedImages, Generator};
 use private_training::cosine;
 use rand_chacha::ChaCha20Rng;
 use serde::de::IgnoredAny;
-use swd::{FlowTarget, Particles, Region, Slices};
+use swd::{FlowTarget, NormBound, Particles, Slices};
 
 use super::super::generated::{Generated, untrained};
 use super::super::run::Synth;
@@ -46,7 +46,7 @@ fn start(run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Fail
     let count = settings.slices.unwrap_or(1);
     let slices = Slices::smooth(sides, count, &mut slices_of(run, 0)).or_failed()?;
     let radius = radius(RADIUS, shape);
-    let region = Region::ball(radius).or_failed()?;
+    let region = NormBound::ball(radius).or_failed()?;
     let query = Bins::uniform(radius, settings.bins.unwrap_or(128))
         .map_err(Into::into)
         .and_then(|bins| LabelledMarginals::new(slices, region, bins, model.groups()))

@@ -8,7 +8,7 @@ use private_synth::images::apportion;
 use rand::RngExt;
 use rand::seq::index::sample;
 use serde::{Deserialize, Serialize};
-use swd::{Particles, Region};
+use swd::{NormBound, Particles};
 
 use super::super::run::Synth;
 use super::super::settings::Settings;
@@ -89,7 +89,7 @@ fn start(run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Fail
     let query = moments(&run.sizes, dim, within);
     let (gaussians, _) = run.release_latents(MOMENTS, &query, session)?;
     let bins = run.settings.bins.unwrap_or(32);
-    let sphere = Region::sphere(1.0).or_failed()?;
+    let sphere = NormBound::sphere(1.0).or_failed()?;
     let mut queries = Vec::new();
     for group in 0..run.sizes.len() {
         let slices = run.frame()?;
@@ -110,7 +110,7 @@ fn start(run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Fail
             (targets, share(&run.sizes, run.total()))
         }
         false => {
-            let query = LabelledMarginals::of(queries).or_failed()?;
+            let query = LabelledMarginals::from_queries(queries).or_failed()?;
             let (marginals, sizes) = run.release_latents(RELEASE, &query, session)?;
             (boxed(marginals), apportion(&sizes, run.total()))
         }
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn neighbours_with_other_labels_are_within_what_is_declared() {
         let rng = &mut ChaCha20Rng::seed_from_u64(1);
-        let sphere = Region::sphere(1.0).unwrap();
+        let sphere = NormBound::sphere(1.0).unwrap();
         // The largest share of what is declared, of moments and of marginals.
         let mut attained = [0.0_f64; 2];
         for number in 0..60 {
@@ -259,7 +259,10 @@ mod tests {
                 let (mean, factor) = (&[0.1, 0.0], &[0.3, 0.0, 0.1, 0.2]);
                 MarginalQuery::around_gaussian(slices, sphere, mean, factor, 8).unwrap()
             });
-            let share = moved(&LabelledMarginals::of(queries.collect()).unwrap(), pair);
+            let share = moved(
+                &LabelledMarginals::from_queries(queries.collect()).unwrap(),
+                pair,
+            );
             assert!(share <= 1.0, "{share}");
             attained[1] = attained[1].max(share);
         }

@@ -3,7 +3,7 @@
 use lab::prelude::*;
 use rand::seq::index::sample;
 use swd::flow::StepSize;
-use swd::{FlowTarget, Particles, Region};
+use swd::{FlowTarget, NormBound, Particles};
 
 use super::super::run::Synth;
 use super::super::samples::Latents;
@@ -72,7 +72,7 @@ pub(super) fn step_size(step: f64) -> StepSize {
 
 /// Particles of each group on the sphere, on which a decoder was trained.
 pub(super) fn latents(mut groups: Vec<Particles>, run: &Synth) -> Result<Latents, Failure> {
-    let sphere = Region::sphere(1.0).or_failed()?;
+    let sphere = NormBound::sphere(1.0).or_failed()?;
     let mut rows = Vec::new();
     for particles in &mut groups {
         particles.project_onto(sphere);
@@ -100,7 +100,7 @@ pub(super) fn share(sizes: &[usize], total: usize) -> Vec<usize> {
 /// Particles of each group anywhere on the sphere.
 pub(super) fn anywhere(run: &mut Synth) -> Result<Vec<Particles>, Failure> {
     let counts = share(&run.sizes, run.total());
-    let sphere = Region::sphere(1.0).or_failed()?;
+    let sphere = NormBound::sphere(1.0).or_failed()?;
     let start = |&n: &usize| {
         let mut particles =
             Particles::gaussian(n, run.form.latent, 1.0, &mut run.rng).or_failed()?;

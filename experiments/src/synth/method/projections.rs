@@ -3,7 +3,7 @@
 
 use lab::prelude::*;
 use private_queries::{Projections, Query};
-use swd::{FlowTarget, Region, Slices};
+use swd::{FlowTarget, NormBound, Slices};
 
 use super::super::run::Synth;
 use super::super::settings::Settings;
@@ -75,7 +75,7 @@ pub(super) fn targets(
     let (images, sampled) = (&run.input.images, batch.groups.concat());
     let labels = sampled.iter().filter_map(|&place| images.label(place));
     let rows = rows(&images.gather(&sampled).or_failed()?, labels, run);
-    let region = Region::ball(radius(RADIUS, run.shape())).or_failed()?;
+    let region = NormBound::ball(radius(RADIUS, run.shape())).or_failed()?;
     let query = Projections::new(slices, region, batch.sizes());
     let measured = query.measure(&[rows]).or_failed()?;
     let noisy = batch.release(run.releaser.as_mut(), measured, &mut session.ledger)?;

@@ -10,7 +10,7 @@ use burn::tensor::Device;
 use lab::prelude::*;
 use private_queries::{Projections, Query};
 use swd::smoothed::NoisyProjections;
-use swd::{Particles, Region};
+use swd::{NormBound, Particles};
 
 use super::super::run::Synth;
 use super::particles::{anywhere, latents, towards};
@@ -76,7 +76,7 @@ pub(super) fn fresh_release(
     run: &mut Synth,
     session: &mut Session,
 ) -> Result<Vec<NoisyProjections>, Failure> {
-    let sphere = Region::sphere(1.0).or_failed()?;
+    let sphere = NormBound::sphere(1.0).or_failed()?;
     let slices = run.frame()?;
     let batch = run.next_batch(session)?;
     let (d, mut groups) = (run.form.latent, Vec::new());

@@ -86,7 +86,7 @@ impl TableCopy {
     }
 
     fn signal(&self) -> Signal {
-        Signal::of(self.input.records.neighbours(), self.noise())
+        Signal::new(self.input.records.neighbours(), self.noise())
     }
 
     /// What is said of a table with many columns for its records and its budget.

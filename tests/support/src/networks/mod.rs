@@ -13,7 +13,7 @@ use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
 use dp_core::per_sample::nn::Chain;
 use dp_core::plan::TrainingPlan;
-use dp_core::sampling::BatchSampler;
+use dp_core::sampling::Sampler;
 use private_training::{Forward, Layers, Network, Training, TrainingConfig};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -107,7 +107,7 @@ impl Small {
             .max_pool2d(&self.pool)
             .flatten()
             .linear(&self.inner)
-            .activation()
+            .mark_latent()
             .relu()
             .linear(&self.last)
     }
@@ -161,7 +161,24 @@ pub fn training<M: Module>(
     (training.unwrap(), ledger)
 }
 
+/// Batches of all records, with these numbers of them in each group.
+///
+/// # Panics
+///
+/// If a group is empty.
+pub fn fixed_batches(sizes: &[usize]) -> Sampler {
+    if let &[all] = sizes {
+        return Sampler::all(all).unwrap();
+    }
+    let mut from = 0;
+    let group = |&size: &usize| {
+        from += size;
+        (from - size..from).collect()
+    };
+    Sampler::stratified(sizes.iter().map(group).collect(), sizes).unwrap()
+}
+
 /// A plan of ten steps.
-pub fn plan(sampler: impl Into<BatchSampler>) -> TrainingPlan {
-    TrainingPlan::within(2.0, 1e-4, 10, sampler)
+pub fn plan(sampler: Sampler) -> TrainingPlan {
+    TrainingPlan::for_epsilon(2.0, 1e-4, 10, sampler)
 }

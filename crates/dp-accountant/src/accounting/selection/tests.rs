@@ -382,7 +382,7 @@ fn an_event_of_a_selection_composes_by_adding() {
             .epsilon(&selected, 1e-5)
             .is_err()
     );
-    let sampled = super::super::Sampler::Poisson { rate: 0.1 };
+    let sampled = super::super::BatchDistribution::Poisson { rate: 0.1 };
     let sampled = selected.clone().sampled(sampled);
     assert!(accountant.epsilon(&sampled, 1e-5).is_err());
     let text = serde_json::to_string(&selected).unwrap();

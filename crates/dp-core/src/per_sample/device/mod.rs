@@ -18,7 +18,7 @@ impl JacobianClip {
     /// `||J^T c'||_2 <= L ||c||_2`.
     ///
     /// - `gram`: `[n, d, d]`; `cotangents`: `[n, d]`; `bound`: `L`, one of [`NORMS`](super::NORMS), tightened by
-    ///   `rounding`, which for private steps is [`Rounding::of`] the device.
+    ///   `rounding`, which for private steps is [`Rounding::of_device`] the device.
     ///
     /// A record whose Gram matrix or cotangent is not finite gets the zero vector, and any record for another bound.
     pub fn apply_all(

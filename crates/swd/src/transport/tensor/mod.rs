@@ -34,7 +34,7 @@ use crate::{SwdError, device};
 /// The residuals `rho_{l,i} = u_{l,i} - q_{l, rank(i)}` of projected records.
 ///
 /// `projected`: `[n, k]`, one column a slice; `cells`: `[k, n]`, or `[1, n]` for a row that all
-/// slices share ([`crate::Cells::tensor`]), not decreasing along a row. The answer is `[n, k]`, in the
+/// slices share ([`crate::TargetQuantiles::tensor`]), not decreasing along a row. The answer is `[n, k]`, in the
 /// order of the records and in their units; its gradient in `projected` is the identity.
 ///
 /// # Errors

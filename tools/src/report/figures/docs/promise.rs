@@ -2,7 +2,7 @@
 
 use dp_accountant::accounting::{Accountant as _, PldAccountant};
 use dp_accountant::plan::TrainingPlan;
-use dp_accountant::sampling::PoissonSampler;
+use dp_accountant::sampling::Sampler;
 use reporting::diagnostic::Failure;
 use reporting::figures::{Chart, Mark, Scale, Series};
 
@@ -19,8 +19,9 @@ const POINTS: u32 = 100;
 /// The least type II error of whoever tells two neighbours apart, for a DP-SGD training on MNIST: by the accountant,
 /// by its one pair of epsilon and delta alone, and where nothing can be learned.
 pub(super) fn trade_off() -> Result<Drawing, Failure> {
-    let sampler = PoissonSampler::new(RECORDS, BATCH / RECORDS as f64).map_err(Failure::failed)?;
-    let plan = TrainingPlan::within(EPSILON, DELTA, STEPS, sampler);
+    let sampler =
+        Sampler::poisson_zero_out(RECORDS, BATCH / RECORDS as f64).map_err(Failure::failed)?;
+    let plan = TrainingPlan::for_epsilon(EPSILON, DELTA, STEPS, sampler);
     let event = plan.check().map_err(Failure::failed)?.event();
     let alphas: Vec<f64> = (0..=POINTS)
         .map(|k| f64::from(k) / f64::from(POINTS))

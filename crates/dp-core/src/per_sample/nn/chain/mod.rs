@@ -182,7 +182,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Marks the activation that is looked at from outside, by a penalty: see [`Chain::split`].
-    pub fn activation(mut self) -> Self {
+    pub fn mark_latent(mut self) -> Self {
         self.activation = Some(self.layers.len());
         self
     }
