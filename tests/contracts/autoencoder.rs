@@ -50,7 +50,7 @@ fn objective(
         .weight(alpha)
         .clipping(clipping);
     Objective::new([loss.weight(1.0 - alpha).max_grad_norm(bound)])
-        .with_penalties(vec![penalty.with_target(matching)], &fixed_batches(&sizes))
+        .with_penalties(vec![penalty.with_target(matching)], &fixed_batches(sizes))
         .unwrap()
 }
 

@@ -177,7 +177,7 @@ fn parity(clipping: Clipping, sizes: &[usize]) -> StepObjective {
         .penalty(Penalty::between_groups().slices(1).clipping(clipping))
         .draw(
             &[1],
-            &fixed_batches(&sizes),
+            &fixed_batches(sizes),
             &mut ChaCha20Rng::seed_from_u64(7),
         )
         .unwrap()

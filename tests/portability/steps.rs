@@ -66,7 +66,7 @@ impl Bounds {
             .weight(ALPHA)
             .clipping(clipping);
         Objective::new([loss.weight(1.0 - ALPHA).max_grad_norm(bound)])
-            .with_penalties(vec![penalty.with_target(target)], &fixed_batches(&sizes))
+            .with_penalties(vec![penalty.with_target(target)], &fixed_batches(sizes))
             .expect("an objective")
     }
 

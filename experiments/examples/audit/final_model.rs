@@ -96,10 +96,10 @@ impl FinalModel {
     pub(super) fn sampler(&self) -> Result<Sampler, DpError> {
         let records = self.labels.len();
         if self.rate >= 1.0 {
-            return Ok(Sampler::all(records)?);
+            return Sampler::all(records);
         }
         let batch = (self.rate * records as f64).round() as usize;
-        Ok(Sampler::fixed_size(records, batch.max(1))?)
+        Sampler::fixed_size(records, batch.max(1))
     }
 
     /// Trains once, and says how far the weights of the pixel went where the record would take them.

@@ -116,9 +116,7 @@ impl AuditedMechanism {
             (Mechanism::Gaussian, _) => Sampler::all(records).map_err(input)?,
             (Mechanism::FixedSize, _) => Sampler::fixed_size(records, batch).map_err(input)?,
             // Trainings are replayed, with samplers of their own.
-            _ => Sampler::poisson_zero_out(records, arguments.rate)
-                .map_err(input)?
-                .into(),
+            _ => Sampler::poisson_zero_out(records, arguments.rate).map_err(input)?,
         };
         let plan =
             TrainingPlan::for_epsilon(arguments.epsilon, arguments.delta, planned, sampler.clone());

@@ -39,7 +39,7 @@ impl Batches {
             let groups = data.train.indices_by_class();
             Sampler::stratified(groups, &sizes).map_err(bad)?
         } else {
-            all.into()
+            all
         };
         Ok(Self {
             data,

@@ -30,7 +30,7 @@ pub(super) fn sampler(
     if !within_classes(settings, labelled) {
         let batch = batch.unwrap_or(records);
         let sampler = Sampler::fixed_size(records, batch);
-        return sampler.map(Into::into).map_err(|e| refuse(batch, e));
+        return sampler.map_err(|e| refuse(batch, e));
     }
     let least = sizes.iter().min().copied().unwrap_or(0);
     let bound = "marginals with private labels, or another method: a class has no image, and their sizes are public here";
@@ -44,9 +44,7 @@ pub(super) fn sampler(
         start += size;
         (start - size..start).collect()
     };
-    Sampler::stratified(sizes.iter().map(group).collect(), &batches)
-        .map(Into::into)
-        .or_failed()
+    Sampler::stratified(sizes.iter().map(group).collect(), &batches).or_failed()
 }
 
 /// The plan; none without privacy.

@@ -111,7 +111,6 @@ impl Session {
                 .chain(report.more)
                 .map(|(name, value)| (name.to_string(), value))
                 .collect(),
-            ..RunFile::default()
         };
         // Last of what the run computes: its presence says that the run is done.
         self.folder.write_json(RUN, &file)?;

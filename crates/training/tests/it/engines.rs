@@ -48,7 +48,7 @@ fn objectives() -> Vec<(&'static str, Objective)> {
 }
 
 fn sampled(objective: &mut Objective, sizes: &[usize]) -> StepObjective {
-    let sizes = &fixed_batches(&sizes);
+    let sizes = &fixed_batches(sizes);
     objective.draw(&[3], sizes, &mut generator(1)).unwrap()
 }
 

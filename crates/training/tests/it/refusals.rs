@@ -201,17 +201,17 @@ fn objectives_that_cannot_be_bounded_are_refused_before_the_first_step() {
     };
     let clipped = |norm| Objective::new([Loss::cross_entropy().max_grad_norm(norm)]);
     for norm in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        refused(clipped(norm), fixed().into(), "clipping norm C");
-        refused(clipped(norm), fixed().into(), "from 1e-9");
+        refused(clipped(norm), fixed(), "clipping norm C");
+        refused(clipped(norm), fixed(), "from 1e-9");
     }
-    refused(Objective::default(), fixed().into(), "at least 1");
+    refused(Objective::default(), fixed(), "at least 1");
     let poisson = Sampler::poisson_zero_out(100, 0.1).unwrap();
     let prior = clipped(1.0).penalty(Penalty::to(Prior::UniformBall));
-    refused(prior, poisson.into(), "Poisson");
+    refused(prior, poisson, "Poisson");
     let group = Objective::new([Loss::squared_error().only_groups(&[2])]);
     let groups = vec![(0..50).collect(), (50..100).collect()];
     let groups = Sampler::stratified(groups, &[5, 5]).unwrap();
-    refused(group, groups.into(), "below the number of groups, 2");
+    refused(group, groups, "below the number of groups, 2");
 }
 
 #[test]
