@@ -12,14 +12,13 @@
 
 use burn::module::Module;
 use burn::nn::Linear;
-use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
 use model::layers::linear;
-use private_training::{Batch, Clipping, Engine, Forward, Layers, Network, Objective, Penalty};
+use private_training::{Batch, Clipping, Engine, Layers, Network, Objective, Penalty};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -55,11 +54,7 @@ impl Hidden {
 }
 
 impl Network<2> for Hidden {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        Forward::penalised(self.last.forward(relu(self.first.forward(rows))))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         let hidden = Chain::features(2).linear(&self.first).relu();
         Layers::chain(hidden.linear(&self.last))
     }

@@ -9,13 +9,13 @@ use burn::module::Module;
 use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::{Linear, LinearConfig, PaddingConfig2d};
 use burn::optim::GradientsParams;
-use burn::tensor::activation::{log_softmax, relu};
+use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
-use private_training::{Batch, Forward, Gradients, Layers, Loss, Network, Objective};
+use private_training::{Batch, Gradients, Layers, Loss, Network, Objective};
 
 const BATCH: usize = 256;
 const CLASSES: usize = 10;
@@ -46,20 +46,7 @@ impl Large {
 }
 
 impl Network<4> for Large {
-    fn forward(&self, images: Tensor<4>) -> Forward {
-        let images = self
-            .convs
-            .iter()
-            .fold(images, |x, conv| relu(conv.forward(x)));
-        let mut linears = self.linears.iter();
-        let first = linears
-            .next()
-            .map(|first| first.forward(images.clone().flatten(1, 3)));
-        let first = first.unwrap_or_else(|| images.flatten(1, 3));
-        Forward::from_output(linears.fold(first, |x, linear| linear.forward(relu(x))))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 4>, DpError> {
         let mut chain = Chain::image(Self::IMAGE);
         for conv in &self.convs {
             chain = chain.conv2d(conv).relu();
@@ -101,7 +88,10 @@ pub(crate) fn print(device: &Device, convolutional: bool) -> Result<(), Failure>
     let alone = most()?;
     {
         let network = network.clone().train();
-        let output = network.forward(images.clone().autodiff()).output;
+        let output = network
+            .forward(images.clone().autodiff())
+            .or_failed()?
+            .output;
         let loss = -log_softmax(output, 1).narrow(1, 0, 1).mean();
         let gradients = GradientsParams::from_grads(loss.backward(), &network);
         black_box(gradients.len());

@@ -11,13 +11,12 @@
 
 use burn::module::{Initializer, Module};
 use burn::nn::{Linear, LinearConfig};
-use burn::tensor::Tensor;
 use data::{BiasedConfig, biased};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::Sampler;
 use lab::prelude::*;
-use private_training::{Forward, Layers, Loss, Network, Objective, Optimizer, TrainingConfig};
+use private_training::{Layers, Loss, Network, Objective, Optimizer, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -81,11 +80,7 @@ pub(crate) struct Model {
 }
 
 impl Network<2> for Model {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        Forward::from_output(self.linear.forward(rows))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         let [inputs, _] = self.linear.weight.dims();
         Layers::chain(Chain::features(inputs).linear(&self.linear))
     }
@@ -152,7 +147,7 @@ impl Experiment for Regression {
 
     fn scores(&mut self, session: &Session) -> Result<Scores, Failure> {
         let public = &self.steps.records.public;
-        let found = Predictions::of(&self.steps.scored()?, public, &session.chosen.device);
+        let found = Predictions::of(&self.steps.scored()?, public, &session.chosen.device)?;
         let (name, found) = ("Accuracy on public records", found.accuracy(0.0, public)?);
         Ok(Scores::default().with("accuracy", name, found, Better::Higher))
     }

@@ -3,14 +3,13 @@
 
 use burn::module::{Module, Param};
 use burn::nn::{LeakyRelu, LeakyReluConfig, Linear};
-use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::JacobianClip;
 use dp_core::per_sample::nn::Chain;
 use model::layers::linear;
 use private_training::{
-    Batch, Clipping, Engine, Forward, Layers, Loss, Network, Objective, Penalty, StepObjective,
+    Batch, Clipping, Engine, Layers, Loss, Network, Objective, Penalty, StepObjective,
 };
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -46,15 +45,7 @@ impl Scorer {
 
 /// The penalty at the output, or at an inner layer under a head.
 impl Network<2> for Scorer {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        let hidden = self.fc2.forward(self.act.forward(self.fc1.forward(rows)));
-        match self.inner {
-            true => Forward::with_activation(self.head.forward(hidden.clone()), hidden),
-            false => Forward::penalised(sigmoid(hidden) - 0.5),
-        }
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         let hidden = Chain::features(FEATURES)
             .linear(&self.fc1)
             .leaky_relu(&self.act)
@@ -83,11 +74,7 @@ impl Line {
 }
 
 impl Network<2> for Line {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        Forward::penalised(self.linear.forward(rows))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         let inputs = Chain::features(self.linear.weight.dims()[0]);
         Layers::chain(inputs.linear(&self.linear))
     }

@@ -26,8 +26,7 @@ use dp_core::sampling::Sampler;
 use lab::evaluate::EvaluateError;
 use private_queries::QueryError;
 use private_training::{
-    Batch, Engine, Forward, HostTargets, Layers, Loss, Network, Objective, RankError, Targets,
-    TrainingError,
+    Batch, Engine, HostTargets, Layers, Loss, Network, Objective, RankError, Targets, TrainingError,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -73,11 +72,7 @@ struct Net {
 }
 
 impl Network<2> for Net {
-    fn forward(&self, inputs: Tensor<2>) -> Forward {
-        Forward::penalised(self.linear.forward(inputs))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         Layers::chain(
             Chain::features(2)
                 .affine(self.claims, 0.0)
@@ -363,7 +358,6 @@ fn every_field_of_every_error_was_looked_at() {
             expected: _,
         }
         | TrainingError::Unbounded { what: _ }
-        | TrainingError::LayersDiffer { what: _ }
         | TrainingError::WithoutPlan
         | TrainingError::LostReleases {
             path: _,

@@ -10,7 +10,7 @@ use dp_core::per_sample::JacobianClip;
 use dp_core::per_sample::nn::Chain;
 use model::layers::linear;
 use private_training::penalty::ToSample;
-use private_training::{Batch, Clipping, Engine, Forward, Layers, Network, Objective, Penalty};
+use private_training::{Batch, Clipping, Engine, Layers, Network, Objective, Penalty};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use swd::Cost;
@@ -29,12 +29,7 @@ struct Map {
 }
 
 impl Network<2> for Map {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        let hidden = burn::tensor::activation::relu(self.first.forward(rows));
-        Forward::penalised(self.last.forward(hidden))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         let chain = Chain::features(self.first.weight.dims()[0]);
         Layers::chain(chain.linear(&self.first).relu().linear(&self.last))
     }

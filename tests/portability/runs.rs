@@ -3,7 +3,6 @@
 use burn::module::Module;
 use burn::nn::{LeakyRelu, LeakyReluConfig, Linear};
 use burn::optim::AdamConfig;
-use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use data::Glyphs;
 use dp_core::DpError;
@@ -16,8 +15,8 @@ use dp_core::sampling::{Draw, Sampler};
 use model::layers::linear;
 use model::swae::SwaeConfig;
 use private_training::{
-    Batch, Clipping, Engine, Forward, Layers, Loss, Network, Objective, Optimizer, Penalty, Prior,
-    Training, TrainingConfig, weights,
+    Batch, Clipping, Engine, Layers, Loss, Network, Objective, Optimizer, Penalty, Prior, Training,
+    TrainingConfig, weights,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -61,12 +60,7 @@ impl Scorer {
 }
 
 impl Network<2> for Scorer {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        let hidden = self.bend.forward(self.first.forward(rows));
-        Forward::penalised(sigmoid(self.last.forward(hidden)))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         let hidden = Chain::features(Self::FEATURES)
             .linear(&self.first)
             .leaky_relu(&self.bend);

@@ -9,7 +9,7 @@ use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
-use private_training::{Forward, Layers, Network};
+use private_training::{Layers, Network};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -101,11 +101,7 @@ impl Mlp {
 }
 
 impl Network<2> for Mlp {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        Forward::penalised(self.forward(rows))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         Layers::chain(self.behind(Chain::features(self.inputs())))
     }
 }

@@ -1,7 +1,7 @@
 //! An autoencoder of one's own, pulled to a public prior: `cargo run --release --example autoencoder`.
 
 use burn::nn::{Linear, LinearConfig};
-use burn::{module::Module, prelude::*, tensor::activation::relu};
+use burn::{module::Module, prelude::*};
 use data::{Dataset, DatasetKind, LoadOptions};
 use private_training::prelude::*;
 
@@ -14,13 +14,7 @@ struct Autoencoder {
 }
 
 impl Network<2> for Autoencoder {
-    fn forward(&self, images: Tensor<2>) -> Forward {
-        let latent = self.latent.forward(relu(self.shrink.forward(images)));
-        let wide = relu(self.widen.forward(latent.clone()));
-        Forward::with_activation(self.pixels.forward(wide), latent)
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         let small = Chain::features(784).linear(&self.shrink).relu();
         let latent = small.linear(&self.latent).mark_latent();
         Layers::chain(latent.linear(&self.widen).relu().linear(&self.pixels))

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use burn::nn::{Linear, LinearConfig, conv::Conv2d, conv::Conv2dConfig};
-use burn::{module::Module, prelude::*, tensor::activation::relu};
+use burn::{module::Module, prelude::*};
 use data::{Dataset, DatasetKind, LoadOptions, Records};
 use dp_core::{mechanism::NoiseSource, sampling::Sampler};
 use private_training::prelude::*;
@@ -19,12 +19,7 @@ struct Classifier {
 }
 
 impl Network<4> for Classifier {
-    fn forward(&self, images: Tensor<4>) -> Forward {
-        let seen = relu(self.conv.forward(images));
-        Forward::from_output(self.linear.forward(seen.flatten(1, 3)))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 4>, DpError> {
         let seen = Chain::image([1, 28, 28]).conv2d(&self.conv).relu();
         Layers::chain(seen.flatten().linear(&self.linear))
     }
@@ -96,7 +91,7 @@ impl Task {
             assert!(training.epsilon_spent(&ledger)? <= epsilon);
         }
         let (images, labels) = self.test.clone();
-        let right = training.network.forward(images).output.argmax(1);
+        let right = training.network.forward(images)?.output.argmax(1);
         let right = right.equal(labels.unsqueeze_dim(1)).float().mean();
         Ok(f64::from(right.into_scalar::<f32>()))
     }

@@ -1,7 +1,7 @@
 //! A classifier of MNIST by DP-SGD, with burn's own layers: `cargo run --release --example dp_sgd_mnist`.
 
 use burn::nn::{Linear, LinearConfig, conv::Conv2d, conv::Conv2dConfig};
-use burn::{module::Module, prelude::*, tensor::activation::relu};
+use burn::{module::Module, prelude::*};
 use data::{Dataset, DatasetKind, LoadOptions};
 use private_training::prelude::*;
 
@@ -12,13 +12,8 @@ struct Classifier {
 }
 
 impl Network<4> for Classifier {
-    fn forward(&self, images: Tensor<4>) -> Forward {
-        let seen = relu(self.conv.forward(images));
-        Forward::from_output(self.linear.forward(seen.flatten(1, 3)))
-    }
-
     // Not needed, and many times faster: gradients of records are clipped without being formed.
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 4>, DpError> {
         let seen = Chain::image([1, 28, 28]).conv2d(&self.conv).relu();
         Layers::chain(seen.flatten().linear(&self.linear))
     }

@@ -1,7 +1,7 @@
 //! A network of one's own with a private fairness penalty: `cargo run --release --example fair_classifier`.
 
 use burn::nn::{Linear, LinearConfig};
-use burn::{module::Module, prelude::*, tensor::activation::sigmoid};
+use burn::{module::Module, prelude::*};
 use private_training::prelude::*;
 use rand::{RngExt, SeedableRng};
 
@@ -11,11 +11,7 @@ struct Scorer {
 }
 
 impl Network<2> for Scorer {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        Forward::penalised(sigmoid(self.linear.forward(rows)))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         Layers::chain(Chain::features(2).linear(&self.linear).sigmoid())
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::{GroupNorm, GroupNormConfig, Linear, LinearConfig};
-use burn::{module::Module, prelude::*, tensor::activation::relu};
+use burn::{module::Module, prelude::*};
 use data::{Dataset, DatasetKind, LoadOptions, Records};
 use private_training::{Checkpoint, prelude::*};
 
@@ -30,12 +30,7 @@ impl Classifier {
 }
 
 impl Network<4> for Classifier {
-    fn forward(&self, images: Tensor<4>) -> Forward {
-        let seen = relu(self.norm.forward(self.conv.forward(images)));
-        Forward::from_output(self.linear.forward(seen.flatten(1, 3)))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 4>, DpError> {
         let seen = Chain::image([1, 28, 28]).conv2d(&self.conv);
         let seen = seen.group_norm(&self.norm).relu().flatten();
         Layers::chain(seen.linear(&self.linear))
@@ -89,7 +84,7 @@ fn train(data: &Records, steps: u64, folder: &Path) -> Outcome<(Classifier, f64)
 
 fn accuracy(model: &Classifier, test: &Records) -> Outcome<f32> {
     let (images, labels) = tensors(test, &Device::flex())?;
-    let found = model.forward(images).output.argmax(1);
+    let found = model.forward(images)?.output.argmax(1);
     let right = found.equal(labels.unsqueeze_dim(1));
     Ok(right.float().mean().into_scalar())
 }

@@ -2,10 +2,10 @@
 //! `cargo run --release --example opacus_mnist -- [mnist|glyphs] [epsilon] [epochs] [batch] [rate] [seed]`.
 
 use burn::nn::{Linear, LinearConfig, PaddingConfig2d, conv::*, pool::*};
-use burn::{module::Module, prelude::*, tensor::activation::relu};
+use burn::{module::Module, prelude::*};
 use data::{Dataset, DatasetKind, LoadOptions, Records};
 use dp_core::{ledger::Ledger, per_sample::nn::Chain, plan::TrainingPlan, sampling::Sampler};
-use private_training::{Forward, Layers, Loss, Network, Objective, Optimizer, TrainingConfig};
+use private_training::{Layers, Loss, Network, Objective, Optimizer, TrainingConfig};
 
 #[derive(Module, Debug)]
 struct Cnn {
@@ -17,17 +17,8 @@ struct Cnn {
 }
 
 impl Network<4> for Cnn {
-    fn forward(&self, x: Tensor<4>) -> Forward {
-        let x = self.pool.forward(relu(self.first.forward(x)));
-        let x = self.pool.forward(relu(self.second.forward(x)));
-        Forward::from_output(
-            self.last
-                .forward(relu(self.hidden.forward(x.flatten(1, 3)))),
-        )
-    }
-
     // Not needed, and many times faster: the same layers, whose gradients are clipped without being formed.
-    fn layers(&self) -> Result<Option<Layers<'_>>, dp_core::DpError> {
+    fn layers(&self) -> Result<Layers<'_, 4>, dp_core::DpError> {
         let first = Chain::image([1, 28, 28])
             .conv2d(&self.first)
             .relu()
@@ -102,7 +93,7 @@ fn run(args: &[&str]) -> Result<(f32, f64), Box<dyn std::error::Error>> {
     let (images, labels) = tensors(&data.test, &device)?;
     let right = training
         .network
-        .forward(images)
+        .forward(images)?
         .output
         .argmax(1)
         .equal(labels.unsqueeze_dim(1));

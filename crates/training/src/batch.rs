@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
-use crate::TrainingError;
 use crate::error::same;
+use crate::{TrainingError, rows_of};
 
 /// What losses compare the outputs of `n` records with.
 #[derive(Clone)]
@@ -246,10 +246,8 @@ impl<const D: usize> Batch<D> {
 
     /// The same records as rows of features.
     pub(crate) fn flat(&self) -> Batch<2> {
-        let n = self.records();
-        let features = self.inputs.dims()[1..].iter().product::<usize>();
         Batch {
-            inputs: self.inputs.clone().reshape([n, features]),
+            inputs: rows_of(self.inputs.clone()),
             targets: self.targets.clone(),
             groups: self.groups.clone(),
             fixed: self.fixed.clone(),

@@ -51,15 +51,6 @@ pub enum TrainingError {
         /// What, and what would do instead.
         what: String,
     },
-    /// Layers that compute something else than the network does.
-    // By how much is seen on a private record.
-    #[error(
-        "the network's layers and its forward pass differ in {what}: mend Network::layers, or leave it out"
-    )]
-    LayersDiffer {
-        /// Of what.
-        what: &'static str,
-    },
     /// A release asked for in a training without privacy.
     #[error("this training has no plan: nothing of it is released")]
     WithoutPlan,

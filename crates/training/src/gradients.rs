@@ -1,6 +1,6 @@
 //! From a batch to its clipped gradient: what every training shares, private or not.
 
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 use dp_core::DpError;
 use dp_core::mechanism::ParameterGradient;
 use dp_core::per_sample::{LANES, refuse_mixing};
@@ -10,7 +10,6 @@ use rand_chacha::ChaCha20Rng;
 
 use crate::engine::{Engine, Pass};
 use crate::ranks::Shared;
-use crate::trial::{dimensions, try_layers};
 use crate::{
     Batch, BatchSizes, Clipped, Loss, Network, Objective, StepLosses, StepObjective, TrainingError,
 };
@@ -235,7 +234,9 @@ impl Gradients {
             return Ok(None);
         }
         refuse_mixing(network)?;
-        try_layers(network, batch)?;
+        if let Some(layers) = network.layers()?.known() {
+            layers.check_all_of(network)?;
+        }
         self.choose(network, batch)?;
         Ok(Some(dimensions(network, batch)?))
     }
@@ -257,10 +258,13 @@ impl Gradients {
             .iter()
             .map(|p| p.term.activation)
             .max();
-        let layers = network.layers()?;
+        let plain = network.valid();
+        let layers = plain.layers()?.known();
         let mut engine = match (&layers, furthest) {
             (None, _) if wanted != Engine::Autodiff => {
-                self.note("the network gives no layers: each record goes through autodiff alone");
+                self.note(
+                    "the network is no chain of layers: each record goes through autodiff alone",
+                );
                 Engine::Autodiff
             }
             (Some(_), Some(1..)) if wanted != Engine::Autodiff => {
@@ -301,8 +305,9 @@ impl Gradients {
         batch: &Batch<D>,
     ) -> Result<(), TrainingError> {
         let mut engine = self.engine_for(network, &device_of(network, batch))?;
+        let plain = network.valid();
         if let (Some(layers), Engine::Tensor { chunk }, 1..) =
-            (network.layers()?, engine, batch.records())
+            (plain.layers()?.known(), engine, batch.records())
             && (self.memory.is_some() || layers.formed())
         {
             let each = layers.bytes(&self.objective, batch.flat().inputs().clone());
@@ -360,4 +365,23 @@ fn device_of<const D: usize>(network: &impl Network<D>, batch: &Batch<D>) -> Dev
     let devices = network.devices();
     let device = devices.into_iter().next();
     device.unwrap_or_else(|| batch.inputs().device())
+}
+
+/// The dimension of each activation: of the first record, or of one of zeros if there is none.
+fn dimensions<const D: usize>(
+    network: &impl Network<D>,
+    batch: &Batch<D>,
+) -> Result<Vec<usize>, TrainingError> {
+    let inputs = batch.inputs().clone().without_autodiff();
+    let one = match batch.records() {
+        0 => {
+            let mut shape = inputs.dims();
+            shape[0] = 1;
+            Tensor::zeros(shape, &inputs.device())
+        }
+        _ => inputs.narrow(0, 0, 1),
+    };
+    let forward = network.valid().forward(one)?;
+    let activations = forward.activations.iter();
+    Ok(activations.map(|activation| activation.dims()[1]).collect())
 }

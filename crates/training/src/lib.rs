@@ -33,7 +33,6 @@ pub mod penalty;
 mod public;
 mod ranks;
 mod training;
-mod trial;
 pub mod weights;
 
 pub use batch::{Batch, HostTargets, Targets};
@@ -45,6 +44,7 @@ pub use error::TrainingError;
 pub use gradients::Gradients;
 pub use loss::Loss;
 pub use network::{Forward, Layers, Network};
+pub(crate) use network::{KnownLayers, rows_of};
 pub(crate) use objective::BatchSizes;
 pub use objective::{Objective, StepObjective};
 pub use optimizer::{Optimizer, Schedule, cosine};

@@ -1,12 +1,14 @@
 //! What is trained: any burn module that says what it computes of one record.
 
+use std::collections::BTreeSet;
+
 use burn::module::Module;
 use burn::tensor::Tensor;
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
-use dp_core::per_sample::{Activations, Needs, ParameterSlot, Stack};
+use dp_core::per_sample::{Activations, Needs, ParameterSlot, Stack, parameters_of};
 
-use crate::Objective;
+use crate::{Objective, TrainingError};
 
 /// What a network computes of records, `[n, ...]`.
 #[derive(Clone)]
@@ -51,82 +53,136 @@ impl Forward {
     }
 }
 
-/// A burn module that can be trained privately.
+/// A burn module that can be trained privately: it says once what it computes.
 ///
 /// # Contract
 ///
-/// What a record gives depends on that record alone. The engine of last resort sees to it, by one record
-/// at a time; [`Network::layers`] only knows layers that keep to it.
+/// What a record gives depends on that record alone. A [`Chain`] only has layers that keep to it; for [`Layers::any`] the engine sees
+/// to it, by one record at a time.
+///
+/// # Example
+///
+/// ```
+/// use burn::{module::Module, nn::Linear};
+/// use private_training::prelude::*;
+///
+/// #[derive(Module, Debug)]
+/// struct Classifier {
+///     linear: Linear,
+/// }
+///
+/// impl Network<2> for Classifier {
+///     fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
+///         Layers::chain(Chain::features(4).linear(&self.linear))
+///     }
+/// }
+/// ```
 pub trait Network<const D: usize>: Module {
-    /// What the network computes of records `[n, ...]`: row `i` of every answer from record `i`.
-    fn forward(&self, inputs: Tensor<D>) -> Forward;
-
-    /// The same as layers that know their per-record gradients: many times faster. Without it every
-    /// record goes through autodiff alone, once for each loss and each penalised activation.
+    /// The network's layers, of records `[n, ...]`.
     ///
     /// # Errors
     ///
     /// Layers that do not fit each other.
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        Ok(None)
+    fn layers(&self) -> Result<Layers<'_, D>, DpError>;
+
+    /// What the layers compute of records `[n, ...]`: row `i` of every answer from record `i`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Network::layers`].
+    fn forward(&self, inputs: Tensor<D>) -> Result<Forward, DpError> {
+        Ok(match self.layers()?.0 {
+            Said::Known(known) => known.forward(rows_of(inputs)),
+            Said::Any(forward) => forward(inputs),
+        })
     }
 }
 
-/// A network as layers: `head(encoder(x))`, with the encoder's output, `[n, d]`, for penalties.
-pub struct Layers<'a> {
-    pub(crate) encoder: Stack<'a>,
-    pub(crate) head: Option<Stack<'a>>,
-    pub(crate) conditioning: usize,
+/// Records `[n, ...]` as rows `[n, features]`.
+pub(crate) fn rows_of<const D: usize>(records: Tensor<D>) -> Tensor<2> {
+    let dims = records.dims();
+    records.reshape([dims[0], dims[1..].iter().product()])
 }
 
-impl<'a> Layers<'a> {
-    /// The layers of a chain, cut at its activation: ready to be [`Network::layers`]' answer. Without one the last
-    /// output is what losses and penalties look at.
+/// What a network computes of records `[n, ...]`, a tensor of `D` dimensions.
+pub struct Layers<'a, const D: usize>(Said<'a, D>);
+
+enum Said<'a, const D: usize> {
+    Known(KnownLayers<'a>),
+    Any(Box<dyn Fn(Tensor<D>) -> Forward + 'a>),
+}
+
+impl<'a, const D: usize> Layers<'a, D> {
+    /// Layers that know their per-record gradients. Those up to [`Chain::mark_latent`] make the activation that penalties look at;
+    /// without a mark that is the output.
     ///
     /// # Errors
     ///
     /// Layers that do not fit each other.
-    pub fn chain(chain: Chain<'a>) -> Result<Option<Self>, DpError> {
+    pub fn chain(chain: Chain<'a>) -> Result<Self, DpError> {
         let (encoder, head) = chain.split()?;
-        Ok(Some(Self {
+        Ok(Self(Said::Known(KnownLayers {
             encoder,
             head,
             conditioning: 0,
+        })))
+    }
+
+    /// Layers up to the penalised activation, and those from there to the output. The last `conditioning` features of each record
+    /// pass by the encoder: the head sees them behind the activation, as a class label in a conditional decoder.
+    pub fn with_activation(encoder: Stack<'a>, head: Stack<'a>, conditioning: usize) -> Self {
+        Self(Said::Known(KnownLayers {
+            encoder,
+            head: Some(head),
+            conditioning,
         }))
     }
 
-    /// Layers whose last output is what losses and penalties look at.
-    pub fn from_stack(layers: Stack<'a>) -> Self {
-        Self {
-            encoder: layers,
-            head: None,
-            conditioning: 0,
+    /// Anything that burn can compute: each record goes through autodiff alone, once for each loss and each number of a penalised
+    /// activation, many times slower than a chain.
+    pub fn any(forward: impl Fn(Tensor<D>) -> Forward + 'a) -> Self {
+        Self(Said::Any(Box::new(forward)))
+    }
+
+    /// Layers that know their per-record gradients; none of [`Layers::any`].
+    pub(crate) fn known(self) -> Option<KnownLayers<'a>> {
+        match self.0 {
+            Said::Known(known) => Some(known),
+            Said::Any(_) => None,
         }
     }
+}
 
-    /// Layers up to the penalised activation, and those from there to the output.
-    pub fn with_activation(encoder: Stack<'a>, head: Stack<'a>) -> Self {
-        Self {
-            encoder,
-            head: Some(head),
-            conditioning: 0,
-        }
-    }
+/// Layers that know their per-record gradients: `head(encoder(x))`, with the encoder's output, `[n, d]`, for penalties.
+pub(crate) struct KnownLayers<'a> {
+    /// Up to the penalised activation.
+    pub(crate) encoder: Stack<'a>,
+    /// From there to the output; none if that is the activation itself.
+    pub(crate) head: Option<Stack<'a>>,
+    /// Features that pass by the encoder.
+    pub(crate) conditioning: usize,
+}
 
-    /// The last `features` of each record pass by the encoder: the head sees them behind the activation,
-    /// as a class label in a conditional decoder.
-    pub fn conditioning(mut self, features: usize) -> Self {
-        self.conditioning = features;
-        self
-    }
-
+impl KnownLayers<'_> {
     /// All parameters, the encoder's first.
-    pub fn parameters(&self) -> Vec<ParameterSlot> {
+    pub(crate) fn parameters(&self) -> Vec<ParameterSlot> {
         let mut slots = self.encoder.parameters();
         if let Some(head) = &self.head {
             slots.extend(head.parameters());
         }
         slots
+    }
+
+    /// Refuses layers without a parameter of `network`, which would stay as it is, and nobody would know.
+    pub(crate) fn check_all_of(&self, network: &impl Module) -> Result<(), TrainingError> {
+        let own: BTreeSet<u64> = self.parameters().iter().map(|slot| slot.id.val()).collect();
+        let all = parameters_of(network);
+        let found = all.iter().filter(|slot| own.contains(&slot.id.val()));
+        crate::error::same(
+            "parameters of the network in its layers",
+            all.len(),
+            found.count(),
+        )
     }
 
     /// Bytes that host kernels keep of one record in a step.
@@ -165,12 +221,7 @@ impl<'a> Layers<'a> {
         let mut scalars = encoded.scalars();
         let mut beside = kept_beside(&self.encoder, &encoded, rows);
         if let Some(head) = &self.head {
-            let mut head_input = encoded.output();
-            if self.conditioning > 0 {
-                head_input =
-                    Tensor::cat(vec![head_input, row.narrow(1, own, self.conditioning)], 1);
-            }
-            let seen = head.forward(head_input);
+            let seen = head.forward(self.head_input(encoded.output(), &row));
             scalars += seen.scalars();
             beside += kept_beside(head, &seen, losses);
         }
@@ -186,19 +237,27 @@ impl<'a> Layers<'a> {
         stacks.any(|stack| !stack.formed_by_record().is_empty())
     }
 
+    /// What the head sees of rows with an activation.
+    fn head_input(&self, activation: Tensor<2>, rows: &Tensor<2>) -> Tensor<2> {
+        match self.conditioning {
+            0 => activation,
+            conditioning => {
+                let own = rows.dims()[1] - conditioning;
+                let passing = rows.clone().narrow(1, own, conditioning);
+                Tensor::cat(vec![activation, passing], 1)
+            }
+        }
+    }
+
     /// What the layers compute of rows `[n, features]`.
-    pub fn forward(&self, rows: Tensor<2>) -> Forward {
-        let [n, features] = rows.dims();
-        let own = features - self.conditioning;
-        let activation = self.encoder.output(rows.clone().slice([0..n, 0..own]));
+    fn forward(&self, rows: Tensor<2>) -> Forward {
+        let own = rows.dims()[1] - self.conditioning;
+        let activation = self.encoder.output(rows.clone().narrow(1, 0, own));
         let Some(head) = &self.head else {
             return Forward::penalised(activation);
         };
-        let mut head_input = activation.clone();
-        if self.conditioning > 0 {
-            head_input = Tensor::cat(vec![head_input, rows.slice([0..n, own..features])], 1);
-        }
-        Forward::with_activation(head.output(head_input), activation)
+        let output = head.output(self.head_input(activation.clone(), &rows));
+        Forward::with_activation(output, activation)
     }
 }
 

@@ -186,12 +186,8 @@ enum Batches {
 /// }
 ///
 /// impl Network<2> for Classifier {
-///     fn forward(&self, inputs: Tensor<2>) -> Forward {
-///         Forward::from_output(self.linear.forward(inputs))
-///     }
-///
 ///     // Not needed, and many times faster.
-///     fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+///     fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
 ///         Layers::chain(Chain::features(4).linear(&self.linear))
 ///     }
 /// }

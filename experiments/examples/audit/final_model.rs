@@ -17,7 +17,7 @@ use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
 use private_training::weights::from_host;
-use private_training::{Batch, Forward, Gradients, Layers, Loss, Network, Objective};
+use private_training::{Batch, Gradients, Layers, Loss, Network, Objective};
 
 use super::Arguments;
 
@@ -33,11 +33,7 @@ struct Softmax {
 }
 
 impl Network<2> for Softmax {
-    fn forward(&self, inputs: Tensor<2>) -> Forward {
-        Forward::from_output(self.linear.forward(inputs))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         let [features, _] = self.linear.weight.dims();
         Layers::chain(Chain::features(features).linear(&self.linear))
     }

@@ -18,7 +18,7 @@ use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
 use private_training::weights::{from_host, to_host};
 use private_training::{
-    Batch, Clipping, Forward, Gradients, Layers, Loss, Network, Objective, Penalty, Prior,
+    Batch, Clipping, Gradients, Layers, Loss, Network, Objective, Penalty, Prior,
 };
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -72,12 +72,7 @@ struct Tiny {
 }
 
 impl Network<2> for Tiny {
-    fn forward(&self, inputs: Tensor<2>) -> Forward {
-        let inner = self.encoder.forward(inputs);
-        Forward::with_activation(self.head.forward(inner.clone()), inner)
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         let encoder = Chain::features(FEATURES)
             .linear(&self.encoder)
             .mark_latent();

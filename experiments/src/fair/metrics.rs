@@ -170,7 +170,7 @@ fn logistic(
         let (gradient, _) = gradient.or_failed()?;
         model = adam.step(0.1, model, gradient.into_params_without_privacy());
     }
-    let found = Predictions::of_rows(&model, rest, d, &device).outputs;
+    let found = Predictions::of_rows(&model, rest, d, &device)?.outputs;
     let groups = &test.groups()[learned.len()..];
     Ok(classify(scores, &found, held_out, groups))
 }

@@ -1,12 +1,11 @@
 //! The networks of the tasks (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, appendices C.3 to C.5).
 
 use burn::module::Module;
-use burn::tensor::activation::sigmoid;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use model::layers::Mlp;
-use private_training::{Forward, Layers};
+use private_training::Layers;
 use rand_chacha::ChaCha20Rng;
 
 use super::settings::{Settings, Task};
@@ -46,20 +45,7 @@ impl FairNetwork {
 }
 
 impl private_training::Network<2> for FairNetwork {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        let mut penalised = self.encoder.forward(rows);
-        if let Some(shift) = self.shift {
-            penalised = sigmoid(penalised) - shift;
-        }
-        match &self.decoder {
-            None => Forward::penalised(penalised),
-            Some(decoder) => {
-                Forward::with_activation(decoder.forward(penalised.clone()), penalised)
-            }
-        }
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         let mut chain = self.encoder.behind(Chain::features(self.encoder.inputs()));
         if let Some(shift) = self.shift {
             chain = chain.sigmoid();

@@ -29,7 +29,7 @@ impl Fair {
         let query = query.laplace();
         let tables = session.release(self, HISTOGRAMS, &query, |run, session| {
             let train = &run.steps.records.private;
-            let predicted = Predictions::of(&run.steps.scored()?, train, &session.chosen.device);
+            let predicted = Predictions::of(&run.steps.scored()?, train, &session.chosen.device)?;
             let records = predicted.outputs.iter().zip(train.groups());
             let codes = records.flat_map(|(&value, &group)| [group.into(), BINS.bin(value) as u16]);
             session.measure(&query, &codes.collect::<Vec<u16>>())

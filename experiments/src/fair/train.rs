@@ -31,7 +31,7 @@ impl Fair {
     fn predictions(&self) -> Result<Predictions, Failure> {
         let (network, device) = (self.steps.scored()?, self.steps.training.device());
         let public = &self.steps.records.public;
-        Ok(Predictions::of(&network, public, &device))
+        Predictions::of(&network, public, &device)
     }
 }
 

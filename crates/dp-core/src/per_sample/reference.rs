@@ -1,5 +1,6 @@
 //! The slow and obvious engine: burn's autodiff, one record and one output at a time, for any module.
 
+use std::convert::Infallible;
 use std::iter::Peekable;
 use std::slice::Iter;
 
@@ -150,11 +151,24 @@ impl<M: Module> Reference<M> {
     /// On Vulkan and Metal burn's backward pass may fail where nothing but parameters requires gradients: let
     /// the record require them too, as [`Reference::jacobian`] does.
     pub fn rows(&self, scalars: impl Fn(&M) -> Vec<Tensor<1>>) -> Rows {
+        let rows = self.try_rows(|module| Ok::<_, Infallible>(scalars(module)));
+        rows.unwrap_or_else(|never| match never {})
+    }
+
+    /// [`Reference::rows`] for a function that may fail.
+    ///
+    /// # Errors
+    ///
+    /// Those of `scalars`.
+    pub fn try_rows<E>(
+        &self,
+        scalars: impl Fn(&M) -> Result<Vec<Tensor<1>>, E>,
+    ) -> Result<Rows, E> {
         let mut rows = Vec::new();
         loop {
-            let mut made = scalars(&self.module);
+            let mut made = scalars(&self.module)?;
             if rows.len() >= made.len() {
-                return Rows { rows };
+                return Ok(Rows { rows });
             }
             let scalar = made.swap_remove(rows.len());
             drop(made);

@@ -103,21 +103,31 @@ pub struct Predictions {
 
 impl Predictions {
     /// Those of all records of a table.
-    pub fn of(network: &impl Network<2>, table: &GroupedTable, device: &Device) -> Self {
+    pub fn of(
+        network: &impl Network<2>,
+        table: &GroupedTable,
+        device: &Device,
+    ) -> Result<Self, Failure> {
         Self::of_rows(network, table.features(), table.width(), device)
     }
 
     /// Those of rows of `width`.
-    pub fn of_rows(network: &impl Network<2>, rows: &[f32], width: usize, device: &Device) -> Self {
+    pub fn of_rows(
+        network: &impl Network<2>,
+        rows: &[f32],
+        width: usize,
+        device: &Device,
+    ) -> Result<Self, Failure> {
         let mut all = Self::default();
         for part in rows.chunks(CHUNK * width) {
             let forward = network.forward(tensor(part.to_vec(), width, device));
+            let forward = forward.or_failed()?;
             let activation = forward.activations.into_iter().next();
             all.activations
                 .extend(activation.into_iter().flat_map(host));
             all.outputs.extend(host(forward.output));
         }
-        all
+        Ok(all)
     }
 
     /// The share of records of a table whose class, 0 or 1, an output above `boundary` predicts.

@@ -10,7 +10,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::per_sample::{ParameterSlot, Stack, parameters_of};
-use private_training::{Batch, Forward, Layers, Network, TrainingError};
+use private_training::{Batch, Layers, Network, TrainingError};
 use rand::Rng;
 
 use crate::layers::{Window, conv2d, double, halve, linear};
@@ -189,12 +189,6 @@ pub struct Swae {
 }
 
 impl Swae {
-    /// The encoder, and the decoder that sees labels beside what it encoded.
-    fn encoder_and_head(&self) -> Result<Layers<'_>, DpError> {
-        let (encoder, decoder) = (self.encoder.stack()?, self.decoder.stack()?);
-        Ok(Layers::with_activation(encoder, decoder).conditioning(self.classes))
-    }
-
     /// All parameters, the encoder's first.
     pub fn parameters(&self) -> Vec<ParameterSlot> {
         parameters_of(self)
@@ -258,18 +252,8 @@ impl Swae {
 
 /// Rows `[n, 784 + classes]`: an image, with its one-hot label behind it where the model is conditional.
 impl Network<2> for Swae {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        let n = rows.dims()[0];
-        let pixels = SwaeConfig::PIXELS;
-        let latents = self.encoder.forward(rows.clone().slice([0..n, 0..pixels]));
-        let decoder_input = match self.classes {
-            0 => latents.clone(),
-            classes => Tensor::cat(vec![latents.clone(), rows.narrow(1, pixels, classes)], 1),
-        };
-        Forward::with_activation(self.decoder.forward(decoder_input), latents)
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
-        self.encoder_and_head().map(Some)
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
+        let (encoder, decoder) = (self.encoder.stack()?, self.decoder.stack()?);
+        Ok(Layers::with_activation(encoder, decoder, self.classes))
     }
 }

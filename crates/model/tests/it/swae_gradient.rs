@@ -110,7 +110,9 @@ impl Case {
         let mut total = vec![0.0f64; parameters];
         for i in 0..n {
             let rows = engine.rows(|model| {
-                let forward = model.forward(batch.inputs().clone().narrow(0, i, 1));
+                let forward = model
+                    .forward(batch.inputs().clone().narrow(0, i, 1))
+                    .unwrap();
                 let (z, x) = (forward.output, batch.targets().values().narrow(0, i, 1));
                 let soft = z.clone().abs().neg().exp().log1p();
                 let loss = (z.clone().clamp_min(0.0) - z * x + soft).sum();

@@ -4,11 +4,10 @@ use burn::module::Module;
 use burn::nn::Linear;
 use burn::nn::conv::Conv2d;
 use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
-use burn::tensor::activation::{relu, sigmoid};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use model::layers::{Mlp, Window, conv2d, linear};
+use private_training::Layers;
 use private_training::prelude::*;
-use private_training::{Forward, Layers};
 use rand_chacha::ChaCha20Rng;
 use rayon::prelude::*;
 
@@ -102,17 +101,6 @@ impl Classifier {
 
 impl Extractor {
     /// The features of images, `[n, d]` of `[n, side * side]`: logistic ones lie within `[-1/2, 1/2]`.
-    fn forward(&self, rows: Tensor<2>) -> Tensor<2> {
-        let images = rows.reshape([-1, 1, self.side as i32, self.side as i32]);
-        let first = self.pool.forward(relu(self.first.forward(images)));
-        let second = self.pool.forward(relu(self.second.forward(first)));
-        let features = second.flatten(1, 3);
-        match &self.bottleneck {
-            Some(layer) => sigmoid(layer.forward(features)) - 0.5,
-            None => features,
-        }
-    }
-
     fn chain(&self) -> Chain<'_> {
         let features = Chain::image([1, self.side, self.side])
             .conv2d(&self.first)
@@ -130,23 +118,13 @@ impl Extractor {
 }
 
 impl Network<2> for Extractor {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        let features = Extractor::forward(self, rows);
-        Forward::with_activation(features.clone(), features)
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         Layers::chain(self.chain().mark_latent())
     }
 }
 
 impl Network<2> for Classifier {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        let features = self.extractor.forward(rows);
-        Forward::with_activation(self.head.forward(features.clone()), features)
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         Layers::chain(self.chain())
     }
 }

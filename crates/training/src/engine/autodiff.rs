@@ -37,9 +37,9 @@ impl<const D: usize> Pass<'_, D> {
         for i in 0..self.batch.records() {
             let (input, target) = self.batch.record(i);
             let (input, target) = (input.without_autodiff(), target.without_autodiff());
-            let rows = reference.rows(|network| {
+            let rows = reference.try_rows(|network| {
                 // That the input is tracked too keeps to what burn can do on every device.
-                let forward = network.forward(input.clone().autodiff().require_grad());
+                let forward = network.forward(input.clone().autodiff().require_grad())?;
                 let losses = self.objective.losses.iter();
                 let target = target.autodiff();
                 let mut scalars: Vec<Tensor<1>> = losses
@@ -49,8 +49,8 @@ impl<const D: usize> Pass<'_, D> {
                     let flat = activation.reshape([width]);
                     scalars.extend((0..width).map(|j| flat.clone().narrow(0, j, 1)));
                 }
-                scalars
-            });
+                Ok::<_, TrainingError>(scalars)
+            })?;
             let weights = self.weights_alone(i, &rows, &look, &mut counts);
             match self.shared.and_then(Shared::grid) {
                 None => rows.add_weighted(&weights, &mut sum),
@@ -80,7 +80,7 @@ impl<const D: usize> Pass<'_, D> {
         for i in 0..n {
             let (input, target) = self.batch.record(i);
             let (input, target) = (input.without_autodiff(), target.without_autodiff());
-            let forward = plain.forward(input);
+            let forward = plain.forward(input)?;
             same("outputs for one record", 1, forward.output.dims()[0])?;
             if i == 0 {
                 self.check_targets(forward.output.dims()[1])?;

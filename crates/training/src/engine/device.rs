@@ -14,7 +14,8 @@ use super::chunks::Pairwise;
 use crate::ranks::Shared;
 
 use super::weights::LOST;
-use super::{EncoderAndHead, Engine, Pass, StepLosses, read, upload};
+use super::{Engine, Pass, StepLosses, read, upload};
+use crate::KnownLayers;
 use crate::TrainingError;
 
 /// What the losses are at the network's activation.
@@ -28,7 +29,7 @@ struct Below {
 impl Pass<'_, 2> {
     pub(super) fn on_device(
         &self,
-        network: &EncoderAndHead,
+        network: &KnownLayers,
         engine: Engine,
         device: &Device,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {

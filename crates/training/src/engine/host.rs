@@ -10,7 +10,8 @@ use rayon::prelude::*;
 use super::weights::Norms;
 use crate::ranks::Shared;
 
-use super::{EncoderAndHead, Engine, Pass, StepLosses, identities, read, unread};
+use super::{Engine, Pass, StepLosses, identities, read, unread};
+use crate::KnownLayers;
 use crate::{HostTargets, Targets, TrainingError};
 
 /// Chunks that are worked on at once on the host: the gradient of each is as large as the network, and no more than
@@ -95,7 +96,7 @@ fn add_in_order(parts: &[Vec<f32>], totals: &mut [f64], rounded: impl Fn(f32) ->
 impl Pass<'_, 2> {
     pub(super) fn on_host(
         &self,
-        layers: &EncoderAndHead,
+        layers: &KnownLayers,
         engine: Engine,
         device: &Device,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
@@ -172,7 +173,7 @@ impl Pass<'_, 2> {
         Ok((gradient, self.losses(&sums, distances)))
     }
 
-    fn host(&self, layers: &EncoderAndHead) -> Result<Host, TrainingError> {
+    fn host(&self, layers: &KnownLayers) -> Result<Host, TrainingError> {
         let features = self.features(layers)?;
         let conditioning = layers.conditioning;
         let rows = read(self.batch.inputs().clone())?;

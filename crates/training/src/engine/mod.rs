@@ -12,7 +12,7 @@
 //!    `sum_k w_k w_ik du_ik / n + sum_p v_p f_p(G_i) c_ip` at the activation.
 //!
 //! Without penalties there is no activation to stop at: the losses' cotangents are pulled back through all
-//! layers. Without layers, `alone` takes one record at a time through burn's autodiff.
+//! layers. For `Layers::any`, `alone` takes one record at a time through burn's autodiff.
 
 mod autodiff;
 mod chunks;
@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::mechanism::ParameterGradient;
-use dp_core::per_sample::{ParameterSlot, Stack, parameters_of};
+use dp_core::per_sample::{ParameterSlot, parameters_of};
 
 pub use chunks::Engine;
 pub(crate) use device::project_to_ball as project_rows_to_ball;
@@ -32,7 +32,7 @@ pub(crate) use weights::project_to_ball;
 
 use crate::error::same;
 use crate::ranks::Shared;
-use crate::{Batch, Layers, Network, StepObjective, TrainingError};
+use crate::{Batch, KnownLayers, Network, StepObjective, TrainingError};
 
 /// The losses of one step on its private batch. **Not private**: no ledger covers them.
 #[derive(Clone, PartialEq)]
@@ -66,16 +66,6 @@ pub(crate) struct Pass<'a, const D: usize> {
     engine: Engine,
 }
 
-/// A network as the pass needs it.
-struct EncoderAndHead<'a> {
-    /// Up to the penalised activation.
-    encoder: Stack<'a>,
-    /// From there to the output; none where that is the activation itself.
-    head: Option<Stack<'a>>,
-    /// Features that pass by the encoder.
-    conditioning: usize,
-}
-
 impl<'a, const D: usize> Pass<'a, D> {
     pub(crate) fn new(objective: &'a StepObjective, batch: &'a Batch<D>, clip: bool) -> Self {
         Self {
@@ -101,9 +91,10 @@ impl<'a, const D: usize> Pass<'a, D> {
         device: &Device,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
         self.engine = engine;
+        let plain = network.valid();
         let layers = match engine {
             Engine::Autodiff => None,
-            Engine::Host { .. } | Engine::Tensor { .. } => network.layers()?,
+            Engine::Host { .. } | Engine::Tensor { .. } => plain.layers()?.known(),
         };
         if let (Some(_), Some(_)) = (self.shared, self.batch.fixed()) {
             return Err(TrainingError::Unbounded {
@@ -136,7 +127,7 @@ impl<'a, const D: usize> Pass<'a, D> {
             shared: self.shared,
             engine,
         };
-        flat.of_layers(layers, engine, device)
+        flat.of_layers(&layers, engine, device)
     }
 }
 
@@ -148,45 +139,24 @@ fn refuse_shared(slots: &[ParameterSlot]) -> Result<(), TrainingError> {
         Some(slot) => Err(TrainingError::Unbounded {
             what: format!(
                 "a parameter of shape {:?} stands in two layers, so that the norm of its gradient is not made of \
-                 theirs: leave Network::layers out",
+                 theirs: take Layers::any",
                 slot.shape
             ),
         }),
     }
 }
 
-impl EncoderAndHead<'_> {
-    /// All parameters, the encoder's first.
-    fn parameters(&self) -> Vec<ParameterSlot> {
-        let mut slots = self.encoder.parameters();
-        if let Some(head) = &self.head {
-            slots.extend(head.parameters());
-        }
-        slots
-    }
-}
-
 impl Pass<'_, 2> {
     fn of_layers(
         &self,
-        layers: Layers,
+        layers: &KnownLayers,
         engine: Engine,
         device: &Device,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
-        let Layers {
-            encoder,
-            head,
-            conditioning,
-        } = layers;
-        let parts = EncoderAndHead {
-            encoder,
-            head,
-            conditioning,
-        };
         match engine {
-            Engine::Host { .. } => self.on_host(&parts, engine, device),
+            Engine::Host { .. } => self.on_host(layers, engine, device),
             _ => self
-                .on_device(&parts, engine, device)
+                .on_device(layers, engine, device)
                 .map_err(|error| match error {
                     TrainingError::Device { message, .. } => TrainingError::Device {
                         chunk: engine.chunk(),
@@ -198,17 +168,17 @@ impl Pass<'_, 2> {
     }
 
     /// Features of one record that the encoder sees.
-    fn features(&self, parts: &EncoderAndHead) -> Result<usize, TrainingError> {
+    fn features(&self, layers: &KnownLayers) -> Result<usize, TrainingError> {
         let all = self.batch.inputs().dims()[1];
-        if parts.conditioning < all {
-            return Ok(all - parts.conditioning);
+        if layers.conditioning < all {
+            return Ok(all - layers.conditioning);
         }
         same(
             "features of a record, without those that pass by",
-            parts.conditioning + 1,
+            layers.conditioning + 1,
             all,
         )?;
-        Ok(all - parts.conditioning)
+        Ok(all - layers.conditioning)
     }
 }
 

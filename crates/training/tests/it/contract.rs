@@ -13,7 +13,7 @@ use dp_core::per_sample::nn::Chain;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::Sampler;
 use private_training::{
-    Batch, Clipping, Engine, Forward, Layers, Loss, Network, Objective, Penalty, Prior, Targets,
+    Batch, Clipping, Engine, Layers, Loss, Network, Objective, Penalty, Prior, Targets,
     TrainingConfig,
 };
 use test_support::contract::{self, Contract, Measured};
@@ -188,12 +188,7 @@ impl Blind {
 }
 
 impl Network<2> for Blind {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        let latent = self.inner.forward(rows);
-        Forward::with_activation(self.last.forward(latent.clone()), latent)
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         let inputs = Chain::features(self.inner.weight.dims()[0]);
         Layers::chain(inputs.linear(&self.inner).mark_latent().linear(&self.last))
     }

@@ -9,7 +9,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use private_training::{
-    Batch, Clipping, Engine, Forward, Gradients, Layers, Loss, Network, Objective, Penalty, Prior,
+    Batch, Clipping, Engine, Gradients, Layers, Loss, Network, Objective, Penalty, Prior,
     StepObjective,
 };
 use proptest::prelude::*;
@@ -29,12 +29,7 @@ struct Line {
 }
 
 impl Network<2> for Line {
-    fn forward(&self, inputs: Tensor<2>) -> Forward {
-        let activation = self.encoder.forward(inputs);
-        Forward::with_activation(self.head.forward(activation.clone()), activation)
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         let chain = Chain::features(3).linear(&self.encoder);
         Layers::chain(chain.mark_latent().linear(&self.head))
     }
@@ -129,12 +124,7 @@ fn encoded(encoder: &TransformerEncoder, x: Tensor<2>) -> Tensor<2> {
 }
 
 impl Network<2> for Tokens {
-    fn forward(&self, inputs: Tensor<2>) -> Forward {
-        let x = encoded(&self.encoder, self.first.forward(inputs));
-        Forward::penalised(self.last.forward(x))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         Layers::chain(
             Chain::features(3)
                 .linear(&self.first)

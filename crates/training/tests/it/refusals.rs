@@ -113,8 +113,10 @@ fn what_mixes_records_is_refused() {
         norm: BatchNorm,
     }
     impl Network<2> for Normalised {
-        fn forward(&self, inputs: Tensor<2>) -> Forward {
-            Forward::from_output(self.norm.forward(self.linear.forward(inputs)))
+        fn layers(&self) -> Result<Layers<'_, 2>, dp_core::DpError> {
+            Ok(Layers::any(|inputs| {
+                Forward::from_output(self.norm.forward(self.linear.forward(inputs)))
+            }))
         }
     }
     let device = Device::flex();
@@ -132,33 +134,6 @@ fn what_mixes_records_is_refused() {
 }
 
 #[test]
-fn layers_that_are_not_the_network_are_refused() {
-    #[derive(Module, Debug)]
-    struct Wrong {
-        small: Small,
-    }
-    impl Network<4> for Wrong {
-        fn forward(&self, images: Tensor<4>) -> Forward {
-            self.small.forward(images)
-        }
-        fn layers(&self) -> Result<Option<Layers<'_>>, dp_core::DpError> {
-            Layers::chain(self.small.chain().sigmoid())
-        }
-    }
-    let device = Device::flex();
-    let small = Small::new(3, 4, &device);
-    let images = uniform([10, 1, 6, 6], 0, &device);
-    let message = refusal(
-        cross_entropy(),
-        &Wrong { small },
-        images,
-        labels(10, 4, &device),
-    );
-    let words = "layers and its forward pass differ";
-    assert!(message.contains(words), "{message}");
-}
-
-#[test]
 fn layers_that_share_or_forget_a_parameter_are_refused() {
     #[derive(Module, Debug)]
     struct Tied {
@@ -166,16 +141,12 @@ fn layers_that_share_or_forget_a_parameter_are_refused() {
         forgets: bool,
     }
     impl Network<2> for Tied {
-        fn forward(&self, rows: Tensor<2>) -> Forward {
-            let inner = self.square.forward(rows);
-            Forward::with_activation(self.square.forward(inner.clone()), inner)
-        }
-        fn layers(&self) -> Result<Option<Layers<'_>>, dp_core::DpError> {
+        fn layers(&self) -> Result<Layers<'_, 2>, dp_core::DpError> {
             let one = || Chain::features(4).linear(&self.square).build();
             if self.forgets {
                 return Layers::chain(Chain::features(4).tanh());
             }
-            Ok(Some(Layers::with_activation(one()?, one()?)))
+            Ok(Layers::with_activation(one()?, one()?, 0))
         }
     }
     let device = Device::flex();

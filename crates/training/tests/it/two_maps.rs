@@ -47,11 +47,7 @@ impl Two {
 }
 
 impl Network<2> for Two {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        Forward::penalised(self.both.forward(rows))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         Layers::chain(Chain::features(self.both.weight.dims()[0]).linear(&self.both))
     }
 }
@@ -63,9 +59,11 @@ struct Shared {
 }
 
 impl Network<2> for Shared {
-    fn forward(&self, rows: Tensor<2>) -> Forward {
-        let side = self.map.forward(rows);
-        Forward::penalised(Tensor::cat(vec![side.clone(), side], 1))
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
+        Ok(Layers::any(|rows| {
+            let side = self.map.forward(rows);
+            Forward::penalised(Tensor::cat(vec![side.clone(), side], 1))
+        }))
     }
 }
 

@@ -14,10 +14,10 @@ use burn::nn::{
     LeakyRelu, LeakyReluConfig, Linear, LinearConfig, PaddingConfig2d, RmsNorm, RmsNormConfig,
     Softplus, SoftplusConfig,
 };
-use burn::tensor::{Device, Int, Tensor, activation};
+use burn::tensor::Device;
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
-use private_training::{Forward, Layers, Network};
+use private_training::{Layers, Network};
 
 use super::sampled;
 
@@ -71,16 +71,7 @@ impl Vision {
 }
 
 impl Network<4> for Vision {
-    fn forward(&self, x: Tensor<4>) -> Forward {
-        let x = self.leaky.forward(self.norm.forward(self.stem.forward(x)));
-        let x = x.clone() + activation::tanh(self.mixer.forward(x));
-        let x = activation::sigmoid(self.up.forward(x));
-        let x = self.smooth.forward(self.nearest.forward(x));
-        let x = self.last.forward(self.sharp.forward(x));
-        Forward::penalised(self.fc.forward(self.softplus.forward(x).flatten(1, 3)))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 4>, DpError> {
         Layers::chain(
             Chain::image([2, 8, 8])
                 .conv2d(&self.stem)
@@ -125,14 +116,7 @@ impl Signal {
 }
 
 impl Network<3> for Signal {
-    fn forward(&self, x: Tensor<3>) -> Forward {
-        let x = activation::silu(self.conv.forward(x));
-        let x: Tensor<2> = self.pool.forward(x).flatten(1, 2);
-        let sides = vec![self.left.forward(x.clone()), self.right.forward(x)];
-        Forward::penalised(self.fc.forward(Tensor::cat(sides, 1)))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 3>, DpError> {
         Layers::chain(
             Chain::sequence([2, 12])
                 .conv1d(&self.conv)
@@ -172,14 +156,7 @@ impl Text {
 }
 
 impl Network<2> for Text {
-    fn forward(&self, x: Tensor<2>) -> Forward {
-        let tokens: Tensor<2, Int> = x.int();
-        let x = self.layer.forward(self.embedding.forward(tokens));
-        let x = self.rms.forward(self.gelu.forward(self.inner.forward(x)));
-        Forward::penalised(self.fc.forward(x.flatten(1, 2)))
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
         Layers::chain(
             Chain::tokens(5)
                 .embedding(&self.embedding)

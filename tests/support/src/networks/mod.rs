@@ -14,7 +14,7 @@ use dp_core::mechanism::NoiseSource;
 use dp_core::per_sample::nn::Chain;
 use dp_core::plan::TrainingPlan;
 use dp_core::sampling::Sampler;
-use private_training::{Forward, Layers, Network, Training, TrainingConfig};
+use private_training::{Layers, Network, Training, TrainingConfig};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use tempfile::TempDir;
@@ -114,16 +114,7 @@ impl Small {
 }
 
 impl Network<4> for Small {
-    fn forward(&self, images: Tensor<4>) -> Forward {
-        let seen = burn::tensor::activation::relu(self.conv.forward(images));
-        let latent = self.inner.forward(self.pool.forward(seen).flatten(1, 3));
-        let output = self
-            .last
-            .forward(burn::tensor::activation::relu(latent.clone()));
-        Forward::with_activation(output, latent)
-    }
-
-    fn layers(&self) -> Result<Option<Layers<'_>>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 4>, DpError> {
         Layers::chain(self.chain())
     }
 }

@@ -13,7 +13,7 @@ use crate::per_sample::{Gram, Kept, Layer, ParameterSlot, Reference, Rows};
 /// gives, and the cotangents below it, are of other passes, which no bound rests on.
 pub(super) struct Formed<M, F> {
     name: &'static str,
-    plain: M,
+    module: M,
     reference: Reference<M>,
     forward: F,
 }
@@ -22,7 +22,7 @@ impl<M: Module, F: Fn(&M, Tensor<2>) -> Tensor<2>> Formed<M, F> {
     pub(super) fn new(name: &'static str, module: &M, forward: F) -> Result<Self, DpError> {
         Ok(Self {
             name,
-            plain: module.valid(),
+            module: module.clone(),
             reference: Reference::new(module)?,
             forward,
         })
@@ -65,7 +65,7 @@ impl<M: Module, F: Fn(&M, Tensor<2>) -> Tensor<2>> Layer for Formed<M, F> {
 
     fn forward(&self, input: Tensor<2>) -> Tensor<2> {
         let n = input.dims()[0];
-        let one = |i| (self.forward)(&self.plain, row(&input, i));
+        let one = |i| (self.forward)(&self.module, row(&input, i));
         Tensor::cat((0..n).map(one).collect(), 0)
     }
 
@@ -75,7 +75,7 @@ impl<M: Module, F: Fn(&M, Tensor<2>) -> Tensor<2>> Layer for Formed<M, F> {
             let (record, delta) = (row(input, i), of_record(&delta, i));
             let pull = |r| {
                 gradient_at(record.clone(), row(&delta, r), |x| {
-                    (self.forward)(&self.plain, x)
+                    (self.forward)(&self.module, x)
                 })
             };
             Tensor::cat((0..g).map(pull).collect(), 0)

@@ -5,7 +5,8 @@ use burn::tensor::Tensor;
 
 use crate::per_sample::ParameterSlot;
 
-/// The value of a parameter without a graph, and its slot where it is trained.
+/// The value of a parameter, and its slot if it is trained. The value has a graph only if the module is on a device with
+/// autodiff ([`Module::train`]).
 ///
 /// The value is the effective one: behind a reparameterisation the parameter itself is frozen.
 pub(super) struct Weight<const D: usize> {
@@ -16,7 +17,7 @@ pub(super) struct Weight<const D: usize> {
 impl<const D: usize> Weight<D> {
     pub(super) fn of(param: &Param<Tensor<D>>) -> Self {
         Self {
-            value: param.val().without_autodiff(),
+            value: param.val(),
             slot: slot(param),
         }
     }
