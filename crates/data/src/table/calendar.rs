@@ -7,6 +7,7 @@ pub(super) const DAY: i64 = 24 * 60 * MINUTE;
 /// What times are counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
+    Hour,
     Minute,
     Second,
     Milli,
@@ -16,6 +17,7 @@ impl Step {
     /// Its milliseconds.
     pub(super) fn millis(self) -> i64 {
         match self {
+            Self::Hour => 60 * MINUTE,
             Self::Minute => MINUTE,
             Self::Second => 1000,
             Self::Milli => 1,
@@ -80,7 +82,7 @@ pub(super) fn clock_text(moment: i64, step: Step) -> String {
     let text = format!("{:02}:{:02}", minute / 60, minute % 60);
     let (second, milli) = (milli / 1000, milli % 1000);
     match step {
-        Step::Minute => text,
+        Step::Hour | Step::Minute => text,
         Step::Second => format!("{text}:{second:02}"),
         Step::Milli => format!("{text}:{second:02}.{milli:03}"),
     }

@@ -110,12 +110,12 @@ impl Unit {
             Self::Decimal(_) | Self::One => "a number",
             Self::Day => "a date as YYYY-MM-DD",
             Self::Time { date: true, step } => match step {
-                Step::Minute => "a date and time as YYYY-MM-DDTHH:MM",
+                Step::Hour | Step::Minute => "a date and time as YYYY-MM-DDTHH:MM",
                 Step::Second => "a date and time as YYYY-MM-DDTHH:MM:SS",
                 Step::Milli => "a date and time as YYYY-MM-DDTHH:MM:SS.SSS",
             },
             Self::Time { step, .. } => match step {
-                Step::Minute => "a time as HH:MM",
+                Step::Hour | Step::Minute => "a time as HH:MM",
                 Step::Second => "a time as HH:MM:SS",
                 Step::Milli => "a time as HH:MM:SS.SSS",
             },

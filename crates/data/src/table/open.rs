@@ -301,7 +301,10 @@ fn grid(asked: &Asked) -> Asked {
             let hours = (0..24).map(|hour| format!("{hour:02}:00"));
             let all = hours.chain([step.last()]);
             let counts = all.filter_map(|text| count(clock(&text), step));
-            counts.map(|count| count as f64).collect()
+            let mut edges: Vec<f64> = counts.map(|count| count as f64).collect();
+            // The last time of a day may be its last hour.
+            edges.dedup();
+            edges
         }
         unit => {
             let own = match unit {

@@ -215,11 +215,12 @@ impl Pattern {
         });
         let has = Has {
             date,
-            time: hour && numeric(&[Numeric::Minute]),
+            time: hour,
             step: match (parts, numeric(&[Numeric::Second])) {
                 (true, _) => Step::Milli,
                 (_, true) => Step::Second,
-                _ => Step::Minute,
+                _ if numeric(&[Numeric::Minute]) => Step::Minute,
+                _ => Step::Hour,
             },
         };
         (has.date || has.time && !year).then(|| Self {
@@ -242,6 +243,9 @@ impl Pattern {
     fn read(&self, text: &str) -> Option<Moment> {
         let mut parsed = Parsed::new();
         parse(&mut parsed, text, self.items.iter()).ok()?;
+        if self.has.step == Step::Hour {
+            parsed.set_minute(0).ok()?;
+        }
         let date = match self.has.date {
             true => parsed.to_naive_date().ok()?,
             false => NaiveDate::from_ymd_opt(1970, 1, 1)?,

@@ -154,6 +154,15 @@ fn days_and_times_come_back_as_they_were_written() {
         }),
     );
     keeps_its_form("%H:%M", time(|h, m| format!("{h:02}:{m:02}")));
+    // Hours alone.
+    keeps_its_form(
+        "%Y-%m-%dT%H:00:00Z",
+        time(|h, m| format!("2023-05-{:02}T{h:02}:00:00Z", 1 + m % 28)),
+    );
+    keeps_its_form(
+        "%-I:00 %p",
+        time(|h, m| format!("{}:00 {}", 1 + h % 12, ["AM", "PM"][m % 2])),
+    );
 }
 
 /// As finely as the times of the file, whatever it writes behind them.

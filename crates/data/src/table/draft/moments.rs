@@ -187,7 +187,9 @@ fn pieces<'a>(tokens: &[Token<'a>], known: &mut Known) -> Option<Vec<Piece<'a>>>
                     return None;
                 }
                 known.time = true;
-                all.extend([Piece::Hour, fixed(":%M".into())]);
+                let whole = (*minute == "00").then(|| ":00".to_string());
+                let ways = whole.into_iter().chain([":%M".into()]);
+                all.extend([Piece::Hour, Piece::Ways(ways.collect())]);
                 rest = more;
                 let mut zero = hour.trim_matches('0').is_empty() && *minute == "00";
                 known.midnight = zero.then_some(3);

@@ -72,6 +72,8 @@ struct Column {
     absent: Option<Vec<String>>,
     /// Its categories.
     levels: Vec<String>,
+    /// Whether values may be missing.
+    missing: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -157,6 +159,7 @@ impl Column {
             holds,
             absent: texts(column, "absent"),
             levels,
+            missing: text(column, "missing") == Some("level"),
         }
     }
 

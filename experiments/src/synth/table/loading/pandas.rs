@@ -16,9 +16,14 @@ pub(super) fn code(text: &Text<'_>) -> String {
     if text.byte_order_mark {
         call += ", encoding=\"utf-8-sig\"";
     }
-    let codes = text.each(|column| (column.holds == Holds::Code).then(|| quoted("str")));
-    if !codes.is_empty() {
-        call += &format!(", dtype={}", dict(&codes));
+    let types = text.each(|column| match column.holds {
+        Holds::Code => Some(quoted("str")),
+        // So they are if some are missing, which in a copy need not be.
+        Holds::Whole(_) if column.missing => Some(quoted("float64")),
+        _ => None,
+    });
+    if !types.is_empty() {
+        call += &format!(", dtype={}", dict(&types));
     }
     let words = match text.words_differ() {
         true => dict(&text.each(|column| Some(quoted(text.words(column))))),

@@ -93,7 +93,10 @@ fn made(column: &Column, text: &Text<'_>) -> Option<String> {
     })
 }
 
-/// A pattern as polars has it, which reads months in any letters.
+/// A pattern as polars has it, which reads months in any letters, and wants a minute beside an hour.
 fn chrono(pattern: &str) -> String {
-    pattern.replace("%^", "%")
+    let all = [("%^", "%"), ("H:00", "H:%M"), ("I:00", "I:%M")].into_iter();
+    all.fold(pattern.into(), |pattern: String, (from, to)| {
+        pattern.replace(from, to)
+    })
 }
