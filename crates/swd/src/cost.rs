@@ -9,7 +9,7 @@ use crate::SwdError;
 ///
 /// `C(u, v)`, the least mean of `h` over all ways to match two samples on a line, matches them in order:
 /// `(1/n) sum_r h(u_(r) - v_(r))`. Its gradient has a bound that falls as `1/n` (as `n^(1-p)` for powers below 2), which the
-/// Wasserstein distance `W_1` itself, `h = |x|`, does not have: [`crate::sensitivity::cost_bound`].
+/// Wasserstein distance `W_1` itself, `h = |x|`, does not have: [`crate::sensitivity::Norms::line_bound`].
 ///
 /// | cost | `h(x)` | `h'(x)` | at most off from `abs(x)` by |
 /// |---|---|---|---|

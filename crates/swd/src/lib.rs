@@ -5,9 +5,9 @@
 //! | distance | function | a bound on its gradient |
 //! |---|---|---|
 //! | squared sliced Wasserstein | [`SlicedWasserstein`], [`transport::tensor::sliced_w2_squared`], [`transport::host::sliced_gradient_and_distance`] | [`sensitivity`] |
-//! | the same by another cost: powers, Huber | [`Cost`], [`transport::host::sliced_cotangents_and_cost`] | [`sensitivity::cost_bound`], [`sensitivity::prior_cost_bound`] |
+//! | the same by another cost: powers, Huber | [`Cost`], [`transport::host::sliced_cotangents_and_cost`] | [`sensitivity::Norms::line_bound`], [`sensitivity::Norms::prior_bound`] |
 //! | smoothed, to noisy projections | [`smoothed::smoothed_distance_and_gradient`] | not needed: the projections have the noise |
-//! | on a line, any weights and powers | [`transport::line`], [`transport::tensor::w2_squared_1d`], [`transport::tensor::wp_power_1d`] | [`sensitivity::cost_bound`]; none for `W_1` and for roots |
+//! | on a line, any weights and powers | [`transport::line`], [`transport::tensor::w2_squared_1d`], [`transport::tensor::wp_power_1d`] | [`sensitivity::Norms::line_bound`]; none for `W_1` and for roots |
 //! | entropic (Sinkhorn), its divergence | [`sinkhorn::Sinkhorn`] | none |
 //!
 //! # Where what is

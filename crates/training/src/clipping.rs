@@ -8,7 +8,7 @@ use crate::TrainingError;
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Clipping {
     /// `M`, one of [`dp_core::per_sample::NORMS`]: activations are projected onto the ball of this radius before they are transported. Infinite for none, which has a
-    /// sensitivity towards a public distribution by a cost that levels off ([`swd::sensitivity::prior_cost_bound`]), and is
+    /// sensitivity towards a public distribution by a cost that levels off ([`swd::sensitivity::Norms::prior_bound`]), and is
     /// refused elsewhere.
     pub activation: f64,
     /// `L`, one of them too: the spectral norm of each record's Jacobian of the activations.

@@ -5,53 +5,46 @@
 //! (theorem A). Where it is concave, `psi(a + b) <= psi(a) + psi(b)`, and the worst record jumps over as many others as there are
 //! (theorem B). `docs/theory.md` of the repository has the proofs.
 
-use super::{ROUNDING, check_all, theorem_bound};
+use super::{Norms, ROUNDING};
 use crate::{Cost, SwdError};
 
 /// Steps of the search for a multiplier: each of its values gives a bound.
 const STEPS: usize = 120;
 
-/// The sensitivity of the gradient of a cost on a line, for one private side of `n` records that is compared with `m` others.
-///
-/// `m_bound`: both sides' points are at most `M` in size; `l1`, `l2`: Jacobian bounds of the private and the other side, 0 where
-/// that is not trained; `m`: `None` for a distribution, or for weights.
-///
-/// - `Square`, and powers of at least 2: `p (2M)^(p-1) max(2 L1, L1 + L2) / n`, attained for every `n` and `m`;
-/// - Huber, `L2 = 0`, `t <= M` and `N >= 1 + M/t`: `(2 + 2M/t) L1 / n`, attained;
-/// - all others: the largest sum of `E(l1) + E(l2) + (L1 + L2)(2N-4) psi(c / (2N-4))` with `l1 + l2 + c = 2M`,
-///   `E(l) = max{2 L1 psi(l), 2 (L1 + L2) psi(l/2)}` and `N = min(n, m)`, attained where `n = m`, or one divides the other.
-///
-/// A mean over slices has this bound too, since each slice has.
-///
-/// ```
-/// use swd::Cost;
-/// use swd::sensitivity::cost_bound;
-///
-/// // Nearly W_1 of 600 activations of size 1.5 towards a public distribution: off by 0.15 at most.
-/// let huber = cost_bound(Cost::Huber(0.3), 1.5, 1.0, 0.0, 600, None)?;
-/// assert!((600.0 * huber - 12.0).abs() < 1e-6);
-/// // W_1 itself would have 2 L1, however many records there are.
-/// # Ok::<(), swd::SwdError>(())
-/// ```
-///
-/// # Errors
-/// `n` or `m` is zero, a bound is negative or not finite, or [`Cost::check`].
-pub fn cost_bound(
-    cost: Cost,
-    m_bound: f64,
-    l1: f64,
-    l2: f64,
-    n: usize,
-    m: Option<usize>,
-) -> Result<f64, SwdError> {
-    if cost == Cost::Square {
-        return theorem_bound(m_bound, l1, l2, n);
+impl Norms {
+    /// The sensitivity of the gradient of a cost on a line, for one private side of `n` records that is compared with `m` others, or
+    /// with a distribution or weights (`None`).
+    ///
+    /// - `Square`, and powers of at least 2: `p (2M)^(p-1) max(2 L1, L1 + L2) / n`, attained for every `n` and `m`;
+    /// - Huber, `L2 = 0`, `t <= M` and `N >= 1 + M/t`: `(2 + 2M/t) L1 / n`, attained;
+    /// - all others: the largest sum of `E(l1) + E(l2) + (L1 + L2)(2N-4) psi(c / (2N-4))` with `l1 + l2 + c = 2M`,
+    ///   `E(l) = max{2 L1 psi(l), 2 (L1 + L2) psi(l/2)}` and `N = min(n, m)`, attained if `n = m`, or one divides the other.
+    ///
+    /// A mean over slices has this bound too, since each slice has.
+    ///
+    /// ```
+    /// use swd::Cost;
+    /// use swd::sensitivity::Norms;
+    ///
+    /// // Nearly W_1 of 600 activations of size 1.5 towards a public distribution: off by 0.15 at most.
+    /// let huber = Norms::new(1.5, 1.0).line_bound(Cost::Huber(0.3), 600, None)?;
+    /// assert!((600.0 * huber - 12.0).abs() < 1e-6);
+    /// // W_1 itself would have 2 L1, however many records there are.
+    /// # Ok::<(), swd::SwdError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `n` or `m` is zero, a norm is negative or not finite, or [`Cost::check`].
+    pub fn line_bound(&self, cost: Cost, n: usize, m: Option<usize>) -> Result<f64, SwdError> {
+        if cost == Cost::Square {
+            return self.theorem_bound(n);
+        }
+        cost.check()?;
+        self.check(n)?;
+        self.check(m.unwrap_or(n))?;
+        let values = n.min(m.unwrap_or(n));
+        Ok(n_delta(cost, self.m_bound, self.l1, self.l2, values) / n as f64 * (1.0 + ROUNDING))
     }
-    cost.check()?;
-    check_all(m_bound, l1, l2, n)?;
-    check_all(m_bound, l1, l2, m.unwrap_or(n))?;
-    let values = n.min(m.unwrap_or(n));
-    Ok(n_delta(cost, m_bound, l1, l2, values) / n as f64 * (1.0 + ROUNDING))
 }
 
 /// `n Delta` on a line for `values` points on the side of fewer, rounded up by at most 1e-9 where `psi` is concave.

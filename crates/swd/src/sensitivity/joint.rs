@@ -2,7 +2,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::f64::consts::FRAC_PI_2;
 
-use super::{ROUNDING, check_all};
+use super::{Norms, ROUNDING};
 use crate::SwdError;
 use crate::check::check_bound;
 
@@ -14,14 +14,9 @@ const WIDTH: f64 = 1e-4;
 const MOST_BOXES: usize = 400_000;
 
 /// The public quantities of the joint bound.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct JointInput {
-    /// `M`: private activations are at most this in norm.
-    pub m_bound: f64,
-    /// `L1`: spectral norm bound of the private side's Jacobians.
-    pub l1: f64,
-    /// `L2`: the same for the other side, 0 where it is not trained.
-    pub l2: f64,
+#[derive(Debug, Clone, Copy)]
+pub(super) struct JointInput {
+    pub norms: Norms,
     /// Private records.
     pub n: usize,
     /// An upper bound on `lambda_max(Theta Theta^T / k)`.
@@ -55,9 +50,8 @@ pub struct JointInput {
 ///
 /// # Errors
 /// `n` is zero, or a quantity is negative or not finite.
-pub fn joint_bound(input: &JointInput) -> Result<f64, SwdError> {
-    check_all(input.m_bound, input.l1, input.l2, input.n)?;
-    check_bound("largest eigenvalue of the slices", input.lambda_max)?;
+pub(super) fn joint_bound(input: &JointInput) -> Result<f64, SwdError> {
+    input.norms.check_with(input.lambda_max, input.n)?;
     check_bound("root mean square of the largest cells", input.q_rms)?;
     check_bound("shift of the other records", input.shift)?;
     Ok(2.0 / input.n as f64 * JointObjective::new(input).maximum_upper() * (1.0 + ROUNDING))
@@ -79,10 +73,8 @@ struct JointObjective {
 
 impl JointObjective {
     fn new(input: &JointInput) -> Self {
+        let Norms { m_bound, l1, l2 } = input.norms;
         let JointInput {
-            m_bound,
-            l1,
-            l2,
             lambda_max,
             q_rms,
             shift,
@@ -207,20 +199,20 @@ mod tests {
 
     /// `n/2` times the bound at one `(s, t)`, as the formula stands.
     fn expression(input: &JointInput, s: f64, t: f64) -> f64 {
-        let (m, q, lambda) = (input.m_bound, input.q_rms, input.lambda_max);
+        let (m, q, lambda) = (input.norms.m_bound, input.q_rms, input.lambda_max);
         let roots = (4.0 * m * m - t * t).max(0.0).sqrt() * (4.0 * q * q - s * s).max(0.0).sqrt();
         let inner = 2.0 * lambda * m * m + 2.0 * q * q + lambda.sqrt() * roots;
         let a = (2.0 * lambda).sqrt() * inner.sqrt();
-        input.l1 * a + input.l1 * s.min(input.shift) + input.l2 * lambda.sqrt() * t
+        input.norms.l1 * a
+            + input.norms.l1 * s.min(input.shift)
+            + input.norms.l2 * lambda.sqrt() * t
     }
 
     fn input() -> impl Strategy<Value = JointInput> {
         let bound = || prop_oneof![1 => Just(0.0), 8 => 0.0_f64..3.0];
         let all = (bound(), bound(), bound(), 0.001_f64..1.0, bound(), bound());
         all.prop_map(|(m_bound, l1, l2, lambda_max, q_rms, shift)| JointInput {
-            m_bound,
-            l1,
-            l2,
+            norms: Norms { m_bound, l1, l2 },
             n: 2,
             lambda_max,
             q_rms,
@@ -240,7 +232,7 @@ mod tests {
             for i in 0..=steps {
                 for j in 0..=steps {
                     let s = 2.0 * input.q_rms * sine(i);
-                    let t = 2.0 * input.m_bound * sine(j);
+                    let t = 2.0 * input.norms.m_bound * sine(j);
                     largest = largest.max(expression(&input, s, t));
                     largest = largest.max(expression(&input, s_turn, t));
                 }
@@ -253,9 +245,7 @@ mod tests {
     #[test]
     fn bad_quantities_are_refused() {
         let good = JointInput {
-            m_bound: 1.0,
-            l1: 1.0,
-            l2: 0.0,
+            norms: Norms::new(1.0, 1.0),
             n: 2,
             lambda_max: 0.5,
             q_rms: 1.0,
@@ -265,9 +255,9 @@ mod tests {
         assert!(joint_bound(&JointInput { n: 0, ..good }).is_err());
         for bad in [f64::NAN, -1.0, f64::INFINITY] {
             let changes: [fn(&mut JointInput, f64); 6] = [
-                |input, bad| input.m_bound = bad,
-                |input, bad| input.l1 = bad,
-                |input, bad| input.l2 = bad,
+                |input, bad| input.norms.m_bound = bad,
+                |input, bad| input.norms.l1 = bad,
+                |input, bad| input.norms.l2 = bad,
                 |input, bad| input.lambda_max = bad,
                 |input, bad| input.q_rms = bad,
                 |input, bad| input.shift = bad,

@@ -9,15 +9,15 @@
 //!
 //! **What the bounds rest on**: ranks by a data-independent tie-break (as [`crate::sort`]); `M`
 //! enforced on every activation and `L1`, `L2` on every Jacobian; slices and cells that are public.
-//! [`prior_matching_bound`] takes the smallest bound for records against public cells.
+//! [`Norms::prior_bound`] takes the smallest bound for records against public cells.
 //!
-//! **Other orders**: [`cost_bound`] is for powers and other costs. For `W_1`, and for `p`-th roots, there is nothing here,
+//! **Other orders**: [`Norms::line_bound`] is for powers and other costs. For `W_1`, and for `p`-th roots, there is nothing here,
 //! because there is nothing to offer. Rodriguez-Vitores et al. 2025, arXiv 2502.01701, appendix F, has a counterexample in
 //! which the sensitivity of the gradient does not decrease with `n`.
 //!
 //! # The theorem
 //! `Delta <= (4M/n) max(2 L1, L1 + L2)`, attained for every `n` and `m`; Rodriguez-Vitores et al. (2025) have
-//! `4M (3 L1 + L2)/n` ([`paper`]). *Proof, one slice.* The part of the private side is
+//! `4M (3 L1 + L2)/n` ([`Norms::published_bound`]). *Proof, one slice.* The part of the private side is
 //! `(2/n) sum_i rho_i grad_i`. Take away the replaced record: the others keep their relative order,
 //! and exactly one of them moves by one rank for each rank between the old place and the new, so
 //! their coefficients change by amounts of one sign that telescope to `va - vb >= 0`, the cells of
@@ -30,24 +30,24 @@
 //! ```
 //! use rand::SeedableRng;
 //! use rand_chacha::ChaCha20Rng;
-//! use swd::sensitivity::{both_private_bound, prior_matching_bound, theorem_bound};
-//! use swd::sensitivity::paper::paper_bound;
-//! use swd::{Slices, UniformBall};
+//! use swd::sensitivity::Norms;
+//! use swd::{Cost, Slices, UniformBall};
 //!
 //! let mut rng = ChaCha20Rng::seed_from_u64(1);
 //! // 600 private records in R^6, clipped to norm 1, with Jacobians of norm at most 1.
-//! let (m, l, n) = (1.0, 1.0, 600);
+//! let (norms, n) = (Norms::new(1.0, 1.0), 600);
 //! let slices = Slices::tight(6, 100, &mut rng)?;
 //!
 //! // Towards anything public in the same ball.
-//! let any = theorem_bound(m, l, 0.0, n)?;
-//! assert!(any < paper_bound(m, l, 0.0, n)?);
+//! let any = norms.theorem_bound(n)?;
+//! assert!(any < norms.published_bound(n)?);
 //! // Towards these cells, in these slices.
 //! let cells = UniformBall::new(6)?.cells(n)?;
-//! let known = prior_matching_bound(m, l, 0.0, &slices, &cells)?;
+//! let known = norms.prior_bound(Cost::Square, &slices, &cells)?;
 //! assert!(known.in_f32_upper() < 0.8 * any);
 //! // Towards another private group of 400, by the same network.
-//! let groups = both_private_bound(m, l, l, n, 400, slices.lambda_max_upper())?;
+//! let both = norms.other_jacobian(1.0);
+//! let groups = both.both_private_bound(Cost::Square, [n, 400], slices.lambda_max_upper())?;
 //! assert!(groups < 8.0 / 400.0);
 //! # Ok::<(), swd::SwdError>(())
 //! ```
@@ -55,18 +55,15 @@
 mod convex;
 mod convex_sliced;
 mod joint;
-pub mod paper;
+mod paper;
 mod per_slice;
 mod spread;
 
-pub use convex::cost_bound;
-pub use convex_sliced::{both_private_cost_bound, prior_cost_bound, private_sample_cost_bounds};
-pub use joint::{JointInput, joint_bound};
-use per_slice::per_slice_bound;
+use joint::{JointInput, joint_bound};
 pub use spread::CellSpread;
 
 use crate::check::check_bound;
-use crate::{Slices, SwdError, TargetQuantiles};
+use crate::{Cost, Slices, SwdError, TargetQuantiles};
 
 /// The relative excess that clipping in `f32` can leave over its bound.
 ///
@@ -80,167 +77,253 @@ pub const F32_CLIP_SLACK: f64 = 1e-5;
 /// which for up to 10^6 terms is less.
 const ROUNDING: f64 = 1e-9;
 
-/// The sensitivity for one private side: `(4M/n) max(2 L1, L1 + L2)`.
+/// What records are clipped to, which every bound rests on.
 ///
-/// `m_bound`: both sides' activations are at most `M` in norm; `l1`, `l2`: Jacobian bounds of the
-/// private and the other side; `n`: private records. Attained for every `n` and every number of
-/// public points.
+/// ```
+/// use swd::sensitivity::Norms;
 ///
-/// # Errors
-/// `n` is zero, or a bound is negative or not finite.
-///
-/// Source: the module's theorem; Rodriguez-Vitores et al. 2025, arXiv 2502.01701, theorem 4.1 and A.1 with a
-/// larger constant.
-pub fn theorem_bound(m_bound: f64, l1: f64, l2: f64, n: usize) -> Result<f64, SwdError> {
-    check_all(m_bound, l1, l2, n)?;
-    Ok(4.0 * m_bound / n as f64 * (2.0 * l1).max(l1 + l2))
-}
-
-/// The sensitivity where both sides are private and a record of either may be replaced:
-/// `4M max { max(2 L1, L1 + L2)/n, max(2 L2, L1 + L2)/m }`.
-///
-/// Arguments as [`theorem_bound`], with `m` records on the other side.
-///
-/// # Errors
-/// `n` or `m` is zero, or a bound is negative or not finite.
-///
-/// Source: the module's theorem; Rodriguez-Vitores et al. 2025, arXiv 2502.01701, theorem 4.1 and A.1 with a
-/// larger constant.
-pub fn theorem_bound_both_private(
+/// // 600 records: activations in the unit ball, Jacobians of norm 1, and a public side that is not trained.
+/// let norms = Norms::new(1.0, 1.0);
+/// assert_eq!(norms.theorem_bound(600)?, 8.0 / 600.0);
+/// assert_eq!(norms.published_bound(600)?, 12.0 / 600.0);
+/// # Ok::<(), swd::SwdError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Norms {
     m_bound: f64,
     l1: f64,
     l2: f64,
-    n: usize,
-    m: usize,
-) -> Result<f64, SwdError> {
-    Ok(theorem_bound(m_bound, l1, l2, n)?.max(theorem_bound(m_bound, l2, l1, m)?))
 }
 
-/// The sensitivity where both sides are private, for known slices: the smaller of the theorem and
-/// the joint bound, for a record of either side.
-///
-/// As [`theorem_bound_both_private`], with `lambda_max` an upper bound on
-/// `lambda_max(Theta Theta^T / k)` ([`Slices::lambda_max_upper`]). The cells are private here, so
-/// the joint bound knows only that they lie in `[-M, M]`. With tight frames, `n = m` and
-/// `L1 = L2 = L`, it is the smaller one from `d = 6` on: `7.40 M L/n`; `5.16 M L/n` at `d = 48`.
-///
-/// # Errors
-/// As [`theorem_bound_both_private`]; or `lambda_max` is not a bound.
-pub fn both_private_bound(
-    m_bound: f64,
-    l1: f64,
-    l2: f64,
-    n: usize,
-    m: usize,
-    lambda_max: f64,
-) -> Result<f64, SwdError> {
-    let side = |own: f64, other: f64, records: usize| -> Result<f64, SwdError> {
+impl Norms {
+    /// Both sides' activations are at most `activation` (`M`) in norm, and Jacobians of the private side at most `jacobian` (`L1`) in
+    /// spectral norm; the other side is not trained (`L2 = 0`).
+    pub fn new(activation: f64, jacobian: f64) -> Self {
+        Self {
+            m_bound: activation,
+            l1: jacobian,
+            l2: 0.0,
+        }
+    }
+
+    /// The same with Jacobians of the other side, which is trained too, of at most `jacobian` (`L2`).
+    #[must_use]
+    pub fn other_jacobian(self, jacobian: f64) -> Self {
+        Self {
+            l2: jacobian,
+            ..self
+        }
+    }
+
+    /// The norms as the other side sees them.
+    fn turned(self) -> Self {
+        Self {
+            l1: self.l2,
+            l2: self.l1,
+            ..self
+        }
+    }
+
+    /// The sensitivity for one private side of `n` records: `(4M/n) max(2 L1, L1 + L2)`.
+    ///
+    /// Attained for every `n` and every number of public points.
+    ///
+    /// # Errors
+    /// `n` is zero, or a norm is negative or not finite.
+    ///
+    /// Source: the module's theorem; Rodriguez-Vitores et al. 2025, arXiv 2502.01701, theorem 4.1 and A.1 with a
+    /// larger constant.
+    pub fn theorem_bound(&self, n: usize) -> Result<f64, SwdError> {
+        self.check(n)?;
+        Ok(4.0 * self.m_bound / n as f64 * (2.0 * self.l1).max(self.l1 + self.l2))
+    }
+
+    /// The sensitivity if both sides are private, of `n` and `m` records, and a record of either may be replaced, for known slices:
+    /// the smaller of the theorem and the joint bound.
+    ///
+    /// `lambda_max` is an upper bound on `lambda_max(Theta Theta^T / k)` ([`Slices::lambda_max_upper`]). The cells are private here,
+    /// so the joint bound knows only that they lie in `[-M, M]`. With tight frames, `n = m` and `L1 = L2 = L`, it is the smaller
+    /// one from `d = 6` on: `7.40 M L/n`; `5.16 M L/n` at `d = 48`.
+    ///
+    /// For another cost it is, for a record of the first side, the smaller of [`Norms::line_bound`] and, if `psi = h'` is concave,
+    ///
+    /// ```text
+    /// (L1 (2 sqrt(lambda) psi((1 + sqrt lambda) M) + 2 psi(M) + 2 sqrt(lambda) M B) + L2 2 sqrt(lambda) M B) / n
+    /// ```
+    ///
+    /// with `B` the largest `h''`; for one of the second side `L1`, `L2` and `n`, `m` change places. It is for the gradient of the
+    /// cost itself, [`crate::transport::between::sliced_gradients_and_cost`].
+    ///
+    /// ```
+    /// use swd::Cost;
+    /// use swd::sensitivity::Norms;
+    ///
+    /// // Two groups of 300 records, nearly by W_1, along a tight frame in R^6.
+    /// let bound = |cost| Norms::new(1.5, 1.0).other_jacobian(1.0).both_private_bound(cost, [300, 300], 1.0 / 6.0);
+    /// assert!(bound(Cost::Huber(1.0))? < bound(Cost::Square)?);
+    /// # Ok::<(), swd::SwdError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Norms::line_bound`]; `lambda_max` is negative or not finite.
+    pub fn both_private_bound(
+        &self,
+        cost: Cost,
+        [n, m]: [usize; 2],
+        lambda_max: f64,
+    ) -> Result<f64, SwdError> {
+        let side = |norms: Self, own: usize, other: usize| match cost {
+            Cost::Square => norms.square_side(own, lambda_max),
+            cost => norms.one_side(cost, own, Some(other), lambda_max),
+        };
+        Ok(side(*self, n, m)?.max(side(self.turned(), m, n)?))
+    }
+
+    /// For a record of the first side of `n`, by the square; the other side is private too.
+    fn square_side(&self, n: usize, lambda_max: f64) -> Result<f64, SwdError> {
         let joint = joint_bound(&JointInput {
-            m_bound,
-            l1: own,
-            l2: other,
-            n: records,
+            norms: *self,
+            n,
             lambda_max,
-            q_rms: m_bound,
-            shift: 2.0 * m_bound,
+            q_rms: self.m_bound,
+            shift: 2.0 * self.m_bound,
         })?;
-        Ok(theorem_bound(m_bound, own, other, records)?.min(joint))
-    };
-    Ok(side(l1, l2, n)?.max(side(l2, l1, m)?))
-}
+        Ok(self.theorem_bound(n)?.min(joint))
+    }
 
-/// The sensitivities where both sides are private and only one of them is trained: for a record of the `n`
-/// that the map is fed, and for one of the `m` that it should be like, which it does not touch.
-///
-/// The first is `8 M L / n`, or the joint bound with `L2 = 0` where that is smaller; the second
-/// [`public_noise_bound`], which asks of the map's inputs only that they stay as they are.
-///
-/// # Errors
-/// As [`both_private_bound`].
-pub fn private_sample_bounds(
-    m_bound: f64,
-    l: f64,
-    n: usize,
-    m: usize,
-    lambda_max: f64,
-) -> Result<[f64; 2], SwdError> {
-    let joint = joint_bound(&JointInput {
-        m_bound,
-        l1: l,
-        l2: 0.0,
-        n,
-        lambda_max,
-        q_rms: m_bound,
-        shift: 2.0 * m_bound,
-    })?;
-    let inputs = theorem_bound(m_bound, l, 0.0, n)?.min(joint);
-    Ok([inputs, public_noise_bound(m_bound, l, m, lambda_max)?])
-}
+    /// The sensitivities if both sides are private and only the first is trained: for a record of the `n` that the map is fed, and
+    /// for one of the `m` that it should be like, which it does not touch.
+    ///
+    /// The first is that of [`Norms::both_private_bound`] for `L2 = 0`. The second is [`Norms::public_noise_bound`], which asks of the
+    /// map's inputs only that they stay as they are; for another cost `2 sqrt(lambda) M B L / m`, `B` the largest `h''`: a record of
+    /// the sample moves the cells of a slice by what sums to `n/m` times its own move, and each coefficient by `B` times that.
+    ///
+    /// # Errors
+    /// As [`Norms::both_private_bound`]; [`SwdError::Cost`] for a power below 2, whose `B` is infinite.
+    pub fn private_sample_bounds(
+        &self,
+        cost: Cost,
+        [n, m]: [usize; 2],
+        lambda_max: f64,
+    ) -> Result<[f64; 2], SwdError> {
+        let fed = Self { l2: 0.0, ..*self };
+        Ok(match cost {
+            Cost::Square => [
+                fed.square_side(n, lambda_max)?,
+                fed.public_noise_bound(m, lambda_max)?,
+            ],
+            cost => {
+                let sample = fed.sample_bound(cost, m, lambda_max);
+                [fed.one_side(cost, n, None, lambda_max)?, sample?]
+            }
+        })
+    }
 
-/// The sensitivity where the trained map is fed public noise and the target is private:
-/// `4 sqrt(lambda) M L / m`.
-///
-/// `m_bound`: target points are at most `M` in norm; `l`: Jacobian bound of the trained map; `m`:
-/// target points, one of which may be replaced; `lambda_max` as in [`both_private_bound`]. The
-/// replaced point moves the cells by amounts of one sign that sum to `|v_l - v~_l|` in each slice,
-/// and `mean_l |v_l - v~_l| <= sqrt(lambda) |V - V~| <= 2 sqrt(lambda) M`.
-///
-/// ```
-/// use swd::sensitivity::public_noise_bound;
-///
-/// // A generator of Jacobian norm 1 towards 5000 private points of the unit ball, by a tight frame in R^6.
-/// let sensitivity = public_noise_bound(1.0, 1.0, 5000, 1.0 / 6.0)?;
-/// assert!((sensitivity - 4.0 / (5000.0 * 6.0_f64.sqrt())).abs() < 1e-9);
-/// # Ok::<(), swd::SwdError>(())
-/// ```
-///
-/// # Errors
-/// `m` is zero, or a bound is negative or not finite.
-pub fn public_noise_bound(
-    m_bound: f64,
-    l: f64,
-    m: usize,
-    lambda_max: f64,
-) -> Result<f64, SwdError> {
-    check_all(m_bound, l, lambda_max, m)?;
-    Ok(4.0 * lambda_max.sqrt() * m_bound * l / m as f64 * (1.0 + ROUNDING))
-}
+    /// The sensitivity if the trained map, with Jacobians of at most `L1`, is fed public noise and the target of `m` points is private:
+    /// `4 sqrt(lambda) M L1 / m`.
+    ///
+    /// `lambda_max` as in [`Norms::both_private_bound`]. The replaced point moves the cells by amounts of one sign that sum to
+    /// `|v_l - v~_l|` in each slice, and `mean_l |v_l - v~_l| <= sqrt(lambda) |V - V~| <= 2 sqrt(lambda) M`.
+    ///
+    /// ```
+    /// use swd::sensitivity::Norms;
+    ///
+    /// // A generator of Jacobian norm 1 towards 5000 private points of the unit ball, by a tight frame in R^6.
+    /// let sensitivity = Norms::new(1.0, 1.0).public_noise_bound(5000, 1.0 / 6.0)?;
+    /// assert!((sensitivity - 4.0 / (5000.0 * 6.0_f64.sqrt())).abs() < 1e-9);
+    /// # Ok::<(), swd::SwdError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `m` is zero, or a bound is negative or not finite.
+    pub fn public_noise_bound(&self, m: usize, lambda_max: f64) -> Result<f64, SwdError> {
+        self.check_with(lambda_max, m)?;
+        Ok(4.0 * lambda_max.sqrt() * self.m_bound * self.l1 / m as f64 * (1.0 + ROUNDING))
+    }
 
-/// The sensitivity of the gradient of `SW_2^2` in `m` free, public points towards `n` private ones, one of which may be replaced:
-/// `4 lambda M / sqrt(n max(n, m))`. Of a sum over groups with weights, a barycentre's, take the largest weighted one.
-///
-/// Arguments as [`public_noise_bound`], which has `sqrt(lambda)` in place of `lambda`, and fits Jacobians of a generator: a tight
-/// frame gains `d` here. It is attained for `m <= n`: all points on the top axis, and a private one that changes its sign there.
-///
-/// *Proof.* In slice `l` a replaced point moves the `m` cells by amounts `d_r` of one sign that sum to `(m/n) e_l`, each at most
-/// `min(1, m/n) e_l`, where `e_l` is what its projection moves by: `sum_r d_r^2 <= (m/n) min(1, m/n) e_l^2`. Ranks of the points are
-/// public, so that the gradient moves by `2/m` times `mean_l theta_l d_l` for each of them, whose square is at most
-/// `lambda mean_l d_l^2`; and `mean_l e_l^2 <= 4 lambda M^2`.
-///
-/// ```
-/// use swd::sensitivity::points_bound;
-///
-/// // 20 points towards 5000 private ones of the unit ball, by a tight frame in R^6.
-/// let sensitivity = points_bound(1.0, 5000, 20, 1.0 / 6.0)?;
-/// assert!((sensitivity - 4.0 / (5000.0 * 6.0)).abs() < 1e-9);
-/// # Ok::<(), swd::SwdError>(())
-/// ```
-///
-/// # Errors
-/// `n` or `m` is zero, or a bound is negative or not finite.
-pub fn points_bound(m_bound: f64, n: usize, m: usize, lambda_max: f64) -> Result<f64, SwdError> {
-    check_all(m_bound, lambda_max, 0.0, n)?;
-    check_all(m_bound, lambda_max, 0.0, m)?;
-    let spread = (n as f64 * n.max(m) as f64).sqrt();
-    Ok(4.0 * lambda_max * m_bound / spread * (1.0 + ROUNDING))
+    /// The sensitivity of the sliced gradient for private records against public cells, whose residuals go through `h'` of the cost.
+    ///
+    /// `slices` and `cells` as they are passed to [`crate::transport::host::sliced_cotangents_and_cost`]. The number of records is that
+    /// of the cells. If cells are shared and frames tight, the result does not change from step to step. For another cost than the
+    /// square the gradient is that of the *quantised* cost `(1/n) sum_r h(u_(r) - q_r)`, which is at most `B/2` times the mean
+    /// variance within the cells below the cost itself, `B` the largest `h''`.
+    ///
+    /// `M` may be infinite for the Huber cost with `L2 = 0`: `(2 sqrt(lambda) + S) L1 / n` holds for any activations, `S` what the jumps
+    /// of a record from cell to cell may add up to. Nothing needs to be projected onto a ball then.
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use swd::sensitivity::Norms;
+    /// use swd::{Cost, Slices, UniformBall};
+    ///
+    /// let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+    /// let slices = Slices::tight(6, 96, &mut rng)?;
+    /// let ball = UniformBall::new(6)?.cells(600)?;
+    /// let bound = |m_bound| Norms::new(m_bound, 1.0).prior_bound(Cost::Huber(0.5), &slices, &ball);
+    /// assert_eq!(bound(1.5)?.sensitivity(), bound(f64::INFINITY)?.sensitivity());
+    /// assert!(600.0 * bound(f64::INFINITY)?.sensitivity() < 4.0);
+    /// # Ok::<(), swd::SwdError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Cells that do not fit the slices, a norm that is negative or not finite, and [`Cost::check`].
+    pub fn prior_bound(
+        &self,
+        cost: Cost,
+        slices: &Slices,
+        cells: &TargetQuantiles,
+    ) -> Result<PriorMatchingBound, SwdError> {
+        if cost != Cost::Square {
+            return self.prior_cost_bound(cost, slices, cells);
+        }
+        let n = cells.n();
+        self.check(n)?;
+        cells.check_slices(slices.count())?;
+        let lambda_max = slices.lambda_max_upper();
+        let spread = CellSpread::new(cells, lambda_max)?;
+        let joint = joint_bound(&JointInput {
+            norms: *self,
+            n,
+            lambda_max,
+            q_rms: spread.q_rms,
+            shift: spread.shift_upper(),
+        })?;
+        let root = lambda_max.sqrt();
+        let within = Self {
+            m_bound: self.m_bound.max(spread.q_max),
+            ..*self
+        };
+        Ok(PriorMatchingBound {
+            theorem: within.theorem_bound(n)?,
+            joint,
+            per_slice: self.per_slice_bound(cells)?,
+            rounding: f64::powi(2.0, -22) * self.l1 * root * (root * self.m_bound + spread.q_rms),
+        })
+    }
+
+    fn check(&self, n: usize) -> Result<(), SwdError> {
+        if n == 0 {
+            return Err(SwdError::Empty {
+                what: "number of records",
+            });
+        }
+        check_bound("activation bound", self.m_bound)?;
+        check_bound("Jacobian bound", self.l1)?;
+        check_bound("Jacobian bound of the other side", self.l2)
+    }
+
+    fn check_with(&self, lambda_max: f64, n: usize) -> Result<(), SwdError> {
+        self.check(n)?;
+        check_bound("largest eigenvalue of the slices", lambda_max)
+    }
 }
 
 /// The bounds for private records against public cells; each of them holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PriorMatchingBound {
-    /// [`theorem_bound`], with `M` raised to the largest cell where cells are larger.
+    /// [`Norms::theorem_bound`], with `M` raised to the largest cell where cells are larger.
     pub theorem: f64,
-    /// [`joint_bound`].
+    /// The joint bound over all slices.
     pub joint: f64,
     /// The mean over the slices of the theorem's maximum with each slice's own cells.
     pub per_slice: f64,
@@ -269,54 +352,4 @@ impl PriorMatchingBound {
     pub fn weighted_in_f32_upper(&self) -> f64 {
         self.in_f32_upper() + self.rounding
     }
-}
-
-/// The sensitivity of the sliced gradient for private records against public cells.
-///
-/// `m_bound`: private activations are at most `M` in norm; `l1`: Jacobian bound of the private
-/// side; `l2`: of the public side, 0 where it is not trained; `slices` and `cells` as they are
-/// passed to [`crate::transport::host::sliced_cotangents`]. The number of records is that of the
-/// cells. Where cells are shared and frames tight the result does not change from step to step.
-///
-/// # Errors
-/// Cells that do not fit the slices, or a bound that is negative or not finite.
-pub fn prior_matching_bound(
-    m_bound: f64,
-    l1: f64,
-    l2: f64,
-    slices: &Slices,
-    cells: &TargetQuantiles,
-) -> Result<PriorMatchingBound, SwdError> {
-    let n = cells.n();
-    check_all(m_bound, l1, l2, n)?;
-    cells.check_slices(slices.count())?;
-    let lambda_max = slices.lambda_max_upper();
-    let spread = CellSpread::new(cells, lambda_max)?;
-    let joint = joint_bound(&JointInput {
-        m_bound,
-        l1,
-        l2,
-        n,
-        lambda_max,
-        q_rms: spread.q_rms,
-        shift: spread.shift_upper(),
-    })?;
-    let root = lambda_max.sqrt();
-    Ok(PriorMatchingBound {
-        theorem: theorem_bound(m_bound.max(spread.q_max), l1, l2, n)?,
-        joint,
-        per_slice: per_slice_bound(m_bound, l1, l2, cells)?,
-        rounding: f64::powi(2.0, -22) * l1 * root * (root * m_bound + spread.q_rms),
-    })
-}
-
-fn check_all(m_bound: f64, l1: f64, l2: f64, n: usize) -> Result<(), SwdError> {
-    if n == 0 {
-        return Err(SwdError::Empty {
-            what: "number of records",
-        });
-    }
-    check_bound("activation bound", m_bound)?;
-    check_bound("Jacobian bound", l1)?;
-    check_bound("Jacobian bound of the other side", l2)
 }

@@ -1,30 +1,26 @@
-use super::{ROUNDING, check_all};
+use super::{Norms, ROUNDING};
 use crate::{SwdError, TargetQuantiles};
 
-/// The mean over the slices of the theorem's maximum with each slice's own cells.
-///
-/// `(2/n) (1/k) sum_l max { L1 (|u - x| + |w - y| + x - y) + L2 (u - w) }` over the nine vertices
-/// `u >= w` in `{-M, M}` and `x >= y` in `{q_l1, q_ln}`. Arguments as
-/// [`super::prior_matching_bound`]; cells may exceed `M`.
-///
-/// # Errors
-/// A bound that is negative or not finite.
-pub(super) fn per_slice_bound(
-    m_bound: f64,
-    l1: f64,
-    l2: f64,
-    cells: &TargetQuantiles,
-) -> Result<f64, SwdError> {
-    let n = cells.n();
-    check_all(m_bound, l1, l2, n)?;
-    let rows = cells.rows();
-    let sum: f64 = (0..rows)
-        .map(|l| {
-            let row = cells.row(l);
-            slice_maximum(m_bound, l1, l2, row[0], row[n - 1])
-        })
-        .sum();
-    Ok(2.0 / n as f64 * sum / rows as f64 * (1.0 + ROUNDING))
+impl Norms {
+    /// The mean over the slices of the theorem's maximum with each slice's own cells.
+    ///
+    /// `(2/n) (1/k) sum_l max { L1 (|u - x| + |w - y| + x - y) + L2 (u - w) }` over the nine vertices
+    /// `u >= w` in `{-M, M}` and `x >= y` in `{q_l1, q_ln}`. Cells may exceed `M`.
+    ///
+    /// # Errors
+    /// A norm that is negative or not finite.
+    pub(super) fn per_slice_bound(&self, cells: &TargetQuantiles) -> Result<f64, SwdError> {
+        let n = cells.n();
+        self.check(n)?;
+        let rows = cells.rows();
+        let sum: f64 = (0..rows)
+            .map(|l| {
+                let row = cells.row(l);
+                slice_maximum(self.m_bound, self.l1, self.l2, row[0], row[n - 1])
+            })
+            .sum();
+        Ok(2.0 / n as f64 * sum / rows as f64 * (1.0 + ROUNDING))
+    }
 }
 
 /// The function is convex in `(u, w, x, y)`, so its maximum over `{u >= w} x {x >= y}` inside the

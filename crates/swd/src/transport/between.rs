@@ -18,7 +18,7 @@ use crate::{Cost, Slices, SwdError};
 /// - `u`: `[n, d]`, row by row, and so is the first gradient; `v`: `[m, d]`, and the second.
 ///
 /// Where `n` is not `m` a record is moved to several of the other side, and its coefficient is the mean of `h'` over them: this is
-/// the gradient of the cost itself, which [`crate::sensitivity::both_private_cost_bound`] is for, and not of the quantised one of
+/// the gradient of the cost itself, which [`crate::sensitivity::Norms::both_private_bound`] is for, and not of the quantised one of
 /// [`super::host::sliced_cotangents_and_cost`]. For the square the two are the same. Equal projections keep the order of their
 /// index.
 ///

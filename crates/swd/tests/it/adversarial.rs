@@ -4,12 +4,9 @@
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use swd::sensitivity::{
-    both_private_bound, prior_matching_bound, public_noise_bound, theorem_bound,
-    theorem_bound_both_private,
-};
+use swd::sensitivity::Norms;
 use swd::transport::host::sliced_cotangents;
-use swd::{Slices, TargetQuantiles, UniformBall};
+use swd::{Cost, Slices, TargetQuantiles, UniformBall};
 
 /// `1 + 1e-5` for clipping in `f32`, and the rounding of small cotangents to `f32`.
 fn in_f32(bound: f64, n: usize) -> f64 {
@@ -246,7 +243,10 @@ fn prior_ratio(attack: &Attack, data: &Neighbours) -> f64 {
         + worst_jacobians(&cv, &other_v, None, d, attack.l2);
     let cells = TargetQuantiles::of_sample(&data.v, slices, attack.n).unwrap();
     let (l1, l2, n) = (attack.l1, attack.l2, attack.n);
-    let bound = prior_matching_bound(attack.m_bound, l1, l2, slices, &cells).unwrap();
+    let bound = Norms::new(attack.m_bound, l1)
+        .other_jacobian(l2)
+        .prior_bound(Cost::Square, slices, &cells)
+        .unwrap();
     if l2 == 0.0 {
         assert!(difference <= bound.in_f32_upper() * (1.0 + 1e-5));
     }
@@ -277,7 +277,9 @@ fn exact_cells_of_a_ball_and_random_jacobians_stay_below() {
         let (slices, d, n) = (&attack.slices, attack.slices.dim(), attack.n);
         let data = Neighbours::random(&attack, &mut rng);
         let cells = UniformBall::new(d).unwrap().cells(n).unwrap();
-        let bound = prior_matching_bound(attack.m_bound, attack.l1, 0.0, slices, &cells).unwrap();
+        let bound = Norms::new(attack.m_bound, attack.l1)
+            .prior_bound(Cost::Square, slices, &cells)
+            .unwrap();
         let c = sliced_cotangents(&data.u, slices, &cells).unwrap();
         let other = sliced_cotangents(&data.other(d), slices, &cells).unwrap();
         let worst = worst_jacobians(&c, &other, Some(data.replaced), d, attack.l1);
@@ -316,12 +318,24 @@ fn both_ratio(attack: &Attack, data: &Neighbours) -> f64 {
         + worst_jacobians(&cv, &other_v, None, d, l2);
     let lambda = slices.lambda_max_upper();
     // The replaced record is of the first side, or, with the names exchanged, of the second.
-    let first = both_private_bound(m_bound, l1, l2, n, m, lambda).unwrap();
-    let second = both_private_bound(m_bound, l2, l1, m, n, lambda).unwrap();
+    let first = Norms::new(m_bound, l1)
+        .other_jacobian(l2)
+        .both_private_bound(Cost::Square, [n, m], lambda)
+        .unwrap();
+    let second = Norms::new(m_bound, l2)
+        .other_jacobian(l1)
+        .both_private_bound(Cost::Square, [m, n], lambda)
+        .unwrap();
     assert_eq!(first, second);
-    assert!(first <= theorem_bound_both_private(m_bound, l1, l2, n, m).unwrap());
+    let theorem = |own, other, records| {
+        let norms = Norms::new(m_bound, own).other_jacobian(other);
+        norms.theorem_bound(records).unwrap()
+    };
+    assert!(first <= theorem(l1, l2, n).max(theorem(l2, l1, m)));
     // A record of the target replaced, the map from public noise trained.
-    let noise = public_noise_bound(m_bound, l2, n, lambda).unwrap();
+    let noise = Norms::new(m_bound, l2)
+        .public_noise_bound(n, lambda)
+        .unwrap();
     share(worst_jacobians(&cv, &other_v, None, d, l2), noise, n);
     share(difference, first, n)
 }
@@ -352,7 +366,7 @@ fn the_theorem_is_tight() {
         // u = u~ = M, all of v at -M, the Jacobians of u and u~ opposite.
         let (c, _) = both_cotangents(&top.repeat(n), &bottom.repeat(m), &slices);
         let reached = worst_jacobians(&c, &c, Some(0), d, 2.0);
-        let bound = theorem_bound(1.5, 2.0, 0.0, n).unwrap();
+        let bound = Norms::new(1.5, 2.0).theorem_bound(n).unwrap();
         assert!(reached >= 0.999 * bound && reached <= in_f32(bound, n));
 
         // With a trained second side, u = M becomes u~ = -M: 4M (L1 + L2)/n for L2 >= L1.
@@ -365,7 +379,10 @@ fn the_theorem_is_tight() {
             let (d_c, d_cv) = both_cotangents(&other, &v, &slices);
             let reached = worst_jacobians(&c, &d_c, Some(0), d, l1)
                 + worst_jacobians(&cv, &d_cv, None, d, l2);
-            let bound = theorem_bound(1.5, l1, l2, n).unwrap();
+            let bound = Norms::new(1.5, l1)
+                .other_jacobian(l2)
+                .theorem_bound(n)
+                .unwrap();
             assert!(reached >= 0.999 * bound && reached <= in_f32(bound, n));
         }
     }
@@ -381,7 +398,9 @@ fn an_unstable_tie_break_exceeds_the_bound() {
     let v: Vec<f32> = (0..n).map(|j| (j as f32 / 39.0 - 0.5) * 2.0).collect();
     let cells = TargetQuantiles::of_sample(&v, &slices, n).unwrap();
     let u = vec![1.0_f32; n];
-    let bound = prior_matching_bound(1.0, 1.0, 0.0, &slices, &cells).unwrap();
+    let bound = Norms::new(1.0, 1.0)
+        .prior_bound(Cost::Square, &slices, &cells)
+        .unwrap();
 
     // The stable order: nothing moves but the record itself.
     let c = sliced_cotangents(&u, &slices, &cells).unwrap();
@@ -408,7 +427,9 @@ fn an_unclipped_record_exceeds_the_bound() {
     let mut rng = ChaCha20Rng::seed_from_u64(6);
     let slices = Slices::tight(2, 8, &mut rng).unwrap();
     let cells = UniformBall::new(2).unwrap().cells(20).unwrap();
-    let bound = prior_matching_bound(1.0, 1.0, 0.0, &slices, &cells).unwrap();
+    let bound = Norms::new(1.0, 1.0)
+        .prior_bound(Cost::Square, &slices, &cells)
+        .unwrap();
     let mut u = vec![0.1_f32; 40];
     let c = sliced_cotangents(&u, &slices, &cells).unwrap();
     u[0] = 20.0;

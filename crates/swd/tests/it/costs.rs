@@ -4,9 +4,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use serde_json::Value;
-use swd::sensitivity::{
-    both_private_cost_bound, cost_bound, prior_cost_bound, prior_matching_bound, theorem_bound,
-};
+use swd::sensitivity::Norms;
 use swd::transport::between::sliced_gradients_and_cost;
 use swd::transport::host::{
     sliced_cotangents_and_cost, sliced_cotangents_and_distance, sliced_gradient_and_distance,
@@ -75,7 +73,10 @@ fn bounds_are_those_of_the_reference() {
         let (m_bound, l1, l2) = (number("M"), number("L1"), number("L2"));
         let (n, m) = (number("n") as usize, number("m") as usize);
         let cost = cost_of(case);
-        let bound = cost_bound(cost, m_bound, l1, l2, n, Some(m)).unwrap();
+        let bound = Norms::new(m_bound, l1)
+            .other_jacobian(l2)
+            .line_bound(cost, n, Some(m))
+            .unwrap();
         let (expected, found) = (number("bound"), number("best_attack_found"));
         assert!(bound >= found, "{case}: {bound} < {found}");
         let ratio = bound / expected;
@@ -126,7 +127,10 @@ fn sliced_bounds_are_those_of_the_reference() {
         }
         let cells = TargetQuantiles::from_rows(n, rows, vec![0.0; k]).unwrap();
         let (m_bound, l1, l2) = (number("M"), number("L1"), number("L2"));
-        let bound = prior_cost_bound(cost_of(case), m_bound, l1, l2, &slices, &cells).unwrap();
+        let bound = Norms::new(m_bound, l1)
+            .other_jacobian(l2)
+            .prior_bound(cost_of(case), &slices, &cells)
+            .unwrap();
         let times = &case["n_times"];
         let n = n as f64;
         for (name, value) in [
@@ -152,7 +156,11 @@ fn sliced_bounds_are_those_of_the_reference() {
 #[test]
 fn known_bounds() {
     let times = |cost, m_bound, l1, l2, n: usize| {
-        n as f64 * cost_bound(cost, m_bound, l1, l2, n, None).unwrap()
+        n as f64
+            * Norms::new(m_bound, l1)
+                .other_jacobian(l2)
+                .line_bound(cost, n, None)
+                .unwrap()
     };
     for (t, expected) in [(0.3, 2.0 + 10.0), (1.0, 5.0), (3.0, 2.0)] {
         let found = times(Cost::Huber(t), 1.5, 1.0, 0.0, 600);
@@ -163,28 +171,67 @@ fn known_bounds() {
     let [some, all] = [0.5, 1.0].map(|l2| times(Cost::Power(3.0), 1.0, 1.0, l2, 7));
     assert_eq!(some, all);
     for (l1, l2) in [(1.0, 0.0), (1.0, 1.7)] {
-        let square = cost_bound(Cost::Square, 1.5, l1, l2, 60, Some(7)).unwrap();
-        assert_eq!(square, theorem_bound(1.5, l1, l2, 60).unwrap());
-        let two = cost_bound(Cost::Power(2.0), 1.5, l1, l2, 60, Some(7)).unwrap();
+        let square = Norms::new(1.5, l1)
+            .other_jacobian(l2)
+            .line_bound(Cost::Square, 60, Some(7))
+            .unwrap();
+        assert_eq!(
+            square,
+            Norms::new(1.5, l1)
+                .other_jacobian(l2)
+                .theorem_bound(60)
+                .unwrap()
+        );
+        let two = Norms::new(1.5, l1)
+            .other_jacobian(l2)
+            .line_bound(Cost::Power(2.0), 60, Some(7))
+            .unwrap();
         assert!((two / square - 1.0).abs() < 1e-8);
     }
     let rng = &mut ChaCha20Rng::seed_from_u64(1);
     let slices = Slices::tight(6, 24, rng).unwrap();
     let cells = UniformBall::new(6).unwrap().cells(50).unwrap();
-    let square = prior_cost_bound(Cost::Square, 1.5, 2.0, 0.0, &slices, &cells).unwrap();
-    let matching = prior_matching_bound(1.5, 2.0, 0.0, &slices, &cells).unwrap();
+    let square = Norms::new(1.5, 2.0)
+        .prior_bound(Cost::Square, &slices, &cells)
+        .unwrap();
+    let matching = Norms::new(1.5, 2.0)
+        .prior_bound(Cost::Square, &slices, &cells)
+        .unwrap();
     assert_eq!(square, matching);
     let [one, other] = [(1.0, 0.3), (0.3, 1.0)].map(|(l1, l2)| {
-        both_private_cost_bound(Cost::Huber(0.2), 1.0, l1, l2, 30, 30, 1.0).unwrap()
+        Norms::new(1.0, l1)
+            .other_jacobian(l2)
+            .both_private_bound(Cost::Huber(0.2), [30, 30], 1.0)
+            .unwrap()
     });
     assert_eq!(one, other);
     for bad in [f64::NAN, -1.0, f64::INFINITY] {
-        assert!(cost_bound(Cost::Huber(0.2), bad, 1.0, 0.0, 3, None).is_err());
-        assert!(cost_bound(Cost::Huber(bad), 1.0, 1.0, 0.0, 3, None).is_err());
-        assert!(prior_cost_bound(Cost::Huber(bad), 1.0, 1.0, 0.0, &slices, &cells).is_err());
+        assert!(
+            Norms::new(bad, 1.0)
+                .line_bound(Cost::Huber(0.2), 3, None)
+                .is_err()
+        );
+        assert!(
+            Norms::new(1.0, 1.0)
+                .line_bound(Cost::Huber(bad), 3, None)
+                .is_err()
+        );
+        assert!(
+            Norms::new(1.0, 1.0)
+                .prior_bound(Cost::Huber(bad), &slices, &cells)
+                .is_err()
+        );
     }
-    assert!(cost_bound(Cost::Huber(0.2), 1.0, 1.0, 0.0, 0, None).is_err());
-    assert!(cost_bound(Cost::Huber(0.2), 1.0, 1.0, 0.0, 3, Some(0)).is_err());
+    assert!(
+        Norms::new(1.0, 1.0)
+            .line_bound(Cost::Huber(0.2), 0, None)
+            .is_err()
+    );
+    assert!(
+        Norms::new(1.0, 1.0)
+            .line_bound(Cost::Huber(0.2), 3, Some(0))
+            .is_err()
+    );
 }
 
 /// Of equal points each keeps its place whatever another record is: an order of ties that depends on other records moves all of
@@ -199,7 +246,10 @@ fn ties_of_two_samples_keep_their_order() {
         u[0] = record;
         sliced_gradients_and_cost(cost, &u, &v, &line).unwrap().0
     };
-    let bound = both_private_cost_bound(cost, 1.0, 1.0, 1.0, 8, 8, 1.0).unwrap();
+    let bound = Norms::new(1.0, 1.0)
+        .other_jacobian(1.0)
+        .both_private_bound(cost, [8, 8], 1.0)
+        .unwrap();
     let rng = &mut ChaCha20Rng::seed_from_u64(1);
     for _ in 0..40 {
         let [a, b] = [0.0; 2].map(|_: f32| of(rng.random_range(-1.0..1.0)));
@@ -237,7 +287,7 @@ proptest! {
         let mut other = u.clone();
         other[n / 2] = point();
         let [own, others] = moved(cost, [&u, &other], &v, n / 2);
-        let bound = cost_bound(cost, 1.0, 1.0, l2, n, Some(m)).unwrap();
+        let bound = Norms::new(1.0, 1.0).other_jacobian(l2).line_bound(cost, n, Some(m)).unwrap();
         let found = (own + l2 * others) / n as f64;
         prop_assert!(found <= bound * (1.0 + 1e-9), "{} > {}", found, bound);
     }
@@ -266,7 +316,7 @@ proptest! {
         // Jacobians of norm 1 may turn each change to add up; those of the two records are unrelated.
         let mut found = norm(&|j| a[j].into()) + norm(&|j| b[j].into());
         found += (1..n).map(|i| norm(&|j| f64::from(a[i * d + j]) - f64::from(b[i * d + j]))).sum::<f64>();
-        let bound = prior_cost_bound(cost, m_bound, 1.0, 0.0, &slices, &cells).unwrap();
+        let bound = Norms::new(m_bound, 1.0).prior_bound(cost, &slices, &cells).unwrap();
         prop_assert!(found <= bound.in_f32_upper(), "{} > {:?}", found, bound);
     }
 
@@ -297,7 +347,7 @@ proptest! {
         let zero = vec![0.0; d];
         let own = apart(&a[0][..d], &zero) + apart(&b[0][..d], &zero) + rows(0).skip(1).sum::<f64>();
         let found = own + l2 * rows(1).sum::<f64>();
-        let bound = both_private_cost_bound(cost, 1.5, 1.0, l2, n, m, slices.lambda_max_upper()).unwrap();
+        let bound = Norms::new(1.5, 1.0).other_jacobian(l2).both_private_bound(cost, [n, m], slices.lambda_max_upper()).unwrap();
         prop_assert!(found <= bound * (1.0 + 1e-5), "{} > {}", found, bound);
     }
 

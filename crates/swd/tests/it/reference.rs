@@ -3,12 +3,8 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde_json::Value;
-use swd::sensitivity::paper::{paper_bound, paper_bound_both_private};
-use swd::sensitivity::{
-    CellSpread, both_private_bound, prior_matching_bound, public_noise_bound, theorem_bound,
-    theorem_bound_both_private,
-};
-use swd::{Slices, TargetQuantiles, UniformBall};
+use swd::sensitivity::{CellSpread, Norms};
+use swd::{Cost, Slices, TargetQuantiles, UniformBall};
 
 fn close(value: f64, expected: f64, relative: f64) -> bool {
     (value - expected).abs() <= relative * expected.abs()
@@ -43,7 +39,10 @@ fn reference_cases() {
         assert!(close(spread.shift_spread, number("shift_spread"), 1e-3));
 
         let (m_bound, l1, l2) = (number("M"), number("L1"), number("L2"));
-        let bound = prior_matching_bound(m_bound, l1, l2, &slices, &cells).unwrap();
+        let bound = Norms::new(m_bound, l1)
+            .other_jacobian(l2)
+            .prior_bound(Cost::Square, &slices, &cells)
+            .unwrap();
         let n = n as f64;
         let expected = number("n_times_delta_joint");
         assert!(close(n * bound.joint, expected, 1e-3));
@@ -52,7 +51,10 @@ fn reference_cases() {
         assert_eq!(bound.sensitivity(), smallest);
         assert!(bound.in_f32_upper() > bound.sensitivity());
         assert!(close(bound.in_f32_upper(), bound.sensitivity(), 3e-5));
-        let paper = paper_bound(m_bound, l1, l2, n as usize).unwrap();
+        let paper = Norms::new(m_bound, l1)
+            .other_jacobian(l2)
+            .published_bound(n as usize)
+            .unwrap();
         assert!(close(n * paper, number("paper_n_times_delta"), 1e-12));
     }
 }
@@ -66,15 +68,17 @@ fn a_private_step_of_the_autoencoder() {
     let ball = UniformBall::new(6).unwrap();
     let (n, l, m_bound) = (600, 6.0_f64.sqrt(), 1.5);
     let step = |delta: f64| 600.0 * (0.9 * 2.0 / 600.0 + 0.1 * delta);
-    let of_paper = step(paper_bound(m_bound, l, 0.0, n).unwrap());
-    let of_theorem = step(theorem_bound(m_bound, l, 0.0, n).unwrap());
+    let of_paper = step(Norms::new(m_bound, l).published_bound(n).unwrap());
+    let of_theorem = step(Norms::new(m_bound, l).theorem_bound(n).unwrap());
     assert!(close(of_paper, 6.21, 1e-3) && close(of_theorem, 4.74, 1e-3));
     let points = ball.sample(600, &mut rng);
     for cells in [
         TargetQuantiles::of_sample(&points, &slices, n).unwrap(),
         ball.cells(n).unwrap(),
     ] {
-        let bound = prior_matching_bound(m_bound, l, 0.0, &slices, &cells).unwrap();
+        let bound = Norms::new(m_bound, l)
+            .prior_bound(Cost::Square, &slices, &cells)
+            .unwrap();
         println!("n' Delta = {}", step(bound.sensitivity()));
         assert!(step(bound.sensitivity()) < 2.95);
     }
@@ -98,8 +102,10 @@ fn gains_over_the_paper() {
         };
         let points = UniformBall::new(d).unwrap().sample(600, &mut rng);
         let cells = TargetQuantiles::of_sample(&points, &slices, 600).unwrap();
-        let bound = prior_matching_bound(1.5, 1.0, 0.0, &slices, &cells).unwrap();
-        let ratio = bound.sensitivity() / paper_bound(1.5, 1.0, 0.0, 600).unwrap();
+        let bound = Norms::new(1.5, 1.0)
+            .prior_bound(Cost::Square, &slices, &cells)
+            .unwrap();
+        let ratio = bound.sensitivity() / Norms::new(1.5, 1.0).published_bound(600).unwrap();
         println!("d = {d}, tight = {tight}: {ratio:.4}");
         assert!(close(ratio, expected, 0.05), "d = {d}: {ratio}");
     }
@@ -107,15 +113,27 @@ fn gains_over_the_paper() {
 
 #[test]
 fn both_sides_private() {
-    let bound = |d: f64| both_private_bound(1.0, 1.0, 1.0, 10, 10, 1.0 / d).unwrap() * 10.0;
+    let bound = |d: f64| {
+        Norms::new(1.0, 1.0)
+            .other_jacobian(1.0)
+            .both_private_bound(Cost::Square, [10, 10], 1.0 / d)
+            .unwrap()
+            * 10.0
+    };
     assert_eq!(bound(2.0), 8.0);
     assert!(close(bound(6.0), 7.40, 1e-3));
     assert!(close(bound(48.0), 5.16, 1e-3));
     // The smaller side decides, and each side its own Jacobian bound.
     let found = [
-        theorem_bound_both_private(1.0, 1.0, 3.0, 10, 20),
-        both_private_bound(1.0, 1.0, 1.0, 100, 10, 1.0),
-        paper_bound_both_private(1.5, 1.0, 1.0, 10, 20),
+        Norms::new(1.0, 1.0)
+            .other_jacobian(3.0)
+            .both_private_bound(Cost::Square, [10, 20], 1.0),
+        Norms::new(1.0, 1.0)
+            .other_jacobian(1.0)
+            .both_private_bound(Cost::Square, [100, 10], 1.0),
+        Norms::new(1.5, 1.0)
+            .other_jacobian(1.0)
+            .published_bound_both_private([10, 20]),
     ];
     assert_eq!(found.map(Result::unwrap), [1.6, 0.8, 2.4]);
 }
@@ -127,17 +145,46 @@ fn bounds_refuse_what_is_no_bound() {
     let cells = UniformBall::new(2).unwrap().cells(5).unwrap();
     for bad in [f64::NAN, f64::INFINITY, -1.0] {
         for (m, l1, l2) in [(bad, 1.0, 1.0), (1.0, bad, 1.0), (1.0, 1.0, bad)] {
-            assert!(theorem_bound(m, l1, l2, 5).is_err());
-            assert!(paper_bound(m, l1, l2, 5).is_err());
-            assert!(prior_matching_bound(m, l1, l2, &slices, &cells).is_err());
+            assert!(
+                Norms::new(m, l1)
+                    .other_jacobian(l2)
+                    .theorem_bound(5)
+                    .is_err()
+            );
+            assert!(
+                Norms::new(m, l1)
+                    .other_jacobian(l2)
+                    .published_bound(5)
+                    .is_err()
+            );
+            assert!(
+                Norms::new(m, l1)
+                    .other_jacobian(l2)
+                    .prior_bound(Cost::Square, &slices, &cells)
+                    .is_err()
+            );
         }
-        assert!(public_noise_bound(1.0, 1.0, 5, bad).is_err());
-        assert!(both_private_bound(1.0, 1.0, 1.0, 5, 5, bad).is_err());
+        assert!(Norms::new(1.0, 1.0).public_noise_bound(5, bad).is_err());
+        assert!(
+            Norms::new(1.0, 1.0)
+                .other_jacobian(1.0)
+                .both_private_bound(Cost::Square, [5, 5], bad)
+                .is_err()
+        );
     }
-    assert!(theorem_bound(1.0, 1.0, 1.0, 0).is_err());
-    assert!(public_noise_bound(1.0, 1.0, 0, 0.5).is_err());
+    assert!(
+        Norms::new(1.0, 1.0)
+            .other_jacobian(1.0)
+            .theorem_bound(0)
+            .is_err()
+    );
+    assert!(Norms::new(1.0, 1.0).public_noise_bound(0, 0.5).is_err());
     let three = TargetQuantiles::from_rows(1, vec![0.0; 3], vec![0.0; 3]).unwrap();
-    assert!(prior_matching_bound(1.0, 1.0, 0.0, &slices, &three).is_err());
+    assert!(
+        Norms::new(1.0, 1.0)
+            .prior_bound(Cost::Square, &slices, &three)
+            .is_err()
+    );
 }
 
 /// Cells outside the ball of radius `M`: the theorem alone, with the records' `M`, would be wrong.
@@ -146,9 +193,14 @@ fn cells_may_exceed_the_activation_bound() {
     let mut rng = ChaCha20Rng::seed_from_u64(4);
     let slices = Slices::tight(1, 1, &mut rng).unwrap();
     let cells = TargetQuantiles::shared(vec![-3.0, 3.0], 0.0).unwrap();
-    let bound = prior_matching_bound(1.0, 1.0, 0.0, &slices, &cells).unwrap();
-    assert_eq!(bound.theorem, theorem_bound(3.0, 1.0, 0.0, 2).unwrap());
+    let bound = Norms::new(1.0, 1.0)
+        .prior_bound(Cost::Square, &slices, &cells)
+        .unwrap();
+    assert_eq!(
+        bound.theorem,
+        Norms::new(3.0, 1.0).theorem_bound(2).unwrap()
+    );
     // u = 1 and u~ = -1 at the ranks 2 and 1: (2/n)(|1 - 3| + |-1 + 3| + 6) = 10.
     assert!(bound.sensitivity() >= 10.0);
-    assert!(bound.sensitivity() > theorem_bound(1.0, 1.0, 0.0, 2).unwrap());
+    assert!(bound.sensitivity() > Norms::new(1.0, 1.0).theorem_bound(2).unwrap());
 }

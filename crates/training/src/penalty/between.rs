@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use burn::tensor::Tensor;
-use swd::sensitivity::paper::paper_bound_both_private;
-use swd::sensitivity::{F32_CLIP_SLACK, both_private_cost_bound};
+use swd::sensitivity::{F32_CLIP_SLACK, Norms};
 use swd::transport::between::sliced_gradients_and_cost;
 use swd::transport::host::sliced_gradient_and_distance;
 use swd::transport::tensor::{cotangent_rounding, two_sample_gradients};
@@ -119,7 +118,7 @@ impl Between {
     /// largest over pairs of `weight * Delta(n_0, n_1)`.
     ///
     /// `Delta = 8 M L / min(n_0, n_1)`, or less where a tight frame of at least six dimensions knows
-    /// better ([`both_private_cost_bound`], which has two maps and other costs too).
+    /// better ([`Norms::both_private_bound`], which has two maps and other costs too).
     pub(super) fn sensitivity_upper(&self, cost: Cost, term: &Term) -> Result<f64, TrainingError> {
         let (m, [l1, l2]) = (term.clipping.activation, term.jacobians());
         let lambda = self.slices.lambda_max_upper();
@@ -134,7 +133,10 @@ impl Between {
         let mut worst = 0.0f64;
         for pair in &self.pairs {
             let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
-            let bound = both_private_cost_bound(cost, m, l1, l2, n0, n1, lambda)?;
+            let bound =
+                Norms::new(m, l1)
+                    .other_jacobian(l2)
+                    .both_private_bound(cost, [n0, n1], lambda)?;
             worst = worst.max(pair.weight * (bound * (1.0 + F32_CLIP_SLACK) + rounding));
         }
         Ok(worst)
@@ -150,7 +152,9 @@ impl Between {
         let (m, [l1, l2]) = (term.clipping.activation, term.jacobians());
         let of_pair = |pair: &Pair| {
             let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
-            let published = paper_bound_both_private(m, l1, l2, n0, n1);
+            let published = Norms::new(m, l1)
+                .other_jacobian(l2)
+                .published_bound_both_private([n0, n1]);
             pair.weight * published.unwrap_or(f64::INFINITY)
         };
         self.pairs.iter().map(of_pair).fold(0.0, f64::max)

@@ -117,8 +117,8 @@ impl Penalty {
     }
 
     /// What moving a projected activation costs: its square unless said. Another cost has another sensitivity
-    /// ([`swd::sensitivity::prior_cost_bound`], [`swd::sensitivity::both_private_cost_bound`],
-    /// [`swd::sensitivity::private_sample_cost_bounds`]).
+    /// ([`swd::sensitivity::Norms::prior_bound`], [`swd::sensitivity::Norms::both_private_bound`],
+    /// [`swd::sensitivity::Norms::private_sample_bounds`]).
     #[must_use]
     pub fn cost(mut self, cost: Cost) -> Self {
         self.cost = cost;
@@ -162,7 +162,7 @@ impl Penalty {
     /// Delta = 4 M max { max(2 L1, L1 + L2) / n, max(2 L2, L1 + L2) / m }
     /// ```
     ///
-    /// for groups of `n` and `m` records, or the joint bound of [`swd::sensitivity::both_private_bound`] where that is
+    /// for groups of `n` and `m` records, or the joint bound of [`swd::sensitivity::Norms::both_private_bound`] where that is
     /// smaller. It holds whatever parameters the two maps share.
     ///
     /// A public side is a group of the batch too. It costs nothing where it is sampled at no higher rate than the private one

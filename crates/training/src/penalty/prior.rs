@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use burn::tensor::Tensor;
 use rand::Rng;
-use swd::sensitivity::prior_cost_bound;
+use swd::sensitivity::Norms;
 use swd::transport::host::sliced_cotangents_and_cost;
 use swd::transport::tensor::{self, cotangent_rounding};
 use swd::{Cost, Slices, StandardGaussian, TargetQuantiles, UniformBall, UniformSphere};
@@ -207,7 +207,7 @@ impl Matching {
         clipping: &Clipping,
     ) -> Result<f64, TrainingError> {
         let (m, l) = (clipping.activation, clipping.jacobian);
-        let bound = prior_cost_bound(cost, m, l, 0.0, &self.slices, cells)?;
+        let bound = Norms::new(m, l).prior_bound(cost, &self.slices, cells)?;
         // Cotangents of several groups are weighted by their sizes.
         Ok(if self.cells.len() == 1 {
             bound.in_f32_upper()

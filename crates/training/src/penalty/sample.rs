@@ -1,7 +1,7 @@
 //! A private sample that the network does not touch, and what one record can move the distance to it.
 
 use burn::tensor::Tensor;
-use swd::sensitivity::{F32_CLIP_SLACK, private_sample_bounds, private_sample_cost_bounds};
+use swd::sensitivity::{F32_CLIP_SLACK, Norms};
 use swd::transport::host::sliced_cotangents_and_cost;
 use swd::transport::tensor::{self, cotangent_rounding};
 use swd::{Cost, Slices, TargetQuantiles};
@@ -39,7 +39,8 @@ impl ToSample {
     ) -> Result<f64, TrainingError> {
         // Frames are tight up to a relative 1e-6, and rounding adds as little.
         let lambda = (1.0 + 1e-5) / dim.max(1) as f64;
-        let [inputs, sample] = private_sample_cost_bounds(cost, radius, 1.0, n, m, lambda)?;
+        let [inputs, sample] =
+            Norms::new(radius, 1.0).private_sample_bounds(cost, [n, m], lambda)?;
         Ok(sample / inputs * (1.0 + 1e-4))
     }
 
@@ -98,7 +99,7 @@ impl ToSample {
             }
         };
         let [n, s] = [0, 1].map(|group| self.sizes[group]);
-        let bounds = private_sample_cost_bounds(cost, m, l, n, s, lambda)?;
+        let bounds = Norms::new(m, l).private_sample_bounds(cost, [n, s], lambda)?;
         let [inputs, sample] = bounds.map(|bound| bound * (1.0 + F32_CLIP_SLACK) + rounding);
         Ok(inputs.max(sample / self.share))
     }
@@ -180,7 +181,8 @@ impl ToSample {
         let error = rounding + f64::powi(2.0, -22) * m;
         let lambda = self.slices.lambda_max_upper();
         let [n, s] = [0, 1].map(|group| self.sizes[group]);
-        let bounds = private_sample_bounds(m, clipping.jacobian, n, s, lambda)?;
+        let bounds =
+            Norms::new(m, clipping.jacobian).private_sample_bounds(Cost::Square, [n, s], lambda)?;
         // Both sides' errors have to fit, and the smaller bound is the narrower.
         let narrow = bounds[0].min(bounds[1]);
         Ok(1.0 / (1.0 + 4.0 * clipping.jacobian * error / narrow))

@@ -9,7 +9,7 @@ use private_training::{
     Batch, Clipping, Engine, Forward, Layers, Network, Objective, Penalty, Prior,
 };
 use swd::Cost;
-use swd::sensitivity::both_private_bound;
+use swd::sensitivity::Norms;
 
 use crate::contract::{ENGINES, adversaries, furthest, groups, of_class, replaced};
 use test_support::contract::Contract;
@@ -172,7 +172,12 @@ fn shared_parameters_attain_the_sum_of_both_bounds() {
     let engine = Engine::Autodiff;
     let apart = furthest(&objective, &sampler, engine, &network, all, (1, &by));
     Contract::of("shared").attained(0.97).holds([apart]);
-    let bound = |l1, l2| both_private_bound(M, l1, l2, n, m, 1.0).unwrap();
+    let bound = |l1, l2| {
+        Norms::new(M, l1)
+            .other_jacobian(l2)
+            .both_private_bound(Cost::Square, [n, m], 1.0)
+            .unwrap()
+    };
     assert!(apart * bound(l1, l2) > bound(l1, l1));
     assert!(apart * bound(l1, l2) > 4.0 * M / n as f64 * (2.0 * l1).max(f64::hypot(l1, l2)));
 }

@@ -47,7 +47,7 @@ pub fn w2_squared_1d(
 /// gradient `p sum_j R_ij sign(x_i - y_j) |x_i - y_j|^(p-1)` in `x_i`. The orders of both are read back
 /// from the device, and weights are merged in `f64` on the host.
 ///
-/// Not private by itself: [`crate::sensitivity::cost_bound`] bounds its gradient with equal weights for every `p` above 1, and no
+/// Not private by itself: [`crate::sensitivity::Norms::line_bound`] bounds its gradient with equal weights for every `p` above 1, and no
 /// bound exists for `W_p` itself, the root.
 ///
 /// ```
