@@ -258,8 +258,7 @@ impl Gradients {
             .iter()
             .map(|p| p.term.activation)
             .max();
-        let plain = network.valid();
-        let layers = plain.layers()?.known();
+        let layers = network.layers()?.known();
         let mut engine = match (&layers, furthest) {
             (None, _) if wanted != Engine::Autodiff => {
                 self.note(
@@ -305,9 +304,8 @@ impl Gradients {
         batch: &Batch<D>,
     ) -> Result<(), TrainingError> {
         let mut engine = self.engine_for(network, &device_of(network, batch))?;
-        let plain = network.valid();
         if let (Some(layers), Engine::Tensor { chunk }, 1..) =
-            (plain.layers()?.known(), engine, batch.records())
+            (network.layers()?.known(), engine, batch.records())
             && (self.memory.is_some() || layers.formed())
         {
             let each = layers.bytes(&self.objective, batch.flat().inputs().clone());

@@ -106,8 +106,7 @@ impl Stack<'_> {
 
     /// Runs the layers on `input`, `[n, d_in]`, and keeps every activation.
     ///
-    /// Nothing here needs autodiff: the layers are those of a module without it ([`Module::valid`](burn::module::Module::valid)), and an
-    /// input with a graph leaves without it.
+    /// Nothing here needs autodiff: what comes in with a graph leaves without it.
     pub fn forward(&self, input: Tensor<2>) -> Activations {
         let mut values = vec![input.without_autodiff()];
         for layer in &self.layers {
@@ -117,7 +116,7 @@ impl Stack<'_> {
         Activations { values }
     }
 
-    /// The output alone, `[n, d_out]`, with the graph of the input and of the module, if they have one.
+    /// The output alone, `[n, d_out]`, with the graph of the module if the input has one.
     pub fn output(&self, input: Tensor<2>) -> Tensor<2> {
         self.layers.iter().fold(input, |x, layer| layer.forward(x))
     }

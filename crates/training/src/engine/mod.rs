@@ -91,10 +91,9 @@ impl<'a, const D: usize> Pass<'a, D> {
         device: &Device,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
         self.engine = engine;
-        let plain = network.valid();
         let layers = match engine {
             Engine::Autodiff => None,
-            Engine::Host { .. } | Engine::Tensor { .. } => plain.layers()?.known(),
+            Engine::Host { .. } | Engine::Tensor { .. } => network.layers()?.known(),
         };
         if let (Some(_), Some(_)) = (self.shared, self.batch.fixed()) {
             return Err(TrainingError::Unbounded {

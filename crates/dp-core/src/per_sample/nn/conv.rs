@@ -144,8 +144,8 @@ impl Layer for Conv {
     }
 
     fn forward(&self, input: Tensor<2>) -> Tensor<2> {
-        let weight = self.weight.value.clone();
-        let bias = self.bias.as_ref().map(|bias| bias.value.clone());
+        let weight = self.weight.beside(&input);
+        let bias = self.bias.as_ref().map(|bias| bias.beside(&input));
         conv2d(self.image(input), weight, bias, self.options()).flatten(1, 3)
     }
 

@@ -106,7 +106,8 @@ impl Layer for ConvTranspose {
         let n = input.dims()[0];
         let [height, width] = self.size;
         let image = input.reshape([n, self.channels().0, height, width]);
-        let bias = self.bias.as_ref().map(|bias| bias.value.clone());
+        let bias = self.bias.as_ref().map(|bias| bias.beside(&image));
+        let weight = self.weight.beside(&image);
         let options = ConvTransposeOptions::new(
             self.stride,
             self.padding,
@@ -114,7 +115,7 @@ impl Layer for ConvTranspose {
             self.dilation,
             self.groups,
         );
-        conv_transpose2d(image, self.weight.value.clone(), bias, options).flatten(1, 3)
+        conv_transpose2d(image, weight, bias, options).flatten(1, 3)
     }
 
     fn backward(&self, input: &Tensor<2>, _output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {

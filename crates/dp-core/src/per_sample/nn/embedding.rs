@@ -52,7 +52,7 @@ impl Layer for Embedding {
         let [n, length] = input.dims();
         let [_, width] = self.weight.value.dims();
         let (tokens, known) = self.tokens(&input);
-        let vectors = self.weight.value.clone().select(0, numbers(tokens));
+        let vectors = self.weight.beside(&input).select(0, numbers(tokens));
         let unknown = known.bool_not().reshape([n * length, 1]);
         vectors
             .mask_fill(unknown.expand([n * length, width]), f32::NAN)

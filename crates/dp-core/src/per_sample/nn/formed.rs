@@ -13,7 +13,8 @@ use crate::per_sample::{Gram, Kept, Layer, ParameterSlot, Reference, Rows};
 /// gives, and the cotangents below it, are of other passes, which no bound rests on.
 pub(super) struct Formed<M, F> {
     name: &'static str,
-    module: M,
+    own: M,
+    plain: M,
     reference: Reference<M>,
     forward: F,
 }
@@ -22,7 +23,8 @@ impl<M: Module, F: Fn(&M, Tensor<2>) -> Tensor<2>> Formed<M, F> {
     pub(super) fn new(name: &'static str, module: &M, forward: F) -> Result<Self, DpError> {
         Ok(Self {
             name,
-            module: module.clone(),
+            own: module.clone(),
+            plain: module.valid(),
             reference: Reference::new(module)?,
             forward,
         })
@@ -65,7 +67,12 @@ impl<M: Module, F: Fn(&M, Tensor<2>) -> Tensor<2>> Layer for Formed<M, F> {
 
     fn forward(&self, input: Tensor<2>) -> Tensor<2> {
         let n = input.dims()[0];
-        let one = |i| (self.forward)(&self.module, row(&input, i));
+        // With the module's graph if the input has one.
+        let module = match input.is_autodiff() {
+            true => &self.own,
+            false => &self.plain,
+        };
+        let one = |i| (self.forward)(module, row(&input, i));
         Tensor::cat((0..n).map(one).collect(), 0)
     }
 
@@ -75,7 +82,7 @@ impl<M: Module, F: Fn(&M, Tensor<2>) -> Tensor<2>> Layer for Formed<M, F> {
             let (record, delta) = (row(input, i), of_record(&delta, i));
             let pull = |r| {
                 gradient_at(record.clone(), row(&delta, r), |x| {
-                    (self.forward)(&self.module, x)
+                    (self.forward)(&self.plain, x)
                 })
             };
             Tensor::cat((0..g).map(pull).collect(), 0)

@@ -40,9 +40,10 @@ impl Layer for Linear {
     fn forward(&self, input: Tensor<2>) -> Tensor<2> {
         let n = input.dims()[0];
         let [inputs, outputs] = self.weight.value.dims();
-        let bias = self.bias.as_ref().map(|bias| bias.value.clone());
+        let bias = self.bias.as_ref().map(|bias| bias.beside(&input));
+        let weight = self.weight.beside(&input);
         let places = input.reshape([n * self.places, inputs]);
-        linear(places, self.weight.value.clone(), bias).reshape([n, self.places * outputs])
+        linear(places, weight, bias).reshape([n, self.places * outputs])
     }
 
     fn backward(&self, _input: &Tensor<2>, _output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {

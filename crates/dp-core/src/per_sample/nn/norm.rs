@@ -81,9 +81,9 @@ impl Norm {
     }
 
     /// A parameter for each channel as one for each value, `[1, features]`.
-    fn spread(&self, parameter: &Weight<1>) -> Tensor<2> {
+    fn spread(&self, parameter: Tensor<1>) -> Tensor<2> {
         let [before, channels, behind] = self.axes;
-        let channelled = parameter.value.clone().reshape([1, channels, 1]);
+        let channelled = parameter.reshape([1, channels, 1]);
         channelled
             .expand([before, channels, behind])
             .reshape([1, before * channels * behind])
@@ -116,17 +116,19 @@ impl Layer for Norm {
     fn forward(&self, input: Tensor<2>) -> Tensor<2> {
         let mut output = (self.normalised)(input);
         if let Some(gamma) = &self.gamma {
-            output = output * self.spread(gamma);
+            let gamma = self.spread(gamma.beside(&output));
+            output = output * gamma;
         }
         if let Some(beta) = &self.beta {
-            output = output + self.spread(beta);
+            let beta = self.spread(beta.beside(&output));
+            output = output + beta;
         }
         output
     }
 
     fn backward(&self, input: &Tensor<2>, _output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
         let delta = match &self.gamma {
-            Some(gamma) => delta * self.spread(gamma).unsqueeze_dim(1),
+            Some(gamma) => delta * self.spread(gamma.value.clone()).unsqueeze_dim(1),
             None => delta,
         };
         pulled(input, delta, &self.normalised)

@@ -5,19 +5,20 @@ use burn::tensor::Tensor;
 
 use crate::per_sample::ParameterSlot;
 
-/// The value of a parameter, and its slot if it is trained. The value has a graph only if the module is on a device with
-/// autodiff ([`Module::train`]).
+/// The value of a parameter, without a graph and as the module has it, and its slot if it is trained.
 ///
 /// The value is the effective one: behind a reparameterisation the parameter itself is frozen.
 pub(super) struct Weight<const D: usize> {
     pub(super) value: Tensor<D>,
+    own: Tensor<D>,
     pub(super) slot: Option<ParameterSlot>,
 }
 
 impl<const D: usize> Weight<D> {
     pub(super) fn of(param: &Param<Tensor<D>>) -> Self {
         Self {
-            value: param.val(),
+            value: param.val().without_autodiff(),
+            own: param.val(),
             slot: slot(param),
         }
     }
@@ -26,7 +27,16 @@ impl<const D: usize> Weight<D> {
     pub(super) fn reshaped<const E: usize>(self, shape: [usize; E]) -> Weight<E> {
         Weight {
             value: self.value.reshape(shape),
+            own: self.own.reshape(shape),
             slot: self.slot,
+        }
+    }
+
+    /// The value beside an input: with the module's graph if that has one.
+    pub(super) fn beside<const E: usize>(&self, input: &Tensor<E>) -> Tensor<D> {
+        match input.is_autodiff() {
+            true => self.own.clone(),
+            false => self.value.clone(),
         }
     }
 
