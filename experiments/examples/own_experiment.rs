@@ -16,7 +16,7 @@ use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::Sampler;
 use lab::prelude::*;
-use private_training::{Layers, Loss, Network, Objective, Optimizer, TrainingConfig};
+use private_training::{Layers, Loss, Network, Optimizer, TrainingConfig};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -113,7 +113,7 @@ impl Experiment for Regression {
             used: Vec::new(),
         };
         let loss = Loss::binary_cross_entropy_with_logits().max_grad_norm(settings.max_grad_norm);
-        let config = TrainingConfig::new(Objective::new([loss]))
+        let config = TrainingConfig::new(loss)
             .optimizer(Optimizer::sgd())
             .learning_rate(settings.learning_rate)
             .average(settings.ema);

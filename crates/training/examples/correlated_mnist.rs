@@ -69,10 +69,9 @@ impl Task {
             conv: conv.init(&device),
             linear: LinearConfig::new(16 * 6 * 6, 10).init(&device),
         };
-        let config =
-            TrainingConfig::new(Objective::new([Loss::cross_entropy().max_grad_norm(1.0)]))
-                .optimizer(Optimizer::sgd())
-                .learning_rate(rate);
+        let config = TrainingConfig::new(Loss::cross_entropy().max_grad_norm(1.0))
+            .optimizer(Optimizer::sgd())
+            .learning_rate(rate);
         let (plan, mut noise) = (self.plan(arm, epsilon)?, NoiseSource::insecure(seed));
         let steps = plan.steps;
         let mut training = match arm {

@@ -12,7 +12,6 @@ struct Classifier {
 }
 
 impl Network<4> for Classifier {
-    // Not needed, and many times faster: gradients of records are clipped without being formed.
     fn layers(&self) -> Result<Layers<'_, 4>, DpError> {
         let seen = Chain::image([1, 28, 28]).conv2d(&self.conv).relu();
         Layers::chain(seen.flatten().linear(&self.linear))
@@ -30,15 +29,12 @@ fn run(kind: DatasetKind, steps: u64) -> Result<f64, Box<dyn std::error::Error>>
     let conv = Conv2dConfig::new([1, 16], [8, 8]).with_stride([4, 4]);
     let conv = conv.init(&device);
     let model = Classifier { conv, linear };
+    let path = std::env::temp_dir().join(format!("dp-sgd-{}.jsonl", std::process::id()));
     let sampler = Sampler::poisson_zero_out(n, 0.02)?; // samples the batches, and is what is accounted
     let plan = TrainingPlan::for_epsilon(1.0, 1e-5, steps, sampler).check()?; // refuses what it cannot keep
-    let place = std::env::temp_dir().join(format!("dp-sgd-{}.jsonl", std::process::id()));
-    let mut ledger = Ledger::create(&place)?;
-    let mut training =
-        TrainingConfig::new(Objective::new([Loss::cross_entropy().max_grad_norm(1.0)]))
-            .optimizer(Optimizer::sgd())
-            .learning_rate(1.0)
-            .start(model, plan)?;
+    let mut ledger = Ledger::create(&path)?;
+    let loss = Loss::cross_entropy().max_grad_norm(1.0);
+    let mut training = TrainingConfig::new(loss).start(model, plan)?; // Adam, unless told otherwise
     while let Some(step) = training.next_step()? {
         step.update_from(&images, &labels, &mut ledger)?; // clip, sum, ledger, noise, optimizer
     }

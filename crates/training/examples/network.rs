@@ -59,7 +59,7 @@ fn train(data: &Records, steps: u64, folder: &Path) -> Outcome<(Classifier, f64)
     let plan = TrainingPlan::for_epsilon(1.0, 1e-5, steps, sampler).check()?;
     println!("noise multiplier {}", plan.noise_multiplier());
     let loss = Loss::cross_entropy().max_grad_norm(1.0);
-    let mut training = TrainingConfig::new(Objective::new([loss]))
+    let mut training = TrainingConfig::new(loss)
         .optimizer(Optimizer::sgd())
         .learning_rate(1.0)
         .start(Classifier::new(&device), plan)?;

@@ -5,7 +5,7 @@ use burn::nn::{Linear, LinearConfig, PaddingConfig2d, conv::*, pool::*};
 use burn::{module::Module, prelude::*};
 use data::{Dataset, DatasetKind, LoadOptions, Records};
 use dp_core::{ledger::Ledger, per_sample::nn::Chain, plan::TrainingPlan, sampling::Sampler};
-use private_training::{Layers, Loss, Network, Objective, Optimizer, TrainingConfig};
+use private_training::{Layers, Loss, Network, Optimizer, TrainingConfig};
 
 #[derive(Module, Debug)]
 struct Cnn {
@@ -73,11 +73,10 @@ fn run(args: &[&str]) -> Result<(f32, f64), Box<dyn std::error::Error>> {
     let plan = TrainingPlan::for_epsilon(epsilon, 1e-5, steps, sampler).check()?;
     let place = std::env::temp_dir().join(format!("dp-sgd-{}.jsonl", std::process::id()));
     let mut ledger = Ledger::create(&place)?;
-    let mut training =
-        TrainingConfig::new(Objective::new([Loss::cross_entropy().max_grad_norm(1.0)]))
-            .optimizer(Optimizer::sgd())
-            .learning_rate(rate)
-            .start(model, plan)?;
+    let mut training = TrainingConfig::new(Loss::cross_entropy().max_grad_norm(1.0))
+        .optimizer(Optimizer::sgd())
+        .learning_rate(rate)
+        .start(model, plan)?;
     let mut seconds = Vec::new();
     while let Some(step) = training.next_step()? {
         let start = std::time::Instant::now();

@@ -184,6 +184,12 @@ impl Objective {
     }
 }
 
+impl From<Loss> for Objective {
+    fn from(loss: Loss) -> Self {
+        Self::new([loss])
+    }
+}
+
 /// The public sizes that a mean over records is divided by, and the neighbours that go with them.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum BatchSizes {

@@ -35,9 +35,9 @@ pub struct TrainingConfig {
 
 impl TrainingConfig {
     /// A training that minimises `objective`, by Adam at a learning rate of 0.001 unless told otherwise.
-    pub fn new(objective: Objective) -> Self {
+    pub fn new(objective: impl Into<Objective>) -> Self {
         Self {
-            gradients: Gradients::new(objective),
+            gradients: Gradients::new(objective.into()),
             optimizer: Optimizer::adam(),
             schedule: 1e-3.into(),
             average: None,
@@ -201,7 +201,7 @@ enum Batches {
 ///
 /// let plan = TrainingPlan::for_epsilon(1.0, 1e-3, 10, Sampler::fixed_size(100, 20)?).check()?;
 /// let mut ledger = Ledger::create(&path)?;
-/// let mut training = TrainingConfig::new(Objective::new([Loss::cross_entropy().max_grad_norm(1.0)]))
+/// let mut training = TrainingConfig::new(Loss::cross_entropy().max_grad_norm(1.0))
 ///     .optimizer(Optimizer::sgd())
 ///     .learning_rate(0.1)
 ///     .start(model, plan)?;

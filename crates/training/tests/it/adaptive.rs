@@ -223,7 +223,7 @@ fn what_cannot_follow_a_quantile_is_refused() {
     let refused = |quantile: f64, rate: f64, words: &str| {
         let loss = Loss::squared_error().adaptive_clipping(quantile, rate);
         let plan = TrainingPlan::for_epsilon(1.0, 1e-3, 5, Sampler::fixed_size(12, 3).unwrap());
-        let config = TrainingConfig::new(Objective::new([loss]));
+        let config = TrainingConfig::new(loss);
         let refused = config
             .start(network(), plan.check().unwrap())
             .err()

@@ -408,7 +408,7 @@ fn the_released_gradient_has_the_declared_noise() {
     let network = Small::new(300, 300, &device);
     let nothing = uniform([10, 1, 6, 6], 5, &device) / 0.0 * 0.0;
     let folder = tempfile::tempdir().unwrap();
-    let with = TrainingConfig::new(Objective::new([Loss::cross_entropy()]));
+    let with = TrainingConfig::new(Loss::cross_entropy());
     let plan = plan(Sampler::all(10).unwrap());
     let (mut training, mut ledger) = training(with, &network, plan, &folder);
     let mut steps = Vec::new();

@@ -5,7 +5,7 @@ use burn::tensor::{Device, Tensor};
 use dp_core::accounting::Neighbours;
 use dp_core::plan::TrainingPlan;
 use dp_core::sampling::Sampler;
-use private_training::{Engine, Loss, Objective, TrainingConfig};
+use private_training::{Engine, Loss, TrainingConfig};
 use test_support::contract::{Contract, Measured, furthest};
 use test_support::networks::{Small, training, uniform};
 
@@ -35,7 +35,7 @@ fn shown(sampler: Sampler, engine: Engine, images: &Tensor<4>, steps: u64) -> Sh
     let folder = tempfile::tempdir().unwrap();
     let plan = TrainingPlan::for_epsilon(1.0, 1e-4, steps, sampler);
     let loss = Loss::squared_error().max_grad_norm(CLIP);
-    let with = TrainingConfig::new(Objective::new([loss])).engine(engine);
+    let with = TrainingConfig::new(loss).engine(engine);
     let (mut training, mut ledger) = training(with, &network, plan, &folder);
     let (mut released, mut deviations) = (Vec::new(), Vec::new());
     while let Some(step) = training.next_step().unwrap() {
@@ -49,7 +49,7 @@ fn shown(sampler: Sampler, engine: Engine, images: &Tensor<4>, steps: u64) -> Sh
     let refused = {
         let plan = TrainingPlan::for_epsilon(1.0, 1e-4, steps, training.sampler().clone());
         let folder = tempfile::tempdir().unwrap();
-        let with = TrainingConfig::new(Objective::new([Loss::squared_error()]));
+        let with = TrainingConfig::new(Loss::squared_error());
         let (mut again, mut ledger) =
             test_support::networks::training(with, &network, plan, &folder);
         let step = again.next_step().unwrap().unwrap();
@@ -163,7 +163,7 @@ fn a_batch_beyond_the_divisor_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let sampler = Sampler::poisson_add_remove(90, 1.0, 1.0).unwrap();
     let plan = TrainingPlan::for_epsilon(1.0, 1e-4, 1, sampler);
-    let with = TrainingConfig::new(Objective::new([Loss::squared_error()]));
+    let with = TrainingConfig::new(Loss::squared_error());
     let network = Small::new(3, 1, &device);
     let (mut training, mut ledger) = training(with, &network, plan, &folder);
     let step = training.next_step().unwrap().unwrap();

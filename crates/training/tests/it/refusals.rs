@@ -20,7 +20,7 @@ fn fixed() -> Sampler {
 }
 
 fn cross_entropy() -> TrainingConfig {
-    TrainingConfig::new(Objective::new([Loss::cross_entropy()]))
+    TrainingConfig::new(Loss::cross_entropy())
 }
 
 /// What one step says of these inputs and targets, having left nothing.
@@ -65,7 +65,7 @@ fn labels_outside_of_the_classes_are_refused() {
     let network = Small::new(3, 4, &device);
     let images = || uniform([10, 1, 6, 6], 0, &device);
     let one = Small::new(3, 1, &device);
-    let binary = || TrainingConfig::new(Objective::new([Loss::binary_cross_entropy_with_logits()]));
+    let binary = || TrainingConfig::new(Loss::binary_cross_entropy_with_logits());
     let below = labels(10, 4, &device) - 1;
     let no_class = "a label is no class: with 4 outputs it must be from 0 to 3";
     let too_many = "outputs for one of two classes: expected 1, found 4";
@@ -98,7 +98,7 @@ fn targets_of_another_kind_than_the_loss_takes_are_refused() {
         (Loss::squared_error(), &classes, of_values),
         (own, &classes, "must be values"),
     ] {
-        let with = TrainingConfig::new(Objective::new([loss]));
+        let with = TrainingConfig::new(loss);
         let images = uniform([10, 1, 6, 6], 0, &device);
         let message = refusal(with, &network, images, targets.clone());
         assert!(message.contains(words), "{message}");

@@ -157,7 +157,7 @@ fn a_step_without_a_record_is_a_step() {
     let plan = plan(sampler).check().unwrap();
     let (images, targets) = classified(100);
     // A cap on memory is taken from a record, of which there may be none at first.
-    let config = TrainingConfig::new(Objective::new([Loss::cross_entropy()])).memory(1 << 20);
+    let config = TrainingConfig::new(Loss::cross_entropy()).memory(1 << 20);
     let config = config.optimizer(AdamConfig::new().init());
     let mut training = config.start(Small::new(3, 4, &device), plan).unwrap();
     let mut empty = 0;
