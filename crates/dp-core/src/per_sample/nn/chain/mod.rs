@@ -145,7 +145,7 @@ impl<'a> Chain<'a> {
         Ok(Stack::new(layers))
     }
 
-    /// What stands in front of [`Chain::activation`] as a stack, and what stands behind it, if anything does.
+    /// What stands in front of [`Chain::mark_latent`] as a stack, and what stands behind it, if anything does.
     ///
     /// Without one everything stands in front.
     ///
