@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use dp_accountant::accounting::{self, Accountant, Event, Neighbours, BatchDistribution, replay};
-use dp_accountant::ledger::{Ledger, LedgerEntry};
+use dp_accountant::accounting::{self, Accountant, Event, Neighbours, BatchDistribution};
+use dp_accountant::ledger::{Ledger, LedgerEntry, replay};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -1,6 +1,6 @@
 //! Scores of an attack in, lower bounds on epsilon out.
 
-use dp_audit::{Assumption, Counts, Guesses, Scores, gaussian_law};
+use dp_audit::{Assumption, AttackCounts, CanaryGuesses, Scores, gaussian_law};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -67,7 +67,12 @@ fn unknown(assumes: &str, known: &str) -> PyErr {
     ))
 }
 
-fn of_counts(counts: Counts, delta: f64, confidence: f64, assumes: &str) -> PyResult<LowerBound> {
+fn of_counts(
+    counts: AttackCounts,
+    delta: f64,
+    confidence: f64,
+    assumes: &str,
+) -> PyResult<LowerBound> {
     let bound = match assumes {
         "nothing" => counts.lower_bound(delta, confidence),
         "gaussian-curve" => counts.gaussian_lower_bound(delta, confidence),
@@ -140,7 +145,7 @@ pub(crate) fn epsilon_lower_of_counts(
     confidence: f64,
     assumes: &str,
 ) -> PyResult<LowerBound> {
-    let counts = Counts::new((recognised.0, with_record.0), (alarms.0, without_record.0));
+    let counts = AttackCounts::new((recognised.0, with_record.0), (alarms.0, without_record.0));
     of_counts(counts.map_err(refused)?, delta, confidence, assumes)
 }
 
@@ -170,8 +175,8 @@ pub(crate) fn epsilon_lower_of_canaries(
         PyTypeError::new_err("included must be a list or an array of booleans, one a canary")
     })?;
     let found = match by {
-        "scores" => Guesses::by_scores(scores.as_slice()?, &coins, guesses.0),
-        "likelihood" => Guesses::by_likelihood(scores.as_slice()?, &coins, guesses.0),
+        "scores" => CanaryGuesses::by_scores(scores.as_slice()?, &coins, guesses.0),
+        "likelihood" => CanaryGuesses::by_likelihood(scores.as_slice()?, &coins, guesses.0),
         _ => {
             return Err(PyValueError::new_err(format!(
                 "by is {by:?}, but must be one of scores, likelihood"

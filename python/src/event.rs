@@ -1,8 +1,8 @@
 //! Mechanisms as data.
 
 use dp_accountant::accounting::{
-    Accountant, Event, GroupSize, Neighbours, PldAccountant, RdpAccountant, Runs, BatchDistribution,
-    Selection,
+    Accountant, Event, GroupSize, Neighbours, PldAccountant, PrivateSelection, RdpAccountant,
+    RepetitionDistribution, BatchDistribution,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -146,11 +146,11 @@ impl PyEvent {
     fn selected(events: Vec<PyRef<'_, Self>>, mean: f64, shape: Option<f64>) -> PyResult<Self> {
         let events = all(events);
         let runs = match shape {
-            Some(shape) => Runs::negative_binomial(shape, mean),
-            None => Runs::poisson(mean),
+            Some(shape) => RepetitionDistribution::negative_binomial(shape, mean),
+            None => RepetitionDistribution::poisson(mean),
         };
         let runs = runs.map_err(refused)?;
-        Selection::new(runs, events.clone(), 0.0).map_err(refused)?;
+        PrivateSelection::new(runs, events.clone(), 0.0).map_err(refused)?;
         Ok(Self(Event::Selected { runs, events }))
     }
 

@@ -28,16 +28,16 @@ impl Decimal {
     /// The nearest to a finite `value` with so many significant digits, and all of a whole number's below
     /// ten million.
     fn nearest(value: f64, digits: usize) -> Self {
-        let first = Self::of(&format!("{value:.*e}", digits.max(1) - 1));
+        let first = Self::parse(&format!("{value:.*e}", digits.max(1) - 1));
         let whole = first.power() + 1;
         if first.exponent > 0 && whole <= LARGE {
-            return Self::of(&format!("{value:.*e}", whole as usize - 1));
+            return Self::parse(&format!("{value:.*e}", whole as usize - 1));
         }
         first
     }
 
     /// From `d.ddde-7`.
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let (digits, power) = text.split_once('e').unwrap_or((text, "0"));
         let places = digits.split_once('.').map_or(0, |(_, after)| after.len());
         Self {

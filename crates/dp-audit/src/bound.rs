@@ -1,17 +1,17 @@
-//! What an estimator returns.
+//! Lower bounds on epsilon, and their verdict on a claim.
 
 use dp_accountant::accounting::error::{Result, check, check_delta};
 use dp_accountant::accounting::gaussian::epsilon_lower;
 use dp_accountant::decimal::{lower, nearest};
 
-/// What has to be true of the mechanism or of its scores for a bound to hold.
+/// The condition on the mechanism or on its scores under which a bound holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Assumption {
-    /// Nothing but what the estimator says of how the scores were made.
+    /// No condition beyond the estimator's own on how the scores were made.
     Nothing,
-    /// The trade-off curve is that of a Gaussian mechanism: epsilon is read off the curve whose `mu` was bounded.
+    /// The trade-off curve is that of a Gaussian mechanism. Epsilon is that of the curve with the `mu` that was bounded.
     ///
-    /// `mu` itself is bounded without it: the mechanism is not `mu'`-Gaussian differentially private for any
+    /// The bound on `mu` does not need the condition: the mechanism is not `mu'`-Gaussian differentially private for any
     /// smaller `mu'`.
     GaussianCurve,
     /// The scores are independent and normal with one variance, with and without the record.
@@ -28,30 +28,28 @@ impl std::fmt::Display for Assumption {
     }
 }
 
-/// A lower bound on epsilon, and how sure it is.
-///
-/// Printed, epsilon is rounded down.
+/// A lower bound on epsilon with its confidence. It is printed rounded down.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LowerBound {
-    /// The mechanism is not `(epsilon', delta)`-differentially private for any `epsilon'` below this; 0 where
-    /// nothing was found.
+    /// The bound: the mechanism is not `(epsilon', delta)`-differentially private for any smaller `epsilon'`. 0 if nothing was
+    /// found.
     pub epsilon: f64,
-    /// The delta that it holds at.
+    /// The delta at which the bound holds.
     pub delta: f64,
-    /// The same as the shift of a Gaussian mechanism of standard deviation 1, where the estimator has one.
+    /// The bound on the shift `mu` of a Gaussian mechanism of standard deviation 1, if the estimator gives one.
     pub mu: Option<f64>,
-    /// The least probability with which the bound is not above the truth.
+    /// The bound is at most the truth with at least this probability.
     pub confidence: f64,
-    /// What it assumes.
+    /// The condition under which the bound holds.
     pub assumes: Assumption,
 }
 
-/// What a lower bound says of a claim.
+/// The verdict of a lower bound on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The bound is above the claim: the claim is wrong, or the less likely happened.
+    /// The bound is above the claim: the claim is wrong, or an event of probability 1 - confidence happened.
     Violated,
-    /// The bound is not above the claim. That is no proof of it.
+    /// The bound is not above the claim. That does not prove the claim.
     NotViolated,
 }
 
@@ -77,8 +75,9 @@ impl LowerBound {
 
     pub(super) fn of_mu(mu: f64, delta: f64, confidence: f64, assumes: Assumption) -> Self {
         let mu = mu.max(0.0);
+        let infinite = mu == f64::INFINITY;
         Self {
-            epsilon: if mu == f64::INFINITY {
+            epsilon: if infinite {
                 mu
             } else {
                 epsilon_lower(mu, delta)
@@ -90,7 +89,7 @@ impl LowerBound {
         }
     }
 
-    /// What it says of the claim that epsilon is at most `epsilon` at the same delta.
+    /// The verdict on the claim that epsilon is at most `epsilon` at the same delta.
     pub fn against(&self, epsilon: f64) -> Verdict {
         if self.epsilon > epsilon {
             Verdict::Violated
@@ -113,7 +112,7 @@ impl std::fmt::Display for LowerBound {
     }
 }
 
-/// The probability of a bound that is too high, and a check of delta.
+/// Checks delta and the confidence, and gives the allowed probability of a bound that is too high.
 pub(super) fn alarm_rate(delta: f64, confidence: f64) -> Result<f64> {
     check_delta(delta)?;
     let ok = confidence > 0.0 && confidence < 1.0;

@@ -1,4 +1,4 @@
-//! What is claimed of a mechanism, as the curve of all that a test may reach.
+//! Claims on a mechanism, as trade-off curves.
 
 use dp_accountant::accounting::error::{Result, check, check_delta, check_epsilon};
 use dp_accountant::accounting::normal::{upper_quantile, upper_tail};
@@ -7,16 +7,17 @@ use dp_accountant::accounting::{Accountant, Event, gaussian, trade_off};
 /// Values of epsilon, in units of mu, of the lines by which a Gaussian claim is tested.
 const LINES: [f64; 7] = [0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0];
 
-/// A trade-off curve that a mechanism is claimed to keep: for any test, the probability of recognising the record
-/// (power) is bounded by that of a false alarm (level).
+/// A claimed trade-off curve: a bound, for each test, on its power by its level.
+///
+/// The power of a test is the probability that it recognises the record, and its level that of a false alarm.
 ///
 /// ```
 /// use dp_accountant::accounting::{Event, PldAccountant};
 /// use dp_audit::Claim;
 ///
 /// let training = Event::dp_sgd(60_000, 600, 1_000, 1.0);
-/// let claim = Claim::of(&PldAccountant::default(), &training)?;
-/// // Whoever recognises half of the records raises false alarms for at least 9 % of the others.
+/// let claim = Claim::promised_by(&PldAccountant::default(), &training)?;
+/// // A test that recognises half of the records raises false alarms for at least 9 % of the others.
 /// assert!(claim.least_level(0.5) > 0.09);
 /// # Ok::<(), dp_accountant::accounting::AccountingError>(())
 /// ```
@@ -35,23 +36,20 @@ enum Curve {
 }
 
 impl Claim {
-    /// That a mechanism hides the record as well as Gaussian noise of standard deviation 1 hides a shift of `mu`.
+    /// The claim that a mechanism is `mu`-Gaussian differentially private: no test separates neighbours better than `N(mu, 1)`
+    /// from `N(0, 1)`.
     ///
     /// # Errors
     /// A `mu` that is negative or not finite.
     pub fn gaussian(mu: f64) -> Result<Self> {
-        check(
-            "mu",
-            mu,
-            mu >= 0.0 && mu.is_finite(),
-            "at least 0 and finite",
-        )?;
+        let ok = mu >= 0.0 && mu.is_finite();
+        check("mu", mu, ok, "at least 0 and finite")?;
         Ok(Self {
             curve: Curve::Gaussian { mu },
         })
     }
 
-    /// That a mechanism is `(epsilon, delta)`-differentially private, and nothing more.
+    /// The claim that a mechanism is `(epsilon, delta)`-differentially private.
     ///
     /// # Errors
     /// A negative epsilon, or a delta outside of `[0, 1]`.
@@ -63,11 +61,11 @@ impl Claim {
         })
     }
 
-    /// All that an accountant promises of an event, as lines of its profile.
+    /// The claim that an accountant makes for an event: all lines of its profile.
     ///
     /// # Errors
     /// As [`Accountant::profile`].
-    pub fn of(accountant: &dyn Accountant, event: &Event) -> Result<Self> {
+    pub fn promised_by(accountant: &dyn Accountant, event: &Event) -> Result<Self> {
         let epsilons = trade_off::grid(accountant.epsilon(event, 1e-13)?);
         let deltas = accountant.profile(event, &epsilons)?;
         Ok(Self {
@@ -75,7 +73,7 @@ impl Claim {
         })
     }
 
-    /// Its shift, where it is a Gaussian claim.
+    /// The `mu` of a Gaussian claim; `None` for other claims.
     pub fn mu(&self) -> Option<f64> {
         match self.curve {
             Curve::Gaussian { mu } => Some(mu),
@@ -83,9 +81,10 @@ impl Claim {
         }
     }
 
-    /// The least probability of a false alarm of any test with this `power` in `[0, 1]`, never above the exact one:
-    /// `Phi(Phi^-1(power) - mu)` for a Gaussian claim, and
-    /// `max(exp(-epsilon) (power - delta), 1 - delta - exp(epsilon) (1 - power), 0)` for each pair of others.
+    /// The least level of a test with this `power` in `[0, 1]` under the claim, never above the exact one.
+    ///
+    /// It is `Phi(Phi^-1(power) - mu)` for a Gaussian claim, and else the largest over the claimed pairs of
+    /// `max(exp(-epsilon) (power - delta), 1 - delta - exp(epsilon) (1 - power), 0)`.
     pub fn least_level(&self, power: f64) -> f64 {
         match &self.curve {
             Curve::Gaussian { mu } => upper_tail(upper_quantile(power) + mu),
@@ -101,7 +100,7 @@ impl Claim {
         }
     }
 
-    /// Pairs `(epsilon, delta)` that are claimed, a few over the whole range.
+    /// A few of the claimed pairs `(epsilon, delta)`, over the whole range.
     pub(super) fn pairs(&self) -> Vec<(f64, f64)> {
         match &self.curve {
             Curve::Gaussian { mu } => {
@@ -111,12 +110,8 @@ impl Claim {
             Curve::Lines(lines) => {
                 let finite = |(epsilon, _): &&(f64, f64)| epsilon.is_finite();
                 let every = lines.len().div_ceil(16).max(1);
-                lines
-                    .iter()
-                    .step_by(every)
-                    .filter(finite)
-                    .copied()
-                    .collect()
+                let few = lines.iter().step_by(every);
+                few.filter(finite).copied().collect()
             }
         }
     }
@@ -135,7 +130,7 @@ mod tests {
         let exact = Claim::gaussian(1.25).unwrap();
         let pld = PldAccountant::default();
         for accountant in [&GaussianAccountant as &dyn Accountant, &pld] {
-            let lines = Claim::of(accountant, &event).unwrap();
+            let lines = Claim::promised_by(accountant, &event).unwrap();
             for power in [0.0, 1e-6, 0.01, 0.3, 0.5, 0.9, 0.999, 1.0] {
                 let (level, lines) = (exact.least_level(power), lines.least_level(power));
                 let least = level - 1e-6 - 2e-3 * level;
@@ -148,7 +143,7 @@ mod tests {
     fn no_privacy_claims_nothing() {
         let claim = Claim::approximate(f64::INFINITY, 0.0).unwrap();
         assert_eq!(claim.least_level(0.99), 0.0);
-        let claim = Claim::of(&PldAccountant::default(), &Event::NonPrivate).unwrap();
+        let claim = Claim::promised_by(&PldAccountant::default(), &Event::NonPrivate).unwrap();
         assert_eq!(claim.least_level(0.99), 0.0);
         assert!(Claim::gaussian(-1.0).is_err() && Claim::approximate(1.0, 2.0).is_err());
     }

@@ -1,22 +1,22 @@
-//! The shift of normal scores: the sharpest estimator, where its assumption holds.
+//! The shift of normal scores: the sharpest estimator, if its assumption holds.
 
-use super::bound::{Assumption, LowerBound, alarm_rate};
+use super::bound::{Assumption::NormalScores, LowerBound, alarm_rate};
 use super::many_runs::Scores;
 use super::noncentral_t::noncentrality_lower;
 use dp_accountant::accounting::error::Result;
 
-/// The epsilon of the Gaussian mechanism whose shift these scores show.
+/// A lower bound on epsilon from the shift of normal scores.
 ///
-/// With the record the scores are `N(a + mu s, s^2)`, without it `N(a, s^2)`, independent, `a` and `s` unknown. The
-/// shift in units of the pooled deviation, over `sqrt(1/n + 1/m)`, then is noncentral `t` with `n + m - 2` degrees of
-/// freedom. The largest `mu` that it refutes from below is the bound, with an exact confidence for any number of
-/// scores. Epsilon is that of a Gaussian mechanism (Balle and Wang 2018, arXiv 1805.06530, theorem 8).
+/// *Assumption.* With the record the scores are `N(a + mu s, s^2)`, without it `N(a, s^2)`, all independent, with `a` and `s`
+/// unknown. Then the shift in units of the pooled standard deviation, divided by `sqrt(1/n + 1/m)`, is noncentral `t` with
+/// `n + m - 2` degrees of freedom. The bound is the largest `mu` that it refutes from below, with an exact confidence for any
+/// number of scores, and the epsilon of a Gaussian mechanism with this `mu` (Balle and Wang 2018, arXiv 1805.06530, theorem 8).
 ///
-/// The assumption holds for what an attack projects on the direction of its canary, where a mechanism adds Gaussian
-/// noise to a sum: then the scores of one run for many orthogonal canaries will do as well as those of many runs
-/// (Agrawal, Wei, Singh, Magdon-Ismail and Zikas 2026, arXiv 2606.12733; theirs is asymptotic, this is exact). It
-/// does *not* hold for sampled batches, for losses, or for models that were trained; the bound then is worth
-/// nothing. [`super::kolmogorov_smirnov`] can refute it, and cannot prove it.
+/// The assumption holds if a mechanism adds Gaussian noise to a sum, and the attack projects the release on the direction of its
+/// canary. Then the scores of many orthogonal canaries in one run serve as well as those of many runs (Agrawal, Wei, Singh,
+/// Magdon-Ismail and Zikas 2026, arXiv 2606.12733, asymptotically; this bound is exact). It does *not* hold for sampled batches,
+/// for losses, or for trained models, and there the bound has no meaning. [`super::kolmogorov_smirnov`] can refute the
+/// assumption, but cannot prove it.
 ///
 /// ```
 /// use dp_audit::{Scores, gaussian_law};
@@ -47,12 +47,7 @@ pub fn gaussian_law(scores: &Scores<'_>, delta: f64, confidence: f64) -> Result<
         let scale = (1.0 / n + 1.0 / m).sqrt();
         noncentrality_lower(shift / deviation / scale, freedom, alarm_rate) * scale
     };
-    Ok(LowerBound::of_mu(
-        mu,
-        delta,
-        confidence,
-        Assumption::NormalScores,
-    ))
+    Ok(LowerBound::of_mu(mu, delta, confidence, NormalScores))
 }
 
 /// Mean, and sum of the squared distances from it (Welford 1962).

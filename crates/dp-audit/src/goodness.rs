@@ -1,16 +1,17 @@
-//! Whether samples have the law that they are said to have.
+//! A test whether samples have a stated distribution.
 
-/// What [`kolmogorov_smirnov`] finds.
+use super::order::sorted;
+
+/// The result of [`kolmogorov_smirnov`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KolmogorovSmirnov {
     /// The largest distance between the distribution function of the samples and the stated one.
     pub distance: f64,
-    /// An upper bound on the probability of such a distance, were the samples independent and of the stated law:
-    /// `2 exp(-2 n distance^2)` (Massart 1990).
+    /// An upper bound on the p-value of the distance, for independent samples: `2 exp(-2 n distance^2)` (Massart 1990).
     pub p_value_upper: f64,
 }
 
-/// The test of Kolmogorov and Smirnov of samples against a distribution function.
+/// The test of Kolmogorov and Smirnov whether `samples` have this distribution function.
 ///
 /// ```
 /// use dp_audit::kolmogorov_smirnov;
@@ -20,8 +21,7 @@ pub struct KolmogorovSmirnov {
 /// assert!(kolmogorov_smirnov(&samples, |x| x * x).p_value_upper < 1e-9);
 /// ```
 pub fn kolmogorov_smirnov(samples: &[f64], distribution: impl Fn(f64) -> f64) -> KolmogorovSmirnov {
-    let mut sorted = samples.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    let sorted = sorted(samples);
     let n = sorted.len() as f64;
     let mut distance = 0.0_f64;
     for (below, sample) in sorted.iter().enumerate() {

@@ -1,23 +1,22 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # Which estimator
+//! # Choice of an estimator
 //!
-//! An accountant says what a mechanism leaks at most. An audit attacks the mechanism, or a whole training, and
-//! says what it leaks at least: a lower bound above the claim is a bug of the mechanism, of its accounting or of
-//! the claim. Whatever is attacked, it comes here as *scores*: one number a run, or one a canary, larger where the
-//! attack believes that the record took part.
+//! An accountant bounds the leak of a mechanism from above. An audit attacks the mechanism, or a whole training, and bounds the
+//! leak from below: a lower bound above the claim shows a bug of the mechanism, of its accounting or of the claim. The attack
+//! comes here as *scores*: one number for each run, or for each canary, larger if the attack believes that the record took part.
 //!
-//! | scores of | estimator | assumes |
+//! | scores of | estimator | assumptions |
 //! |---|---|---|
-//! | many runs, with and without one record | [`Counts::lower_bound`] | nothing |
-//! | the same | [`Counts::gaussian_lower_bound`] | that the trade-off curve is a Gaussian mechanism's |
-//! | the same, or the canaries of one run | [`gaussian_law`] | that the scores are normal, with one variance |
-//! | one run, many canaries | [`Guesses::lower_bound`] | nothing |
-//! | the same | [`Guesses::gaussian_lower_bound`] | that the trade-off curve is a Gaussian mechanism's |
-//! | pairs of runs, one after the other | [`Sequential`] | nothing against a [`Claim`] |
+//! | many runs, with and without one record | [`AttackCounts::lower_bound`] | none |
+//! | the same | [`AttackCounts::gaussian_lower_bound`] | the trade-off curve is a Gaussian mechanism's |
+//! | the same, or the canaries of one run | [`gaussian_law`] | the scores are normal with one variance |
+//! | one run, many canaries | [`CanaryGuesses::lower_bound`] | none |
+//! | the same | [`CanaryGuesses::gaussian_lower_bound`] | the trade-off curve is a Gaussian mechanism's |
+//! | pairs of runs, one after the other | [`Sequential`] | none against a [`Claim`] |
 //!
-//! Every [`LowerBound`] says what it assumes, and is printed rounded down. A [`Claim`] is what an accountant
-//! promises, with its whole curve: it can be tested by the same scores without assuming a Gaussian one.
+//! Each [`LowerBound`] names its assumption, and is printed rounded down. A [`Claim`] is the whole trade-off curve that an
+//! accountant promises; the same scores test it without assuming a Gaussian curve.
 
 #![forbid(unsafe_code)]
 
@@ -28,6 +27,7 @@ mod goodness;
 mod many_runs;
 mod noncentral_t;
 mod one_run;
+mod order;
 mod search;
 mod sequential;
 
@@ -35,8 +35,8 @@ pub use bound::{Assumption, LowerBound, Verdict};
 pub use claim::Claim;
 pub use gaussian_law::gaussian_law;
 pub use goodness::{KolmogorovSmirnov, kolmogorov_smirnov};
-pub use many_runs::{Counts, Scores};
-pub use one_run::{Guesses, best_guesses};
+pub use many_runs::{AttackCounts, Scores};
+pub use one_run::{CanaryGuesses, best_guesses};
 pub use sequential::Sequential;
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use dp_accountant::accounting::normal::upper_tail;
 
-use crate::search::largest;
+use crate::search::largest_refuted;
 
 /// Nodes of Simpson's rule over the deviation that was estimated.
 const NODES: u32 = 2_000;
@@ -42,7 +42,7 @@ pub(super) fn upper_tail_of(t: f64, freedom: f64, noncentrality: f64) -> f64 {
 /// The largest noncentrality that `t` refutes from below: `P(T >= t) <= alarm_rate` for every smaller one.
 pub(super) fn noncentrality_lower(t: f64, freedom: f64, alarm_rate: f64) -> f64 {
     let refuted = |noncentrality| upper_tail_of(t, freedom, noncentrality) <= alarm_rate;
-    largest(t.max(1.0), 1e-10, refuted)
+    largest_refuted(t.max(1.0), 1e-10, refuted)
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
-//! The end of what a test refutes.
+//! The end of the range that a test refutes.
 
-/// The largest value, from 0 on, of those that are refuted below it: 0 where nothing is.
+use dp_accountant::numerics::bisection::{Until, largest_that_holds};
+
+/// The largest refuted value, if all values from 0 to it are refuted; 0 if none is.
 ///
-/// - `first`: a value to try first; `precision`: relative, of the answer, which is refuted itself.
-pub(crate) fn largest(first: f64, precision: f64, refuted: impl Fn(f64) -> bool) -> f64 {
+/// - `first`: the first value to try;
+/// - `precision`: relative distance to a value that is not refuted.
+pub(crate) fn largest_refuted(first: f64, precision: f64, refuted: impl Fn(f64) -> bool) -> f64 {
     if !refuted(0.0) {
         return 0.0;
     }
@@ -11,13 +14,5 @@ pub(crate) fn largest(first: f64, precision: f64, refuted: impl Fn(f64) -> bool)
     while refuted(high) {
         (low, high) = (high, 2.0 * high);
     }
-    while high - low > precision * high {
-        let middle = 0.5 * (low + high);
-        if refuted(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
+    largest_that_holds((low, high), Until::Width(precision), refuted)
 }

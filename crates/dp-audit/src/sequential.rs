@@ -1,7 +1,8 @@
-//! A test that may be looked at after every run, and stops as soon as it is sure.
+//! A test that may be read after every run and stopped at any time.
 
-use super::bound::{Assumption, LowerBound, alarm_rate};
+use super::bound::{Assumption::GaussianCurve, LowerBound, alarm_rate};
 use super::claim::Claim;
+use super::order::{at_or_above, sorted};
 use dp_accountant::accounting::error::{Result, check};
 
 /// Pairs of runs after which the first bet is chosen; it is chosen again whenever their number has doubled.
@@ -13,20 +14,21 @@ const BOLDEST: f64 = 0.75;
 /// Thresholds that are tried for a bet.
 const THRESHOLDS: usize = 128;
 
-/// Tests claims by pairs of runs, one with the record and one without, for as long as one likes.
+/// A test of claims by pairs of runs, one with the record and one without.
 ///
-/// Each claim is bet against. If it is true, then for every pair `(epsilon, delta)` of its curve and every threshold
-/// the payoff `1[score with >= t] - exp(epsilon) 1[score without >= t] - delta` is not above 0 on average, and neither
-/// is that of the attack with both signs reversed. A share of the wealth, which begins at 1, is put on it; threshold,
-/// pair and share are chosen by earlier runs only. So the wealth is a supermartingale, and that it *ever* reaches
-/// `1 / alarm rate` has at most the probability `alarm rate` (Ville 1939; betting after Waudby-Smith and Ramdas 2024,
-/// arXiv 2010.09686; for audits Gonzalez, Dulce-Rubio, Ramdas and Ribero 2025, arXiv 2509.07055, and Kutta, Dunsche,
-/// Wei and Zikas 2026, arXiv 2602.06518). The test may be stopped at any time, for any reason.
+/// The test bets against each claim. If the claim is true, then for each pair `(epsilon, delta)` of its curve and each threshold
+/// `t` the payoff `1[score with >= t] - exp(epsilon) 1[score without >= t] - delta` has a mean of at most 0, and so does that of
+/// the attack with both signs reversed. A share of the wealth, which begins at 1, is put on the payoff. Threshold, pair and share
+/// depend on earlier runs only, so the wealth is a supermartingale: it *ever* reaches `1 / alarm rate` with a probability of at
+/// most `alarm rate` (Ville 1939). The test may be stopped at any time, for any reason.
+///
+/// Source: betting after Waudby-Smith and Ramdas 2024, arXiv 2010.09686; for audits Gonzalez, Dulce-Rubio, Ramdas and Ribero
+/// 2025, arXiv 2509.07055, and Kutta, Dunsche, Wei and Zikas 2026, arXiv 2602.06518.
 ///
 /// ```
 /// use dp_audit::{Claim, Sequential};
 ///
-/// // Half of the noise that was claimed, in the scores of a white-box attack.
+/// // Scores of a white-box attack on half of the claimed noise.
 /// let mut test = Sequential::new(vec![Claim::gaussian(1.0)?], 0.01)?;
 /// # use dp_accountant::accounting::normal::upper_quantile;
 /// # let noise = |k: u32| upper_quantile((f64::from(k * 7_919 % 997) + 0.5) / 997.0);
@@ -46,7 +48,7 @@ pub struct Sequential {
     wagers: Vec<Wager>,
 }
 
-/// What is bet against one claim.
+/// The bet against one claim.
 #[derive(Debug, Clone)]
 struct Wager {
     claim: Claim,
@@ -55,7 +57,7 @@ struct Wager {
     largest: f64,
 }
 
-/// A payoff whose mean is not above 0 under the claim, and what it paid so far.
+/// A payoff whose mean is at most 0 under the claim, with the sums of its payments.
 #[derive(Debug, Clone, Copy)]
 struct Bet {
     likelihood_ratio: f64,
@@ -96,20 +98,15 @@ impl Bet {
 impl Sequential {
     /// A test of claims, from the strongest (the least leak) to the weakest.
     ///
-    /// - `alarm_rate`: the probability with which a true claim is ever refuted, at most.
+    /// - `alarm_rate`: the largest probability with which a true claim is ever refuted.
     ///
-    /// Claims are refuted in their order, a weaker one only after all before it; so the rate holds for all of them
-    /// together where each follows from the one before.
+    /// Claims are refuted in order, a weaker one only after all before it. So the rate holds for all claims together if each
+    /// follows from the one before.
     ///
     /// # Errors
     /// No claim; a rate outside of `(0, 1)`.
     pub fn new(claims: Vec<Claim>, alarm_rate: f64) -> Result<Self> {
-        check(
-            "number of claims",
-            claims.len() as f64,
-            !claims.is_empty(),
-            "at least 1",
-        )?;
+        check("number of claims", 0.0, !claims.is_empty(), "at least 1")?;
         let ok = alarm_rate > 0.0 && alarm_rate < 1.0;
         check("alarm rate", alarm_rate, ok, "in (0, 1)")?;
         let wager = |claim| Wager {
@@ -125,7 +122,7 @@ impl Sequential {
         })
     }
 
-    /// A test of Gaussian claims with `mu` from `largest / count` to `largest`, for a [`Sequential::lower_bound`].
+    /// A test of `count` Gaussian claims, with `mu` from `largest / count` to `largest`, for a [`Sequential::lower_bound`].
     ///
     /// # Errors
     /// As [`Sequential::new`]; a `largest` that is not finite.
@@ -134,7 +131,7 @@ impl Sequential {
         Self::new((1..=count).map(rung).collect::<Result<_>>()?, alarm_rate)
     }
 
-    /// Takes in the scores of one more pair of runs; whether all claims are refuted.
+    /// Adds the scores of one more pair of runs, and says whether all claims are refuted.
     ///
     /// # Errors
     /// A score that is not finite.
@@ -162,12 +159,12 @@ impl Sequential {
         Ok(self.all_refuted())
     }
 
-    /// Pairs of runs so far.
+    /// The number of pairs so far.
     pub fn pairs(&self) -> usize {
         self.scores.len()
     }
 
-    /// The claims that are refuted: once, and for good.
+    /// The refuted claims. A refuted claim stays refuted.
     pub fn refuted(&self) -> impl Iterator<Item = &Claim> {
         let enough = -self.alarm_rate.ln();
         self.wagers
@@ -176,18 +173,17 @@ impl Sequential {
             .map(|wager| &wager.claim)
     }
 
-    /// Whether nothing is left to test.
+    /// Whether all claims are refuted.
     pub fn all_refuted(&self) -> bool {
         self.refuted().count() == self.wagers.len()
     }
 
-    /// An upper bound on the probability that the evidence against the first claim ever is as strong as it was, were
-    /// that claim true.
+    /// An upper bound on the p-value of the first claim, from the strongest evidence against it so far.
     pub fn p_value(&self) -> f64 {
         (-self.wagers[0].largest).exp()
     }
 
-    /// The epsilon of the weakest Gaussian claim that is refuted; it may be asked for after every pair, and acted upon.
+    /// The epsilon of the weakest refuted Gaussian claim. It is valid after every pair, and when the test stops because of it.
     ///
     /// # Errors
     /// A delta outside of `[0, 1]`.
@@ -195,31 +191,19 @@ impl Sequential {
         let confidence = 1.0 - self.alarm_rate;
         alarm_rate(delta, confidence)?;
         let mu = self.refuted().filter_map(Claim::mu).fold(0.0, f64::max);
-        Ok(LowerBound::of_mu(
-            mu,
-            delta,
-            confidence,
-            Assumption::GaussianCurve,
-        ))
+        Ok(LowerBound::of_mu(mu, delta, confidence, GaussianCurve))
     }
 }
 
 /// Thresholds spread evenly over the ranks of all scores, each with the shares of scores with and without at or
 /// above it.
 fn thresholds(scores: &[(f64, f64)]) -> Vec<(f64, f64, f64)> {
-    let sorted = |pick: fn(&(f64, f64)) -> f64| {
-        let mut sorted: Vec<f64> = scores.iter().map(pick).collect();
-        sorted.sort_by(f64::total_cmp);
-        sorted
-    };
-    let (with, without) = (sorted(|pair| pair.0), sorted(|pair| pair.1));
-    let above = |sorted: &[f64], t: f64| {
-        (sorted.len() - sorted.partition_point(|s| *s < t)) as f64 / sorted.len() as f64
-    };
+    let with = sorted(scores.iter().map(|pair| &pair.0));
+    let without = sorted(scores.iter().map(|pair| &pair.1));
+    let above = |sorted: &[f64], t| at_or_above(sorted, t) as f64 / sorted.len() as f64;
     let every = (2 * scores.len()).div_ceil(THRESHOLDS);
-    let mut all = [with.as_slice(), without.as_slice()].concat();
-    all.sort_by(f64::total_cmp);
-    all.into_iter()
+    sorted(with.iter().chain(&without))
+        .into_iter()
         .step_by(every)
         .map(|t| (t, above(&with, t), above(&without, t)))
         .collect()

@@ -1,6 +1,6 @@
 //! The attacks, each with all estimators that its scores allow.
 
-use dp_audit::{Claim, Guesses, Scores, Sequential, best_guesses, gaussian_law};
+use dp_audit::{CanaryGuesses, Claim, Scores, Sequential, best_guesses, gaussian_law};
 use dp_core::accounting::{PldAccountant, Result as Accounted};
 use lab::diagnostic::{Failure, OrFailed};
 use rand::{RngExt, SeedableRng};
@@ -15,7 +15,7 @@ const MOST_NOISE: f64 = 64.0;
 
 /// What the accountant promises of the plan, at another noise multiplier.
 fn claim(target: &AuditedMechanism, noise_multiplier: f64) -> Accounted<Claim> {
-    Claim::of(&PldAccountant::default(), &target.claimed(noise_multiplier))
+    Claim::promised_by(&PldAccountant::default(), &target.claimed(noise_multiplier))
 }
 
 /// One record, in many runs.
@@ -81,7 +81,7 @@ pub(super) fn one_run(
         .collect();
     let guesses = best_guesses(arguments.canaries, mu, delta, confidence).or_failed()?;
     let scores = target.scores(&coins)?;
-    let found = Guesses::by_likelihood(&scores, &coins, guesses).or_failed()?;
+    let found = CanaryGuesses::by_likelihood(&scores, &coins, guesses).or_failed()?;
     let (all, right) = (arguments.canaries, found.right());
     let how = format!("{all} canaries, {guesses} guesses, {right} right");
     let bound = found.lower_bound(delta, confidence).or_failed()?;

@@ -8,7 +8,7 @@ use dp_core::decimal::{lower, nearest, upper};
 use lab::diagnostic::Failure;
 
 use super::Arguments;
-use super::replay::Fault;
+use super::replay::AuditFinding;
 use super::target::{AuditedMechanism, Mechanism};
 
 /// How many estimators share the probability of a false alarm, at most.
@@ -131,7 +131,7 @@ impl Findings {
     }
 
     /// What pairs of recorded runs showed: each kind of fault with the first pair that has it.
-    pub(super) fn replays(&mut self, replays: u64, found: &[(u64, Fault)]) {
+    pub(super) fn replays(&mut self, replays: u64, found: &[(u64, AuditFinding)]) {
         println!("record and replay: {replays} pairs of trainings of 2 to 48 records");
         for (pair, fault) in found {
             self.note(Attack {

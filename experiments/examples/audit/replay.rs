@@ -39,7 +39,7 @@ pub(super) struct Recording {
 
 /// What is wrong with a run, or with a pair of runs.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Fault {
+pub(super) enum AuditFinding {
     /// What reached the mechanism differs by more than is declared.
     Moved {
         /// The number of the release, from 0 on.
@@ -98,7 +98,7 @@ pub(super) enum Fault {
     },
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for AuditFinding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Moved {
@@ -153,7 +153,7 @@ impl Recording {
     /// - `false_alarm`: the probability, at most, with which a fault is found in a run that has none. Only noise and
     ///   batches are random; that of noise is Chernoff's: of `d` squares of Gaussian noise of deviation 1 the mean is
     ///   at most `x < 1` with a probability of at most `(x exp(1 - x))^(d/2)`.
-    pub(super) fn faults(&self, false_alarm: f64) -> Vec<Fault> {
+    pub(super) fn faults(&self, false_alarm: f64) -> Vec<AuditFinding> {
         let mut faults = Vec::new();
         let count = |entries: &mut dyn Iterator<Item = &LedgerEntry>| {
             entries.fold(0_u64, |sum, entry| sum.saturating_add(entry.count))
@@ -161,12 +161,13 @@ impl Recording {
         let made = count(&mut self.releases.iter().map(|release| &release.declared));
         let held = count(&mut self.ledger.iter());
         if made != held {
-            faults.push(Fault::Ledger { made, held });
+            faults.push(AuditFinding::Ledger { made, held });
         }
         let one_line =
             |release: &Recorded| matches!(release.declared.event, Event::CorrelatedGaussian { .. });
         faults.extend(
-            (self.releases.iter().position(one_line)).map(|release| Fault::Unchecked { release }),
+            (self.releases.iter().position(one_line))
+                .map(|release| AuditFinding::Unchecked { release }),
         );
         faults.extend(self.noise(false_alarm / 3.0));
         faults.extend(self.noise_twice(false_alarm / 3.0));
@@ -176,11 +177,11 @@ impl Recording {
 
     /// What is wrong with this run and that of a neighbour, with the same randomness and, from its second release on,
     /// with what left this run in place of its own: everything public is then the same in both.
-    pub(super) fn against(&self, neighbour: &Self) -> Vec<Fault> {
+    pub(super) fn against(&self, neighbour: &Self) -> Vec<AuditFinding> {
         let mut faults = Vec::new();
         let (here, there) = (self.releases.len(), neighbour.releases.len());
         if here != there {
-            faults.push(Fault::Number { here, there });
+            faults.push(AuditFinding::Number { here, there });
         }
         for (name, values) in &self.public {
             if !neighbour
@@ -188,13 +189,13 @@ impl Recording {
                 .iter()
                 .any(|(other, same)| other == name && same == values)
             {
-                faults.push(Fault::Public { name: name.clone() });
+                faults.push(AuditFinding::Public { name: name.clone() });
             }
         }
         for (release, (a, b)) in self.releases.iter().zip(&neighbour.releases).enumerate() {
             let declared = a.declared.sensitivity.filter(|_| a.declared == b.declared);
             let Some(declared) = declared.filter(|_| a.input.len() == b.input.len()) else {
-                faults.push(Fault::Declared { release });
+                faults.push(AuditFinding::Declared { release });
                 continue;
             };
             let apart = a.input.iter().zip(&b.input).map(|(a, b)| (a - b).abs());
@@ -204,7 +205,7 @@ impl Recording {
             };
             // Not below for what is not a number, too.
             if distance.is_nan() || distance > declared * (1.0 + ROUNDING) {
-                faults.push(Fault::Moved {
+                faults.push(AuditFinding::Moved {
                     release,
                     distance,
                     declared,
@@ -234,7 +235,7 @@ impl Recording {
         normal.collect()
     }
 
-    fn noise(&self, rate: f64) -> Option<Fault> {
+    fn noise(&self, rate: f64) -> Option<AuditFinding> {
         let all: Vec<f64> = self
             .normal()
             .into_iter()
@@ -244,11 +245,11 @@ impl Recording {
         let mean = squares / d;
         let chance = (0.5 * d * (1.0 - mean + mean.ln())).exp();
         let less = d > 0.0 && mean < 1.0 && chance <= rate;
-        less.then_some(Fault::Noise { share: mean.sqrt() })
+        less.then_some(AuditFinding::Noise { share: mean.sqrt() })
     }
 
     /// Two normal values are within `t` deviations with a probability of at most `t / sqrt(pi)`.
-    fn noise_twice(&self, rate: f64) -> Option<Fault> {
+    fn noise_twice(&self, rate: f64) -> Option<AuditFinding> {
         let all = self.normal();
         let pairs = (all.len() * all.len()) as f64 / 2.0;
         for (index, (first, a)) in all.iter().enumerate() {
@@ -258,14 +259,14 @@ impl Recording {
                 let chance = pairs * (SAME / std::f64::consts::PI.sqrt()).powf(a.len() as f64);
                 if same && inputs[0] != inputs[1] && chance <= rate {
                     let (first, second) = (*first, *second);
-                    return Some(Fault::NoiseTwice { first, second });
+                    return Some(AuditFinding::NoiseTwice { first, second });
                 }
             }
         }
         None
     }
 
-    fn batches(&self, rate: f64) -> Option<Fault> {
+    fn batches(&self, rate: f64) -> Option<AuditFinding> {
         let sampled: Vec<(&Vec<usize>, &BatchDistribution)> = self
             .releases
             .iter()
@@ -276,7 +277,7 @@ impl Recording {
             .collect();
         let (first, sampler) = sampled.first()?;
         let others = sampled.len() as f64 - 1.0;
-        let fault = |how| Some(Fault::Batches { how });
+        let fault = |how| Some(AuditFinding::Batches { how });
         match sampler {
             BatchDistribution::WithoutReplacement { records, batch } => {
                 if sampled
@@ -294,7 +295,7 @@ impl Recording {
                 };
                 let one = set(first);
                 let fixed = sampled.iter().all(|(sampled, _)| set(sampled) == one);
-                (fixed && chance <= rate).then_some(Fault::Batches {
+                (fixed && chance <= rate).then_some(AuditFinding::Batches {
                     how: "all steps have the same one",
                 })
             }
@@ -311,7 +312,7 @@ impl Recording {
                 let k = (((n + 1) as f64 * p).floor() as u64).min(n);
                 let log = log_choose(n, k) + k as f64 * p.ln() + (n - k) as f64 * (-p).ln_1p();
                 let chance = if *p < 1.0 { (others * log).exp() } else { 1.0 };
-                (equal && chance <= rate).then_some(Fault::Batches {
+                (equal && chance <= rate).then_some(AuditFinding::Batches {
                     how: "they are of one size, and a Poisson sample's is random",
                 })
             }
@@ -422,7 +423,7 @@ mod tests {
 
     #[test]
     fn every_fault_is_found() {
-        let only = |faults: Vec<Fault>, wanted: fn(&Fault) -> bool| {
+        let only = |faults: Vec<AuditFinding>, wanted: fn(&AuditFinding) -> bool| {
             assert!(
                 !faults.is_empty() && faults.iter().all(wanted),
                 "{faults:?}"
@@ -435,19 +436,19 @@ mod tests {
             change(&mut other);
             here.against(&other)
         };
-        let moved = |fault: &Fault| matches!(fault, Fault::Moved { release: 4, .. });
+        let moved = |fault: &AuditFinding| matches!(fault, AuditFinding::Moved { release: 4, .. });
         for by in [3.0, f64::NAN] {
             only(changed(&|other| other.releases[4].input[0] += by), moved);
         }
         let fewer = changed(&|other| other.releases[4].declared.sensitivity = Some(1.9));
         only(fewer, |fault| {
-            matches!(fault, Fault::Declared { release: 4 })
+            matches!(fault, AuditFinding::Declared { release: 4 })
         });
         let short = changed(&|other| drop(other.releases.pop()));
         only(short, |fault| {
             matches!(
                 fault,
-                Fault::Number {
+                AuditFinding::Number {
                     here: 30,
                     there: 29
                 }
@@ -456,7 +457,7 @@ mod tests {
         let mut public = here.clone();
         public.public.push(("weights".into(), vec![1.0]));
         only(public.against(&there), |fault| {
-            matches!(fault, Fault::Public { .. })
+            matches!(fault, AuditFinding::Public { .. })
         });
 
         let alone = |change: &dyn Fn(&mut Recording)| {
@@ -466,23 +467,23 @@ mod tests {
         };
         let held = alone(&|run| drop(run.ledger.pop()));
         only(held, |fault| {
-            matches!(fault, Fault::Ledger { made: 30, held: 29 })
+            matches!(fault, AuditFinding::Ledger { made: 30, held: 29 })
         });
         let halve = |release: &mut Recorded| release.noise.iter_mut().for_each(|x| *x /= 2.0);
         let less = alone(&|run| run.releases.iter_mut().for_each(halve));
-        only(less, |fault| matches!(fault, Fault::Noise { .. }));
+        only(less, |fault| matches!(fault, AuditFinding::Noise { .. }));
         let again = alone(&|run| run.releases[9].noise = run.releases[2].noise.clone());
         only(again, |fault| {
             matches!(
                 fault,
-                Fault::NoiseTwice {
+                AuditFinding::NoiseTwice {
                     first: 2,
                     second: 9
                 }
             )
         });
         let one = here.releases[0].batch.clone();
-        let batches = |fault: &Fault| matches!(fault, Fault::Batches { .. });
+        let batches = |fault: &AuditFinding| matches!(fault, AuditFinding::Batches { .. });
         only(
             alone(&|run| run.releases.iter_mut().for_each(|r| r.batch = one.clone())),
             batches,
@@ -496,7 +497,7 @@ mod tests {
         };
         let other = alone(&|run| run.releases[6].declared.event = correlated.clone());
         only(other, |fault| {
-            matches!(fault, Fault::Unchecked { release: 6 })
+            matches!(fault, AuditFinding::Unchecked { release: 6 })
         });
         let poisson = gaussian().sampled(BatchDistribution::Poisson { rate: 0.25 });
         let declared = |release: &mut Recorded| release.declared.event = poisson.clone();

@@ -24,7 +24,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use super::replay::{Fault, Recorded, Recording};
+use super::replay::{AuditFinding, Recorded, Recording};
 use super::{Arguments, Sabotage};
 
 const FEATURES: usize = 3;
@@ -38,8 +38,8 @@ const PENALTY: f64 = 0.8;
 type Made<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// The faults of pairs of small trainings, each kind once, with the number of the first pair that has it.
-pub(super) fn replays(arguments: &Arguments) -> Result<Vec<(u64, Fault)>, Failure> {
-    let mut found: Vec<(u64, Fault)> = Vec::new();
+pub(super) fn replays(arguments: &Arguments) -> Result<Vec<(u64, AuditFinding)>, Failure> {
+    let mut found: Vec<(u64, AuditFinding)> = Vec::new();
     for pair in 0..arguments.replays {
         let case = Case::new(arguments.seed.wrapping_add(pair), arguments.sabotage);
         let folder = tempfile::tempdir().or_failed()?;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use dp_accountant::accounting::{AccountingError, Runs};
+use dp_accountant::accounting::{AccountingError, RepetitionDistribution};
 
 use super::Sweep;
 
@@ -91,11 +91,11 @@ impl RunsDistribution {
     /// # Errors
     ///
     /// A mean that it cannot have.
-    pub fn of_mean(self, mean: f64) -> Result<Runs, AccountingError> {
+    pub fn of_mean(self, mean: f64) -> Result<RepetitionDistribution, AccountingError> {
         match self {
-            Self::Geometric => Runs::negative_binomial(1.0, mean),
-            Self::Logarithmic => Runs::negative_binomial(0.0, mean),
-            Self::Poisson => Runs::poisson(mean),
+            Self::Geometric => RepetitionDistribution::negative_binomial(1.0, mean),
+            Self::Logarithmic => RepetitionDistribution::negative_binomial(0.0, mean),
+            Self::Poisson => RepetitionDistribution::poisson(mean),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Choosing hyperparameters privately: a random number of runs, each a random cell of the sweep, and the best alone
-//! leaves (Papernot and Steinke 2022, arXiv 2110.03620; `dp_accountant::accounting::Selection`).
+//! leaves (Papernot and Steinke 2022, arXiv 2110.03620; `dp_accountant::accounting::PrivateSelection`).
 //!
 //! `FOLDER/private` holds which cells were sampled and all runs. It must stay secret: its very length says how many runs
 //! there were. `FOLDER/best` is what is released: the best run, with a ledger, a page and a `run.json` that say what the
@@ -10,7 +10,9 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use dp_accountant::accounting::{AccountingError, Event, Neighbours, Runs, Selection};
+use dp_accountant::accounting::{
+    AccountingError, Event, Neighbours, PrivateSelection, RepetitionDistribution,
+};
 use dp_accountant::decimal::upper;
 use dp_accountant::delta::loose_delta;
 use dp_accountant::ledger::{Entries, Ledger, LedgerEntry};
@@ -94,7 +96,7 @@ struct SampledRuns {
 
 /// What the selection promises.
 struct Promise {
-    selection: Selection,
+    selection: PrivateSelection,
     events: Vec<Event>,
     neighbours: Neighbours,
     delta: f64,
@@ -199,7 +201,7 @@ pub(super) fn run(
         }
     }
     let promise = Promise {
-        selection: Selection::new(runs, mechanisms.clone(), 0.0).map_err(refused)?,
+        selection: PrivateSelection::new(runs, mechanisms.clone(), 0.0).map_err(refused)?,
         events: mechanisms,
         ..promise
     };
@@ -281,7 +283,11 @@ fn planned(runner: &Runner, cell: &GridCell) -> Result<Planned, Failure> {
 }
 
 /// What the best of a random number of runs promises, each of any of these plans.
-fn promise(runs: Runs, plans: &[Planned], delta: Option<f64>) -> Result<Promise, Failure> {
+fn promise(
+    runs: RepetitionDistribution,
+    plans: &[Planned],
+    delta: Option<f64>,
+) -> Result<Promise, Failure> {
     let mut events: Vec<Event> = Vec::new();
     let (mut shared, mut largest) = (None::<Neighbours>, 0.0_f64);
     let (mut releases, mut all_settings) = (Vec::new(), Vec::new());
@@ -315,7 +321,7 @@ fn promise(runs: Runs, plans: &[Planned], delta: Option<f64>) -> Result<Promise,
         all_settings.push(settings.clone());
     }
     let delta = delta.unwrap_or(largest);
-    let selection = Selection::new(runs, events.clone(), 0.0).map_err(refused)?;
+    let selection = PrivateSelection::new(runs, events.clone(), 0.0).map_err(refused)?;
     Ok(Promise {
         epsilon: selection.epsilon(delta).map_err(refused)?,
         selection,
@@ -394,7 +400,7 @@ fn sampled_before(secret: &Path, request: &str) -> Result<Option<SampledRuns>, F
 /// Draws the number of runs and their cells by the operating system's generator, and keeps them for their owner alone.
 fn draw(
     secret: &Path,
-    runs: Runs,
+    runs: RepetitionDistribution,
     cells: usize,
     request: String,
     epsilon: Option<f64>,
@@ -482,7 +488,7 @@ fn is_better(score: &Metric, than: &Metric) -> bool {
 }
 
 /// A law in words.
-fn law(runs: Runs) -> String {
+fn law(runs: RepetitionDistribution) -> String {
     format!("a random number of runs ({})", runs.words())
 }
 
@@ -688,7 +694,7 @@ mod tests {
 
     #[test]
     fn all_cells_count_sampled_or_not() {
-        let runs = Runs::negative_binomial(1.0, 5.0).unwrap();
+        let runs = RepetitionDistribution::negative_binomial(1.0, 5.0).unwrap();
         let of = |plans: &[Planned]| promise(runs, plans, None).unwrap().epsilon;
         assert!(of(&[plan(8.0), plan(3.0)]) >= of(&[plan(3.0)]) - 1e-9);
         assert!(of(&[plan(8.0), plan(3.0)]) > of(&[plan(8.0)]));
@@ -696,7 +702,7 @@ mod tests {
 
     #[test]
     fn a_cell_without_a_promise_is_refused() {
-        let runs = Runs::poisson(5.0).unwrap();
+        let runs = RepetitionDistribution::poisson(5.0).unwrap();
         for broken in [
             Planned {
                 private: false,

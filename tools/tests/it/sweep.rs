@@ -41,7 +41,9 @@ fn json(path: &Path) -> serde_json::Value {
 
 #[test]
 fn a_private_selection_releases_the_best_alone() {
-    use dp_accountant::accounting::{Accountant, Event, PldAccountant, Runs, Selection};
+    use dp_accountant::accounting::{
+        Accountant, Event, PldAccountant, PrivateSelection, RepetitionDistribution,
+    };
     let root = tempfile::tempdir().expect("a folder");
     let select = ["--select", "accuracy on"];
     private(root.path(), SWEEP, &select).expect("a selection");
@@ -82,11 +84,11 @@ fn a_private_selection_releases_the_best_alone() {
         "weights\n"
     );
     // What it cost, from the ledger alone: every cell counts, sampled or not.
-    let runs = Runs::negative_binomial(0.0, 3.0).expect("a law");
+    let runs = RepetitionDistribution::negative_binomial(0.0, 3.0).expect("a law");
     let cells = [8.0, 4.0].map(|noise_multiplier| Event::Composed {
         events: vec![Event::Gaussian { noise_multiplier }],
     });
-    let total = Selection::new(runs, cells.into(), 0.0)
+    let total = PrivateSelection::new(runs, cells.into(), 0.0)
         .and_then(|s| s.epsilon(1e-5))
         .expect("an epsilon");
     let ledger = dp_accountant::ledger::Ledger::read(&best.join("ledger.jsonl")).expect("a ledger");

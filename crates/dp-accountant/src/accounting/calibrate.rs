@@ -1,17 +1,19 @@
-//! The parameter that meets a target epsilon, found by bracketing, always on the private side.
+//! The parameter that meets a target epsilon, found by bisection, always on the private side.
 
-use super::accountant::Accountant;
+use super::accountants::Accountant;
 use super::error::{AccountingError, Result, check};
 use super::event::Event;
+use crate::numerics::bisection::{Until, try_bracket};
 
 /// Smallest and largest noise multiplier searched.
 const NOISE_RANGE: (f64, f64) = (0.01, 1e7);
 
-/// Relative width of the final bracket.
-const TOLERANCE: f64 = 1e-5;
+/// The largest ratio of the noise multiplier found to one that does not meet the target.
+const RATIO: f64 = 1.0 + 1e-5;
 
-/// The least noise multiplier, to a relative `1e-5`, whose epsilon at `delta` is at most
-/// `target_epsilon`; the epsilon of the value returned has been computed and meets the target.
+/// The least noise multiplier, to a relative `1e-5`, whose epsilon at `delta` is at most `target_epsilon`.
+///
+/// The accountant has been asked for the value returned, which meets the target.
 ///
 /// ```
 /// use dp_accountant::accounting::{Accountant, Event, PldAccountant, noise_multiplier_for};
@@ -25,8 +27,8 @@ const TOLERANCE: f64 = 1e-5;
 /// ```
 ///
 /// # Errors
-/// [`AccountingError::CannotMeet`] when even the largest noise does not, and what the accountant
-/// refuses.
+/// [`AccountingError::CannotMeet`] if the largest noise multiplier, 1e7, does not meet the target;
+/// [`AccountingError::OutOfRange`] for a target that is not positive and finite; and errors of the accountant.
 pub fn noise_multiplier_for(
     accountant: &dyn Accountant,
     target_epsilon: f64,
@@ -39,8 +41,10 @@ pub fn noise_multiplier_for(
         Err(AccountingError::OutOfRange { .. }) if z < 1.0 => Ok(f64::INFINITY),
         found => found,
     };
+    // What is no number does not meet the target.
+    let meets = |epsilon: f64| epsilon <= target_epsilon;
     let (mut low, mut high) = (1.0, 1.0);
-    if epsilon(1.0)? <= target_epsilon {
+    if meets(epsilon(1.0)?) {
         loop {
             low = (high / 2.0_f64).max(NOISE_RANGE.0);
             if epsilon(low)? > target_epsilon {
@@ -55,7 +59,7 @@ pub fn noise_multiplier_for(
         loop {
             high = (low * 2.0_f64).min(NOISE_RANGE.1);
             let reached = epsilon(high)?;
-            if reached <= target_epsilon {
+            if meets(reached) {
                 break;
             }
             low = high;
@@ -71,18 +75,11 @@ pub fn noise_multiplier_for(
             }
         }
     }
-    while high > low * (1.0 + TOLERANCE) {
-        let middle = (low * high).sqrt();
-        if epsilon(middle)? <= target_epsilon {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Ok(high)
+    let too_little = |z| Ok(!meets(epsilon(z)?));
+    Ok(try_bracket((low, high), Until::Ratio(RATIO), too_little)?.1)
 }
 
-/// The most steps, up to `limit`, whose epsilon at `delta` is at most `target_epsilon`.
+/// The largest number of steps, up to `limit`, whose epsilon at `delta` is at most `target_epsilon`.
 ///
 /// ```
 /// use dp_accountant::accounting::{Event, PldAccountant, steps_for};
@@ -94,7 +91,7 @@ pub fn noise_multiplier_for(
 /// ```
 ///
 /// # Errors
-/// [`AccountingError::CannotMeet`] when even one step exceeds the target.
+/// [`AccountingError::CannotMeet`] if one step exceeds the target, and as [`noise_multiplier_for`].
 pub fn steps_for(
     accountant: &dyn Accountant,
     target_epsilon: f64,
@@ -108,7 +105,7 @@ pub fn steps_for(
 /// The largest batch, up to `limit`, whose epsilon at `delta` is at most `target_epsilon`.
 ///
 /// # Errors
-/// [`AccountingError::CannotMeet`] when even a batch of one exceeds the target.
+/// [`AccountingError::CannotMeet`] if a batch of one exceeds the target, and as [`noise_multiplier_for`].
 pub fn batch_for(
     accountant: &dyn Accountant,
     target_epsilon: f64,

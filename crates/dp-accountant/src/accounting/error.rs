@@ -1,8 +1,8 @@
-//! What an accountant can refuse, each case by name.
+//! The error of this module.
 
 use super::neighbours::Neighbours;
 
-/// Why an accounting question has no answer.
+/// The reason why an accounting question has no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccountingError {
@@ -11,12 +11,12 @@ pub enum AccountingError {
     OutOfRange {
         /// Name of the parameter.
         name: &'static str,
-        /// The value that was given.
+        /// The given value.
         value: f64,
         /// The range in words, for example `in (0, 1]`.
         bound: &'static str,
     },
-    /// A batch holds more records than the group that it is sampled from.
+    /// A batch is empty, or holds more records than the group that it is sampled from.
     #[error(
         "batch is {batch}, but must be between 1 and the {records} records that it is sampled from"
     )]
@@ -33,7 +33,7 @@ pub enum AccountingError {
         accountant: &'static str,
         /// The event, in words.
         event: String,
-        /// Why, and what would cover it.
+        /// The reason, and an alternative that is covered.
         reason: &'static str,
     },
     /// Parts of one event protect under different neighbour relations.
@@ -41,31 +41,31 @@ pub enum AccountingError {
         "the event mixes parts that hold under {first} neighbours with parts that hold under {second} neighbours"
     )]
     MixedNeighbours {
-        /// The relation of the parts seen first.
+        /// The relation of the earlier parts.
         first: Neighbours,
         /// The relation of the part that does not fit.
         second: Neighbours,
     },
-    /// The number of steps does not fit.
+    /// The number of steps is too large.
     #[error("the number of steps overflows {bound}")]
     TooManySteps {
         /// The largest number of steps that is covered.
         bound: u64,
     },
-    /// One partition is used with different numbers of groups, or there are too many combinations.
+    /// A partition has no group or different numbers of groups, or there are too many combinations of groups.
     #[error("partition {partition:?}: {reason}")]
     Partition {
         /// Name of the partition.
         partition: String,
-        /// What is wrong with it.
+        /// The reason of the refusal.
         reason: &'static str,
     },
-    /// The bounds on truncation and round-off are larger than the delta that was asked for.
+    /// The bounds on truncation and round-off exceed the requested delta.
     #[error(
         "delta {delta:e} cannot be resolved: truncation and round-off may add up to {resolution:e}; ask for a larger delta"
     )]
     Unresolved {
-        /// The delta that was asked for.
+        /// The requested delta.
         delta: f64,
         /// The smallest delta that this composition resolves.
         resolution: f64,
@@ -73,11 +73,11 @@ pub enum AccountingError {
     /// A numerical self-check failed.
     #[error("numerical self-check failed: {check} is {value:e}, above {bound:e}")]
     SelfCheck {
-        /// What was checked.
+        /// The checked quantity.
         check: &'static str,
         /// Its value.
         value: f64,
-        /// The largest value accepted.
+        /// The largest accepted value.
         bound: f64,
     },
     /// No value of the searched parameter meets the target.
@@ -91,9 +91,9 @@ pub enum AccountingError {
         low: f64,
         /// Upper end of the search.
         high: f64,
-        /// The epsilon asked for.
+        /// The target epsilon.
         target: f64,
-        /// The value that comes nearest.
+        /// The value whose epsilon is nearest to the target.
         nearest: f64,
         /// The epsilon at that value.
         epsilon: f64,
@@ -103,7 +103,7 @@ pub enum AccountingError {
     Ledger {
         /// Line number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The reason of the refusal.
         reason: String,
     },
 }
@@ -111,7 +111,7 @@ pub enum AccountingError {
 /// Result of an accounting question.
 pub type Result<T> = std::result::Result<T, AccountingError>;
 
-/// Checks `value` against a range given in words.
+/// Refuses `value` unless `ok`, with its range in words.
 pub fn check(name: &'static str, value: f64, ok: bool, bound: &'static str) -> Result<()> {
     if ok && !value.is_nan() {
         Ok(())

@@ -1,7 +1,7 @@
-//! From mechanisms to epsilon: events as data, accountants that answer for them, calibration.
+//! From mechanisms to epsilon: events as data, accountants, calibration.
 //!
-//! [`PldAccountant`] is the default and rigorous. What it composes, and what is certified and what
-//! is not, is in `docs/accounting.md`.
+//! [`PldAccountant`] is the default and rigorous. `docs/accounting.md` says how it composes, and which parts of its answer are
+//! certified. Modules import in one direction: `numerics`, `error`, `event`, `steps`, `pld`, `accountants`, `calibrate`.
 //!
 //! ```
 //! use dp_accountant::accounting::{Accountant, Event, PldAccountant};
@@ -13,51 +13,22 @@
 //! # Ok::<(), dp_accountant::accounting::AccountingError>(())
 //! ```
 
-mod accountant;
-mod allocation;
-mod banded_inverse;
-pub mod binomial;
+mod accountants;
 mod calibrate;
-mod collapse;
-mod compose;
-mod cumulant;
 pub mod error;
 mod event;
-pub mod gaussian;
-mod gdp_clt;
-mod lattice;
 mod neighbours;
-pub mod normal;
-mod pair;
-mod plan;
 mod pld;
-mod profile;
-mod pure;
-mod quadrature;
-mod rdp;
-mod renyi;
-mod replay;
-mod selection;
-mod shifts;
-mod side;
 mod steps;
 pub mod trade_off;
-mod words;
-mod zcdp;
 
-pub use accountant::Accountant;
-pub use banded_inverse::BandedInverse;
+pub use crate::numerics::{binomial, normal};
+pub use accountants::{
+    Accountant, GaussianAccountant, GdpCltAccountant, PldAccountant, PrivateSelection,
+    RdpAccountant, gaussian, zcdp_of, zcdp_to_delta, zcdp_to_epsilon,
+};
 pub use calibrate::{batch_for, noise_multiplier_for, steps_for};
 pub use error::{AccountingError, Result};
-pub use event::{BatchDistribution, Event, GroupSize};
-pub use gaussian::GaussianAccountant;
-pub use gdp_clt::GdpCltAccountant;
+pub use event::{BandedInverse, BatchDistribution, Event, GroupSize, RepetitionDistribution};
 pub use neighbours::Neighbours;
-pub use pld::PldAccountant;
-pub use rdp::RdpAccountant;
-pub(crate) use replay::as_read;
-pub(crate) use replay::is_as_planned;
-pub use replay::replay;
-pub use selection::{Runs, Selection};
 pub(crate) use steps::MAX_STEPS;
-pub use zcdp::{zcdp_of, zcdp_to_delta, zcdp_to_epsilon};

@@ -2,19 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which pairs of data sets an event hides the difference of.
+/// The relation between two data sets whose difference an event hides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Neighbours {
     /// One record is replaced by any other.
     ReplaceOne,
-    /// One record is added or removed, so that the number of records is as private as they are.
+    /// One record is added or removed. The number of records is private.
     AddRemove,
-    /// One record counts or is blank, a blank one adding nothing to any sum; the number of records, blank ones among
-    /// them, is public (Kairouz et al. 2021, arXiv 2103.00039; "zero-out", or in dp_accounting "replace special").
+    /// One record is made blank, so that it adds nothing to any sum. The number of records, blank ones included, is public.
+    ///
+    /// Source: "zero-out" of Kairouz et al. 2021, arXiv 2103.00039; "replace special" in dp_accounting.
     ZeroOut,
-    /// One record is replaced by another of the same group, group sizes being public
-    /// (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, definition 2.1).
+    /// One record is replaced by another of the same group. Group sizes are public.
+    ///
+    /// Source: Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, definition 2.1.
     KEnd,
 }
 

@@ -1,9 +1,9 @@
 //! Trade-off functions from privacy profiles.
 
-/// Points of the profile from which supporting lines are taken.
+/// The number of intervals between points of the profile.
 const LINES: u32 = 2048;
 
-/// Values of epsilon from 0 to `largest`, closer together near 0.
+/// 2049 values of epsilon from 0 to `largest`, closer together near 0; all 0 if `largest` is infinite.
 pub fn grid(largest: f64) -> Vec<f64> {
     let largest = if largest.is_finite() { largest } else { 0.0 };
     (0..=LINES)
@@ -11,7 +11,7 @@ pub fn grid(largest: f64) -> Vec<f64> {
         .collect()
 }
 
-/// The largest line at each `alpha`, for a profile that holds in both directions.
+/// The trade-off function at each `alpha` (see [`super::Accountant::trade_off`]), for a profile that holds in both directions.
 pub(crate) fn from_lines(epsilons: &[f64], deltas: &[f64], alphas: &[f64]) -> Vec<f64> {
     let at = |alpha: f64| {
         let mut best = 0.0_f64;

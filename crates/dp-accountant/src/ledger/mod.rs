@@ -29,15 +29,19 @@
 //! ```
 
 mod entry;
+mod replay;
 
 pub use entry::LedgerEntry;
+use replay::as_read;
+pub(crate) use replay::is_as_planned;
+pub use replay::replay;
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::DpError;
-use crate::accounting::{AccountingError, Event, Result as Accounted, as_read, replay};
+use crate::accounting::{AccountingError, Event, Result as Accounted};
 
 /// What a ledger holds, with what was passed over.
 ///
@@ -70,25 +74,23 @@ impl Entries {
     /// [`AccountingError::Ledger`] names the first other line that is no entry.
     pub fn parse(text: &str) -> Accounted<Self> {
         let mut found = Self::default();
-        for (index, line) in text.lines().enumerate() {
+        for (line_number, line) in (1..).zip(text.lines()) {
             if line.trim().is_empty() {
                 continue;
             }
+            let refuse = |reason: String| AccountingError::Ledger {
+                line: line_number,
+                reason,
+            };
             match serde_json::from_str(line) {
                 Ok(_) if entry::may_fail(line) => {
-                    return Err(AccountingError::Ledger {
-                        line: index + 1,
-                        reason: "its sensitivity may fail, and nothing is promised of it".into(),
-                    });
+                    return Err(refuse(
+                        "its sensitivity may fail, and nothing is promised of it".into(),
+                    ));
                 }
                 Ok(entry) => found.entries.push(entry),
-                Err(error) if error.is_eof() => found.torn.push(index + 1),
-                Err(error) => {
-                    return Err(AccountingError::Ledger {
-                        line: index + 1,
-                        reason: error.to_string(),
-                    });
-                }
+                Err(error) if error.is_eof() => found.torn.push(line_number),
+                Err(error) => return Err(refuse(error.to_string())),
             }
         }
         Ok(found)

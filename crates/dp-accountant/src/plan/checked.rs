@@ -2,9 +2,9 @@
 
 use crate::DpError;
 use crate::accounting::{
-    Accountant, BandedInverse, Event, GaussianAccountant, Neighbours, PldAccountant, is_as_planned,
+    Accountant, BandedInverse, Event, GaussianAccountant, Neighbours, PldAccountant,
 };
-use crate::ledger::Entries;
+use crate::ledger::{Entries, is_as_planned};
 use crate::sampling::Sampler;
 
 /// A source of noise, with which a plan becomes the one way out of what it promises.

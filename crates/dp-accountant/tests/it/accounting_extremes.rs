@@ -2,10 +2,10 @@
 
 use dp_accountant::accounting::{
     Accountant, AccountingError, BatchDistribution, Event, GaussianAccountant, GdpCltAccountant,
-    GroupSize, Neighbours, PldAccountant, RdpAccountant, batch_for, noise_multiplier_for, replay,
+    GroupSize, Neighbours, PldAccountant, RdpAccountant, batch_for, noise_multiplier_for,
     steps_for,
 };
-use dp_accountant::ledger::{Entries, LedgerEntry};
+use dp_accountant::ledger::{Entries, LedgerEntry, replay};
 
 use crate::common::{
     composed, delta, epsilon, gaussian, laplace, parallel, pld, poisson, within,

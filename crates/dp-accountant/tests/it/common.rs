@@ -1,7 +1,7 @@
 //! Events in short, and what the exact accountant says of them.
 
-use dp_accountant::accounting::{Accountant, BatchDistribution, Event, PldAccountant, replay};
-use dp_accountant::ledger::Entries;
+use dp_accountant::accounting::{Accountant, BatchDistribution, Event, PldAccountant};
+use dp_accountant::ledger::{Entries, replay};
 use proptest::prelude::*;
 
 pub(crate) fn gaussian(noise_multiplier: f64) -> Event {

@@ -1,8 +1,8 @@
 //! Exponential mechanisms and pure epsilons against exact divergences of small mechanisms.
 
 use dp_accountant::accounting::{
-    Accountant, Event, GaussianAccountant, GdpCltAccountant, RdpAccountant, Runs, Selection,
-    zcdp_of, zcdp_to_epsilon,
+    Accountant, Event, GaussianAccountant, GdpCltAccountant, PrivateSelection, RdpAccountant,
+    RepetitionDistribution, zcdp_of, zcdp_to_epsilon,
 };
 use proptest::prelude::*;
 
@@ -219,8 +219,8 @@ fn they_compose_with_everything_else() {
         assert!(epsilon_of(&sampled, 1e-9) <= at_zero);
         let many = sampled.repeated(50);
         assert!(epsilon_of(&many, 1e-6) <= RdpAccountant.epsilon(&many, 1e-6).unwrap());
-        let runs = Runs::negative_binomial(1.0, 10.0).unwrap();
-        let best = Selection::new(runs, vec![event.clone()], 0.0).unwrap();
+        let runs = RepetitionDistribution::negative_binomial(1.0, 10.0).unwrap();
+        let best = PrivateSelection::new(runs, vec![event.clone()], 0.0).unwrap();
         assert!((0.3..0.9).contains(&best.epsilon(1e-6).unwrap()));
         let clt = GdpCltAccountant::uniform();
         for refusing in [&GaussianAccountant as &dyn Accountant, &clt] {

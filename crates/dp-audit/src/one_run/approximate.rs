@@ -1,12 +1,12 @@
 //! Right guesses against `(epsilon, delta)` alone.
 
-use super::Guesses;
+use super::CanaryGuesses;
 use dp_accountant::accounting::binomial::upper_tail;
 
 /// An upper bound on `P(right >= v)` for `r` guesses on `m` canaries (Steinke, Nasr and Jagielski 2023, arXiv
 /// 2305.08846, theorem 5.2): with `W ~ Binomial(r, 1 / (1 + exp(-epsilon)))`,
 /// `P(W >= v) + 2 m delta max over i of P(v > W >= v - i) / i`.
-pub(super) fn p_value(found: &Guesses, epsilon: f64, delta: f64) -> f64 {
+pub(super) fn p_value(found: &CanaryGuesses, epsilon: f64, delta: f64) -> f64 {
     let (r, v) = (found.guesses, found.right);
     let rate = 1.0 / (1.0 + (-epsilon).exp());
     let sure = upper_tail(v, r, rate);
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     /// Every tail by itself, every i.
-    fn plainly(found: &Guesses, epsilon: f64, delta: f64) -> f64 {
+    fn plainly(found: &CanaryGuesses, epsilon: f64, delta: f64) -> f64 {
         let rate = 1.0 / (1.0 + (-epsilon).exp());
         let tail = |v| upper_tail(v, found.guesses, rate);
         let sure = tail(found.right);
@@ -57,7 +57,7 @@ mod tests {
             (1000, 1000, 700),
         ];
         for (m, r, v) in cases {
-            let found = Guesses::new(m, r, v).unwrap();
+            let found = CanaryGuesses::new(m, r, v).unwrap();
             for epsilon in [0.0, 0.3, 1.0, 3.0] {
                 for delta in [0.0, 1e-6, 1e-3] {
                     let value = p_value(&found, epsilon, delta);

@@ -1,12 +1,13 @@
 //! Right guesses against a whole trade-off curve.
 
-use super::Guesses;
+use super::CanaryGuesses;
 use crate::claim::Claim;
+use dp_accountant::numerics::bisection::{Until, smallest_that_fails};
 
 /// Allowance for the roundings of the sums, to the side of not refuting.
 const ROUNDING: f64 = 1e-9;
 
-/// Whether at least so many right guesses have a probability below `alarm_rate` under every mechanism that keeps the
+/// Whether at least this number of right guesses has a probability below `alarm_rate` under every mechanism that keeps the
 /// claim.
 ///
 /// Of `m` canaries `k` are guessed, from what was released alone; `p_i` is the probability of exactly `i` right guesses, and
@@ -23,10 +24,10 @@ const ROUNDING: f64 = 1e-9;
 /// asks for. Where the least adds up to more than 1, there is none.
 ///
 /// Source: Mahloujifar, Melis and Chaudhuri 2024, arXiv 2410.22235, algorithm 3.
-pub(super) fn refuted(found: &Guesses, claim: &Claim, alarm_rate: f64) -> bool {
+pub(super) fn refuted(found: &CanaryGuesses, claim: &Claim, alarm_rate: f64) -> bool {
     let (m, k) = (found.canaries as f64, found.guesses as f64);
     let c = found.right as f64;
-    // Shares of canaries that are guessed rightly and wrongly, at least so many of the guesses being right.
+    // Shares of canaries that are guessed rightly and wrongly while at least `i` guesses are right.
     let (mut right, mut wrong) = (alarm_rate * c / m, alarm_rate * (k - c) / m);
     let all = k / m * (1.0 + ROUNDING);
     for i in (0..found.right).rev() {
@@ -44,30 +45,24 @@ pub(super) fn refuted(found: &Guesses, claim: &Claim, alarm_rate: f64) -> bool {
     right + wrong > all
 }
 
-/// The least alarm rate at which the claim is refuted; 1 where it is at none.
-pub(super) fn p_value(found: &Guesses, claim: &Claim) -> f64 {
+/// The least alarm rate at which the claim is refuted; 1 if there is none.
+pub(super) fn p_value(found: &CanaryGuesses, claim: &Claim) -> f64 {
     if !refuted(found, claim, 1.0) {
         return 1.0;
     }
     // Logarithms: down to the smallest number there is.
-    let (mut low, mut high) = (-745.0_f64, 0.0_f64);
-    for _ in 0..50 {
-        let middle = 0.5 * (low + high);
-        if refuted(found, claim, middle.exp()) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    high.exp()
+    smallest_that_fails((-745.0, 0.0), Until::Halvings(50), |ln_rate| {
+        !refuted(found, claim, ln_rate.exp())
+    })
+    .exp()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn guesses(canaries: u64, made: u64, right: u64) -> Guesses {
-        Guesses::new(canaries, made, right).unwrap()
+    fn guesses(canaries: u64, made: u64, right: u64) -> CanaryGuesses {
+        CanaryGuesses::new(canaries, made, right).unwrap()
     }
 
     // One canary, guessed rightly: P <= 1 - P(wrong), and P(wrong) >= level(P).

@@ -1,6 +1,6 @@
 //! Values of published tables, and of the formulas in another implementation (SciPy 1.17).
 
-use crate::{Guesses, Scores, gaussian_law};
+use crate::{CanaryGuesses, Scores, gaussian_law};
 use dp_accountant::accounting::binomial::{proportion_lower, proportion_upper};
 
 use super::within;
@@ -74,7 +74,7 @@ fn one_run_by_its_theorem() {
         (100, 100, 75, 1.0, 1e-4, 0.384_505_131_974_977_65),
     ];
     for (canaries, guesses, right, epsilon, delta, probability) in cases {
-        let found = Guesses::new(canaries, guesses, right).unwrap();
+        let found = CanaryGuesses::new(canaries, guesses, right).unwrap();
         let bound = found.lower_bound(delta, 1.0 - probability).unwrap();
         close(bound.epsilon, epsilon, 1e-6);
     }
@@ -109,7 +109,7 @@ fn one_run_by_its_recursion() {
         ),
     ];
     for ([canaries, guesses, right], alarm_rate, mu, epsilon) in cases {
-        let found = Guesses::new(canaries, guesses, right).unwrap();
+        let found = CanaryGuesses::new(canaries, guesses, right).unwrap();
         let bound = found.gaussian_lower_bound(1e-6, 1.0 - alarm_rate).unwrap();
         close(bound.mu.unwrap(), mu, 1e-6);
         close(bound.epsilon, epsilon, 1e-6);

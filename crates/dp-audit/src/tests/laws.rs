@@ -1,6 +1,6 @@
 //! Laws that the estimators keep over their whole range.
 
-use crate::{Claim, Counts, Guesses};
+use crate::{AttackCounts, CanaryGuesses, Claim};
 use dp_accountant::accounting::binomial::{
     lower_tail, proportion_lower, proportion_upper, upper_tail,
 };
@@ -39,7 +39,7 @@ proptest! {
     ) {
         let of = |share: f64| (share * runs as f64) as u64;
         let epsilon = |hits: u64, alarms: u64, confidence: f64| {
-            let counts = Counts::new((hits, runs), (alarms, runs)).unwrap();
+            let counts = AttackCounts::new((hits, runs), (alarms, runs)).unwrap();
             let plain = counts.lower_bound(delta, confidence).unwrap().epsilon;
             (plain, counts.gaussian_lower_bound(delta, confidence).unwrap().epsilon)
         };
@@ -57,7 +57,7 @@ proptest! {
         let made = ((made * canaries as f64) as u64).max(1);
         let right = (right * made as f64) as u64;
         let epsilon = |right: u64, confidence: f64| {
-            let found = Guesses::new(canaries, made, right).unwrap();
+            let found = CanaryGuesses::new(canaries, made, right).unwrap();
             let plain = found.lower_bound(delta, confidence).unwrap().epsilon;
             (plain, found.gaussian_lower_bound(delta, confidence).unwrap().epsilon)
         };
@@ -74,7 +74,7 @@ proptest! {
         let (claim, weaker) = (Claim::gaussian(mu).unwrap(), Claim::gaussian(1.1 * mu).unwrap());
         prop_assert!(weaker.least_level(power) <= claim.least_level(power) + 1e-15);
         prop_assert!(claim.least_level(power) <= power + 1e-15);
-        let found = Guesses::new(200, 100, right).unwrap();
+        let found = CanaryGuesses::new(200, 100, right).unwrap();
         prop_assert!(found.p_value(&weaker) >= found.p_value(&claim) * (1.0 - 1e-9));
     }
 }

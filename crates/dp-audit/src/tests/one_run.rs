@@ -1,6 +1,6 @@
 //! Ten thousand canaries of a Gaussian mechanism, one run, delta 1e-6.
 
-use crate::{Claim, Guesses, Scores, best_guesses, gaussian_law};
+use crate::{CanaryGuesses, Claim, Scores, best_guesses, gaussian_law};
 use dp_accountant::accounting::{Accountant, GaussianAccountant};
 
 use super::gaussian;
@@ -28,7 +28,7 @@ fn right_guesses_bound_epsilon_by_more_than_half_of_it() {
         let guesses = best_guesses(CANARIES as u64, mu, DELTA, CONFIDENCE).unwrap();
         for seed in 0..5 {
             let (scores, coins) = Source::new(seed).canaries(CANARIES, mu);
-            let found = Guesses::by_scores(&scores, &coins, guesses).unwrap();
+            let found = CanaryGuesses::by_scores(&scores, &coins, guesses).unwrap();
             let curve = found.gaussian_lower_bound(DELTA, CONFIDENCE).unwrap();
             let plain = found.lower_bound(DELTA, CONFIDENCE).unwrap();
             let (plain, curve, truth) = (plain.epsilon, curve.epsilon, truth(mu));
@@ -69,7 +69,7 @@ fn scores_that_know_nothing_give_nothing() {
     for seed in 0..20 {
         let (scores, coins) = Source::new(seed).canaries(CANARIES, 0.0);
         for guesses in [10, 300, 3_000, 10_000] {
-            let found = Guesses::by_scores(&scores, &coins, guesses).unwrap();
+            let found = CanaryGuesses::by_scores(&scores, &coins, guesses).unwrap();
             assert_eq!(found.lower_bound(DELTA, 0.999).unwrap().epsilon, 0.0);
             let curve = found.gaussian_lower_bound(DELTA, 0.999).unwrap();
             assert_eq!(curve.epsilon, 0.0);
@@ -93,7 +93,7 @@ fn canaries_may_depend_on_each_other() {
         let there = coins.iter().step_by(2).filter(|there| **there).count();
         let hidden = mu * there as f64 + noise - 0.25 * mu * canaries as f64;
         let scores: Vec<f64> = (0..canaries).map(|k| [hidden, 0.0][k % 2]).collect();
-        let found = Guesses::by_scores(&scores, &coins, 100).unwrap();
+        let found = CanaryGuesses::by_scores(&scores, &coins, 100).unwrap();
         refuted += u64::from(found.p_value(&claim) <= alarm_rate);
     }
     assert!(

@@ -67,7 +67,7 @@ fn half_of_the_noise_is_found_in_a_few_hundred_pairs() {
 #[test]
 fn a_training_is_held_against_its_own_curve() {
     let sampled = Event::dp_sgd(1_000, 100, 20, 1.0);
-    let claim = Claim::of(&PldAccountant::default(), &sampled).unwrap();
+    let claim = Claim::promised_by(&PldAccountant::default(), &sampled).unwrap();
     // The worst that 20 releases of noise 1 without sampling say of a record that is added.
     let mut source = Source::new(2);
     let shift = 20.0_f64.sqrt();

@@ -1,6 +1,6 @@
 //! Hundreds of small audits: a bound is above the truth no more often than it says.
 
-use crate::{Claim, Counts, Guesses, LowerBound, Scores, Sequential, gaussian_law};
+use crate::{AttackCounts, CanaryGuesses, Claim, LowerBound, Scores, Sequential, gaussian_law};
 
 use super::scores::{Source, most};
 
@@ -41,7 +41,7 @@ fn counts_at_a_threshold_that_was_chosen_on_other_runs() {
     check("held out", false, |source, mu| {
         let (with, without) = (source.normals(200, mu), source.normals(160, 0.0));
         let scores = Scores::new(&with, &without).unwrap();
-        let counts: Counts = scores.held_out_gaussian(DELTA, CONFIDENCE).unwrap();
+        let counts: AttackCounts = scores.held_out_gaussian(DELTA, CONFIDENCE).unwrap();
         counts.gaussian_lower_bound(DELTA, CONFIDENCE).unwrap()
     });
 }
@@ -58,7 +58,7 @@ fn the_shift_of_normal_scores() {
 fn guesses_in_one_run() {
     check("one run", false, |source, mu| {
         let (scores, coins) = source.canaries(200, mu);
-        let found = Guesses::by_scores(&scores, &coins, 60).unwrap();
+        let found = CanaryGuesses::by_scores(&scores, &coins, 60).unwrap();
         found.gaussian_lower_bound(DELTA, CONFIDENCE).unwrap()
     });
 }
@@ -95,7 +95,7 @@ fn plain_bounds_of_laplace_noise() {
         let scores: Vec<f64> = (0..300)
             .map(|k| if coins[k] { with[k] } else { without[k] })
             .collect();
-        let found = Guesses::by_scores(&scores, &coins, 60).unwrap();
+        let found = CanaryGuesses::by_scores(&scores, &coins, 60).unwrap();
         guessed += u64::from(found.lower_bound(0.0, CONFIDENCE).unwrap().epsilon > epsilon);
         let claim = Claim::approximate(epsilon, 0.0).unwrap();
         let mut test = Sequential::new(vec![claim], 1.0 - CONFIDENCE).unwrap();

@@ -57,7 +57,7 @@ pub(super) fn is_bare(event: &Event) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use dp_accountant::accounting::Runs;
+    use dp_accountant::accounting::RepetitionDistribution;
 
     use super::*;
 
@@ -78,7 +78,7 @@ mod tests {
         };
         assert_eq!(noise_multiplier(&with(other)), None);
         let best = Event::Selected {
-            runs: Runs::Poisson { mean: 5.0 },
+            runs: RepetitionDistribution::Poisson { mean: 5.0 },
             events: vec![step],
         };
         assert_eq!(noise_multiplier(&best), None);
