@@ -6,7 +6,7 @@ use dp_core::sampling::Draw;
 use crate::TrainingError;
 
 /// The clipped gradient of a batch with its sensitivity. Nothing of it leaves before it is tied to the draw
-/// that the batch is of: [`Clipped::of`].
+/// that the batch is of: [`Clipped::tied_to`].
 pub struct Clipped {
     gradient: ParameterGradient,
     sensitivity: Sensitivity,

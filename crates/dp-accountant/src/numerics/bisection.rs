@@ -55,12 +55,12 @@ pub(crate) fn bracket(
     found
 }
 
-/// The lower end of [`bracket`]: the largest value found at which the condition holds.
+/// The lower end of the bracket: the largest value found at which the condition holds.
 pub fn largest_that_holds(interval: (f64, f64), until: Until, holds: impl Fn(f64) -> bool) -> f64 {
     bracket(interval, until, holds).0
 }
 
-/// The upper end of [`bracket`]: the smallest value found at which the condition fails.
+/// The upper end of the bracket: the smallest value found at which the condition fails.
 pub fn smallest_that_fails(interval: (f64, f64), until: Until, holds: impl Fn(f64) -> bool) -> f64 {
     bracket(interval, until, holds).1
 }
