@@ -69,9 +69,9 @@ impl Tested<'_> {
     /// Test images, their latents, and what the model makes of those.
     fn rebuilt(&self, places: &[usize]) -> Result<[Vec<f32>; 3], Failure> {
         let pixels = self.test.gather(places).or_failed()?;
-        let latents = encode(self.model, pixels.clone(), self.device);
+        let latents = encode(self.model, pixels.clone(), self.device)?;
         let inputs = self.inputs(&latents, places);
-        let rebuilt = decode(self.model, inputs, self.device);
+        let rebuilt = decode(self.model, inputs, self.device)?;
         Ok([pixels, latents, rebuilt])
     }
 
@@ -101,9 +101,9 @@ impl Tested<'_> {
         let samples = sampler.rows(rng)?.pixels;
         let scattered: Vec<usize> = (0..self.test.len().min(SCATTER)).collect();
         let pixels = self.test.gather(&scattered).or_failed()?;
-        let points = encode(self.model, pixels, self.device);
+        let points = encode(self.model, pixels, self.device)?;
         let (latent, classes) = (self.model.latent, self.labels(&scattered));
-        let interpolations = self.interpolations(&latents, &firsts);
+        let interpolations = self.interpolations(&latents, &firsts)?;
         Ok(vec![
             (
                 "reconstructions.png",
@@ -143,7 +143,7 @@ impl Tested<'_> {
     }
 
     /// Ten images for each pair of classes, three pairs a line.
-    fn interpolations(&self, latents: &[f32], firsts: &[usize]) -> Vec<f32> {
+    fn interpolations(&self, latents: &[f32], firsts: &[usize]) -> Result<Vec<f32>, Failure> {
         let ends = self.inputs(latents, firsts);
         let width = self.model.latent + self.model.classes;
         let mut inputs = Vec::new();

@@ -10,11 +10,12 @@ use model::swae::{Swae, SwaeConfig};
 pub(crate) const PART: usize = 500;
 
 /// Latents of images: `[n, 784] -> [n, latent]`.
-pub(crate) fn encode(model: &Swae, pixels: Vec<f32>, device: &Device) -> Vec<f32> {
+pub(crate) fn encode(model: &Swae, pixels: Vec<f32>, device: &Device) -> Result<Vec<f32>, Failure> {
     let features = SwaeConfig::PIXELS;
     let rows = pixels.len() / features;
     let images = Tensor::from_data(TensorData::new(pixels, [rows, features]), device);
-    model.encode(images).into_data().iter::<f32>().collect()
+    let latents = model.encode(images).or_failed()?;
+    Ok(latents.into_data().iter::<f32>().collect())
 }
 
 /// The same of many images, at some places.
@@ -28,22 +29,24 @@ pub(crate) fn encode_at(
     for part in places.chunks(PART) {
         session.interrupt.check("records were encoded")?;
         let pixels = images.gather(part).or_failed()?;
-        latents.extend(encode(model, pixels, &session.chosen.device));
+        latents.extend(encode(model, pixels, &session.chosen.device)?);
     }
     Ok(latents)
 }
 
 /// Images of decoder inputs: `[n, latent + classes] -> [n, 784]`, in `[0, 1]`.
-pub(crate) fn decode(model: &Swae, inputs: Vec<f32>, device: &Device) -> Vec<f32> {
+pub(crate) fn decode(model: &Swae, inputs: Vec<f32>, device: &Device) -> Result<Vec<f32>, Failure> {
     let width = model.latent + model.classes;
     let mut images = Vec::with_capacity(inputs.len() / width * SwaeConfig::PIXELS);
     // In parts, so that a thousand samples need no more memory than a batch.
     for part in inputs.chunks(PART * width) {
         let inputs = TensorData::new(part.to_vec(), [part.len() / width, width]);
-        let decoded = model.decode(Tensor::from_data(inputs, device));
+        let decoded = model
+            .decode(Tensor::from_data(inputs, device))
+            .or_failed()?;
         images.extend(decoded.into_data().iter::<f32>());
     }
-    images
+    Ok(images)
 }
 
 /// Decoder inputs: latents beside one-hot labels.

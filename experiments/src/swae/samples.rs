@@ -42,13 +42,13 @@ impl Sampler {
             Origin::Prior => {
                 let prior = UniformBall::new(self.model.latent).or_failed()?;
                 let latents = prior.sample(count, rng);
-                let pixels = self.decoded(latents.clone(), rng);
+                let pixels = self.decoded(latents.clone(), rng)?;
                 let labels = None;
                 Ok((Samples { pixels, labels }, latents))
             }
             Origin::Classes(classes) => {
                 let each = count.div_ceil(classes.present().len().max(1));
-                Ok(self.of_each_class(classes, each, rng))
+                self.of_each_class(classes, each, rng)
             }
         }
     }
@@ -57,7 +57,7 @@ impl Sampler {
     pub(crate) fn rows(&self, rng: &mut impl Rng) -> Result<Samples, Failure> {
         let (samples, _) = match &self.origin {
             Origin::Prior => self.draw(100, rng)?,
-            Origin::Classes(classes) => self.of_each_class(classes, 10, rng),
+            Origin::Classes(classes) => self.of_each_class(classes, 10, rng)?,
         };
         Ok(samples)
     }
@@ -67,7 +67,7 @@ impl Sampler {
         classes: &Gaussians,
         each: usize,
         rng: &mut impl Rng,
-    ) -> (Samples, Vec<f32>) {
+    ) -> Result<(Samples, Vec<f32>), Failure> {
         let (mut latents, mut labels) = (Vec::new(), Vec::new());
         for class in classes.present() {
             latents.extend(classes.sample(class, each, rng));
@@ -75,15 +75,15 @@ impl Sampler {
         }
         let model = &self.model;
         let inputs = with_labels(&latents, model.latent, model.classes, &labels);
-        let pixels = self.decoded(inputs, rng);
+        let pixels = self.decoded(inputs, rng)?;
         let labels = Some(labels);
-        (Samples { pixels, labels }, latents)
+        Ok((Samples { pixels, labels }, latents))
     }
 
-    fn decoded(&self, inputs: Vec<f32>, rng: &mut impl Rng) -> Vec<f32> {
-        let mut pixels = decode(&self.model, inputs, &self.device);
+    fn decoded(&self, inputs: Vec<f32>, rng: &mut impl Rng) -> Result<Vec<f32>, Failure> {
+        let mut pixels = decode(&self.model, inputs, &self.device)?;
         self.variation.apply(&mut pixels, SHAPE, rng);
-        pixels
+        Ok(pixels)
     }
 }
 

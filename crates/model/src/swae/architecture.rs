@@ -5,7 +5,7 @@ use burn::nn::conv::Conv2d;
 use burn::nn::interpolate::Interpolate2d;
 use burn::nn::pool::AvgPool2d;
 use burn::nn::{LeakyRelu, LeakyReluConfig, Linear};
-use burn::tensor::activation::relu;
+use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
@@ -97,15 +97,6 @@ impl Encoder {
             .linear(&self.fc3)
             .build()
     }
-
-    fn forward(&self, images: Tensor<2>) -> Tensor<2> {
-        let x = images.reshape([-1, 1, 28, 28]);
-        let x = self.pool.forward(self.act.forward(self.conv1.forward(x)));
-        let x = self.pool.forward(self.act.forward(self.conv2.forward(x)));
-        let x = self.act.forward(self.conv3.forward(x)).flatten(1, 3);
-        let x = relu(self.fc2.forward(relu(self.fc1.forward(x))));
-        self.fc3.forward(x)
-    }
 }
 
 /// Latents with labels, `[n, latent + classes]`, to logits of pixels, `[n, 784]`.
@@ -165,14 +156,6 @@ impl Decoder {
             .flatten()
             .build()
     }
-
-    fn forward(&self, latents: Tensor<2>) -> Tensor<2> {
-        let x = relu(self.fc2.forward(relu(self.fc1.forward(latents))));
-        let x = relu(self.fc3.forward(x)).reshape([-1, 16, 7, 7]);
-        let x = self.up.forward(self.act.forward(self.conv1.forward(x)));
-        let x = self.up.forward(self.act.forward(self.conv2.forward(x)));
-        self.conv3.forward(x).flatten(1, 3)
-    }
 }
 
 /// The autoencoder.
@@ -195,8 +178,12 @@ impl Swae {
     }
 
     /// Latents of images: `[n, 784] -> [n, latent]`.
-    pub fn encode(&self, images: Tensor<2>) -> Tensor<2> {
-        self.encoder.forward(images)
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::stack`].
+    pub fn encode(&self, images: Tensor<2>) -> Result<Tensor<2>, DpError> {
+        Ok(self.encoder.stack()?.output(images))
     }
 
     /// Images that stand class after class as the records of a step, each one its own target: rows
@@ -245,8 +232,12 @@ impl Swae {
     }
 
     /// Pixels in `[0, 1]` of latents and one-hot labels: `[n, latent + classes] -> [n, 784]`.
-    pub fn decode(&self, latents: Tensor<2>) -> Tensor<2> {
-        burn::tensor::activation::sigmoid(self.decoder.forward(latents))
+    ///
+    /// # Errors
+    ///
+    /// As [`Decoder::stack`].
+    pub fn decode(&self, latents: Tensor<2>) -> Result<Tensor<2>, DpError> {
+        Ok(sigmoid(self.decoder.stack()?.output(latents)))
     }
 }
 

@@ -98,7 +98,7 @@ impl Case {
         let (model, batch) = self.on(&Device::flex().autodiff());
         let engine = Reference::new(&model).expect("a model that mixes no records");
         assert_eq!(engine.parameters(), model.parameters());
-        let mut latents = host(model.encode(batch.targets().values()));
+        let mut latents = host(model.encode(batch.targets().values()).unwrap());
         if mode.is_some() {
             for row in latents.chunks_exact_mut(LATENT) {
                 let scale = (ACTIVATION / dot(row, row).sqrt()).min(1.0);
