@@ -11,7 +11,7 @@ use burn::nn::{Linear, LinearConfig, PaddingConfig2d};
 use burn::optim::GradientsParams;
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};
-use dp_core::DpError;
+use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
@@ -46,7 +46,7 @@ impl Large {
 }
 
 impl Network<4> for Large {
-    fn layers(&self) -> Result<Layers<'_, 4>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 4>, LayerError> {
         let mut chain = Chain::image(Self::IMAGE);
         for conv in &self.convs {
             chain = chain.conv2d(conv).relu();

@@ -20,7 +20,7 @@ use dp_core::mechanism::{
     SensitiveVector, Sensitivity,
 };
 use dp_core::per_sample::nn::Chain;
-use dp_core::per_sample::{ParameterSlot, Reference};
+use dp_core::per_sample::{LayerError, ParameterSlot, Reference};
 use dp_core::plan::TrainingPlan;
 use dp_core::sampling::Sampler;
 use lab::evaluate::EvaluateError;
@@ -72,7 +72,7 @@ struct Net {
 }
 
 impl Network<2> for Net {
-    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
         Layers::chain(
             Chain::features(2)
                 .affine(self.claims, 0.0)
@@ -321,14 +321,6 @@ fn every_field_of_every_error_was_looked_at() {
             expected: _,
             found: _,
         }
-        | DpError::Layer {
-            number: _,
-            layer: _,
-            reason: _,
-        }
-        | DpError::MixesRecords { path: _, module: _ }
-        | DpError::NoHostKernels { layer: _ }
-        | DpError::CoarseProducts { device: _ }
         | DpError::Device { message: _ }
         | DpError::Ledger { path: _, source: _ }
         | DpError::LedgerUnread { path: _, source: _ }
@@ -339,6 +331,16 @@ fn every_field_of_every_error_was_looked_at() {
         }
         // Of settings alone.
         | DpError::Accounting(_) => (),
+    };
+    let _ = |error: &LayerError| match error {
+        LayerError::Misfit {
+            number: _,
+            layer: _,
+            reason: _,
+        }
+        | LayerError::MixesRecords { path: _, module: _ }
+        | LayerError::NoHostKernels { layer: _ }
+        | LayerError::CoarseProducts { device: _ } => (),
     };
     let _ = |error: &TrainingError| match error {
         TrainingError::OutOfRange {
@@ -369,6 +371,7 @@ fn every_field_of_every_error_was_looked_at() {
             expected: _,
         }
         | TrainingError::Checkpoint { reason: _ }
+        | TrainingError::Layers(_)
         | TrainingError::Randomness(_)
         | TrainingError::Device {
             chunk: _,

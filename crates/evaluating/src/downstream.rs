@@ -7,7 +7,7 @@ use burn::nn::conv::Conv2d;
 use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
 use burn::tensor::Device;
 use data::Records;
-use dp_core::DpError;
+use dp_core::per_sample::LayerError;
 use dp_core::per_sample::Stack;
 use dp_core::per_sample::nn::Chain;
 use model::layers::{Window, conv2d, linear};
@@ -206,7 +206,7 @@ impl Wide {
 }
 
 impl LayeredClassifier for Wide {
-    fn stack(&self) -> Result<Stack<'_>, DpError> {
+    fn stack(&self) -> Result<Stack<'_>, LayerError> {
         Chain::image([self.channels, self.side, self.side])
             .conv2d(&self.conv1)
             .relu()
@@ -223,7 +223,7 @@ impl LayeredClassifier for Wide {
 }
 
 impl LayeredClassifier for Mlp {
-    fn stack(&self) -> Result<Stack<'_>, DpError> {
+    fn stack(&self) -> Result<Stack<'_>, LayerError> {
         Chain::features(self.fc1.weight.dims()[0])
             .linear(&self.fc1)
             .relu()
@@ -233,7 +233,7 @@ impl LayeredClassifier for Mlp {
 }
 
 impl LayeredClassifier for Logistic {
-    fn stack(&self) -> Result<Stack<'_>, DpError> {
+    fn stack(&self) -> Result<Stack<'_>, LayerError> {
         Chain::features(self.fc.weight.dims()[0])
             .linear(&self.fc)
             .build()

@@ -6,8 +6,8 @@
 
 use burn::module::Module;
 use burn::tensor::Device;
-use dp_core::DpError;
 use dp_core::mechanism::ParameterGradient;
+use dp_core::per_sample::LayerError;
 use dp_core::per_sample::{HostStack, Needs, Stack};
 use private_training::{PublicTraining, TrainingError, fit_public};
 use rand::Rng;
@@ -24,7 +24,7 @@ const FORWARD: usize = 64;
 /// A network from features `[n, d]` to logits `[n, classes]`.
 pub(crate) trait LayeredClassifier: Module {
     /// The layers, first to last.
-    fn stack(&self) -> Result<Stack<'_>, DpError>;
+    fn stack(&self) -> Result<Stack<'_>, LayerError>;
 }
 
 /// What is learned from: `inputs`, `[n, features]`, and a label below `classes` for each.
@@ -106,9 +106,8 @@ pub(crate) fn train<N: LayeredClassifier, R: Rng>(
         let labels: Vec<u8> = batch.iter().map(|&i| examples.labels[i]).collect();
         let stack = host(network)?;
         let flat = gradient(&stack, examples, schedule.chunk, &inputs, &labels);
-        let slots = network.stack().map(|stack| stack.parameters());
-        let gradient =
-            slots.and_then(|slots| ParameterGradient::from_host(slots, &flat, &Device::flex()));
+        let slots = network.stack().map_err(TrainingError::from)?.parameters();
+        let gradient = ParameterGradient::from_host(slots, &flat, &Device::flex());
         let gradient = gradient.map_err(TrainingError::from)?;
         // Nobody looks at the loss.
         Ok((gradient.into_params_without_privacy(), f64::NAN))

@@ -89,9 +89,12 @@ pub enum TrainingError {
         /// The message of the device.
         message: String,
     },
-    /// The per-record engine, the plan or the mechanism refused.
+    /// The plan or the mechanism refused.
     #[error(transparent)]
     Privacy(#[from] dp_core::DpError),
+    /// The network, or the device, has no per-record gradients.
+    #[error(transparent)]
+    Layers(#[from] dp_core::per_sample::LayerError),
     /// Another process of the training failed, or is silent.
     #[error(transparent)]
     Ranks(#[from] crate::RankError),

@@ -1,9 +1,8 @@
 //! From a batch to its clipped gradient: what every training shares, private or not.
 
 use burn::tensor::{Device, Tensor};
-use dp_core::DpError;
 use dp_core::mechanism::ParameterGradient;
-use dp_core::per_sample::{LANES, refuse_mixing};
+use dp_core::per_sample::{LANES, LayerError, refuse_mixing};
 use dp_core::sampling::Sampler;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -277,7 +276,7 @@ impl Gradients {
         };
         if let (Some(layers), Engine::Host { chunk }) = (&layers, engine) {
             let on_tensors = match layers.host_bytes(&self.objective) {
-                Err(DpError::NoHostKernels { layer }) => {
+                Err(LayerError::NoHostKernels { layer }) => {
                     Some(format!("layer {layer} has no host kernels"))
                 }
                 Err(other) => return Err(other.into()),

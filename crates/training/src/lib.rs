@@ -55,9 +55,9 @@ pub use training::{Step, Training, TrainingConfig};
 
 /// What a private training in a burn program begins with, that of `dp_core` included.
 pub mod prelude {
-    pub use dp_core::DpError;
     pub use dp_core::decimal::upper;
     pub use dp_core::ledger::Ledger;
+    pub use dp_core::per_sample::LayerError;
     pub use dp_core::per_sample::nn::Chain;
     pub use dp_core::plan::TrainingPlan;
     pub use dp_core::sampling::Sampler;

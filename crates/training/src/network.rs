@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use burn::module::Module;
 use burn::tensor::Tensor;
-use dp_core::DpError;
 use dp_core::per_sample::nn::Chain;
-use dp_core::per_sample::{Activations, Needs, ParameterSlot, Stack, parameters_of};
+use dp_core::per_sample::{Activations, LayerError, Needs, ParameterSlot, Stack, parameters_of};
 
 use crate::{Objective, TrainingError};
 
@@ -72,7 +71,7 @@ impl Forward {
 /// }
 ///
 /// impl Network<2> for Classifier {
-///     fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
+///     fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
 ///         Layers::chain(Chain::features(4).linear(&self.linear))
 ///     }
 /// }
@@ -83,14 +82,14 @@ pub trait Network<const D: usize>: Module {
     /// # Errors
     ///
     /// Layers that do not fit each other.
-    fn layers(&self) -> Result<Layers<'_, D>, DpError>;
+    fn layers(&self) -> Result<Layers<'_, D>, LayerError>;
 
     /// What the layers compute of records `[n, ...]`: row `i` of every answer from record `i`.
     ///
     /// # Errors
     ///
     /// As [`Network::layers`].
-    fn forward(&self, inputs: Tensor<D>) -> Result<Forward, DpError> {
+    fn forward(&self, inputs: Tensor<D>) -> Result<Forward, LayerError> {
         Ok(match self.layers()?.0 {
             Said::Known(known) => known.forward(rows_of(inputs)),
             Said::Any(forward) => forward(inputs),
@@ -119,7 +118,7 @@ impl<'a, const D: usize> Layers<'a, D> {
     /// # Errors
     ///
     /// Layers that do not fit each other.
-    pub fn chain(chain: Chain<'a>) -> Result<Self, DpError> {
+    pub fn chain(chain: Chain<'a>) -> Result<Self, LayerError> {
         let (encoder, head) = chain.split()?;
         Ok(Self(Said::Known(KnownLayers {
             encoder,
@@ -190,7 +189,7 @@ impl KnownLayers<'_> {
     /// # Errors
     ///
     /// The first layer that has none.
-    pub(crate) fn host_bytes(&self, objective: &Objective) -> Result<usize, DpError> {
+    pub(crate) fn host_bytes(&self, objective: &Objective) -> Result<usize, LayerError> {
         let encoder = self.encoder.host()?;
         let losses = objective.losses().len();
         let penalised = match objective.penalties() {

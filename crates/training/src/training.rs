@@ -187,7 +187,7 @@ enum Batches {
 ///
 /// impl Network<2> for Classifier {
 ///     // Not needed, and many times faster.
-///     fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
+///     fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
 ///         Layers::chain(Chain::features(4).linear(&self.linear))
 ///     }
 /// }

@@ -27,11 +27,12 @@
 //! // Clipped to norm 1 and added up, without having been formed.
 //! let sum = stack.gradient(&seen, &pulled, weights.reshape([2, 1]));
 //! assert_eq!(sum.len(), 1);
-//! # Ok::<(), dp_core::DpError>(())
+//! # Ok::<(), dp_core::per_sample::LayerError>(())
 //! ```
 
 mod clip;
 mod device;
+mod error;
 mod host;
 mod layer;
 pub mod nn;
@@ -43,6 +44,7 @@ pub use clip::{
     GRAM_ROUNDING, JacobianClip, NORMS, check_norm, norm_clip_weight, norm_clip_weights,
 };
 pub use device::finite_rows;
+pub use error::LayerError;
 pub(crate) use host::{Buffer, HostLayer, Lanes8, SavedActivations, Wide8};
 pub use host::{HostActivations, HostPullBack, HostStack, LANES};
 pub(crate) use layer::{FusionHint, Gram, Layer};

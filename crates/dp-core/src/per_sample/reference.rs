@@ -8,7 +8,7 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Gradients, Tensor, TensorData};
 
 use super::ParameterSlot;
-use crate::DpError;
+use crate::per_sample::LayerError;
 
 /// The trained parameters of `module`: floating-point ones that require gradients, in the order in which the
 /// module visits them.
@@ -28,9 +28,9 @@ pub fn parameters_of<M: Module>(module: &M) -> Vec<ParameterSlot> {
 ///
 /// # Errors
 ///
-/// [`DpError::MixesRecords`] names the first batch normalisation, or state that a module keeps of what it has
+/// [`LayerError::MixesRecords`] names the first batch normalisation, or state that a module keeps of what it has
 /// seen ([`burn::module::RunningState`]).
-pub fn refuse_mixing<M: Module>(module: &M) -> Result<(), DpError> {
+pub fn refuse_mixing<M: Module>(module: &M) -> Result<(), LayerError> {
     let mut search = Search::default();
     module.visit(&mut search);
     if search.found.is_none() {
@@ -40,7 +40,7 @@ pub fn refuse_mixing<M: Module>(module: &M) -> Result<(), DpError> {
         open.visit(&mut search);
     }
     match search.found {
-        Some((path, module)) => Err(DpError::MixesRecords { path, module }),
+        Some((path, module)) => Err(LayerError::MixesRecords { path, module }),
         None => Ok(()),
     }
 }
@@ -98,7 +98,7 @@ impl ModuleVisitor for Search {
 /// use burn::tensor::{Device, Tensor};
 /// use dp_core::per_sample::{JacobianClip, Reference};
 ///
-/// # fn main() -> Result<(), dp_core::DpError> {
+/// # fn main() -> Result<(), dp_core::per_sample::LayerError> {
 /// let device = Device::flex();
 /// let model = LinearConfig::new(2, 2).init(&device);
 /// let reference = Reference::new(&model)?;
@@ -128,7 +128,7 @@ impl<M: Module> Reference<M> {
     /// # Errors
     ///
     /// Those of [`refuse_mixing`].
-    pub fn new(module: &M) -> Result<Self, DpError> {
+    pub fn new(module: &M) -> Result<Self, LayerError> {
         refuse_mixing(module)?;
         Ok(Self {
             module: module.valid().train(),

@@ -3,7 +3,7 @@
 use burn::tensor::Device;
 
 use super::GRAM_ROUNDING;
-use crate::DpError;
+use crate::per_sample::LayerError;
 
 /// What the rounding of a device's products may cost.
 ///
@@ -28,23 +28,23 @@ impl Rounding {
     ///
     /// # Errors
     ///
-    /// [`DpError::CoarseProducts`] unless the device's backend is known to keep the 24 bits of `f32` in
+    /// [`LayerError::CoarseProducts`] unless the device's backend is known to keep the 24 bits of `f32` in
     /// its products. CubeCL rounds their factors to the 11 bits of TF32 where the runtime has that type,
     /// which is CUDA alone; a backend of another maker may do so without saying. When one record is
     /// replaced, the weights of all others move a little: with 11 bits each of their parts may then be
     /// rounded another way, by 2^-11 of itself, and together these are not small against the
     /// sensitivity.
-    pub fn of_device(device: &Device) -> Result<Self, DpError> {
+    pub fn of_device(device: &Device) -> Result<Self, LayerError> {
         Self::of_name(format!("{:?}", device.clone().without_autodiff()))
     }
 
     /// By what burn calls the device.
-    fn of_name(device: String) -> Result<Self, DpError> {
+    fn of_name(device: String) -> Result<Self, LayerError> {
         let exact = ["Flex", "NdArray", "Wgpu", "Cpu"];
         if exact.iter().any(|known| device.contains(known)) && !device.contains("Cuda") {
             return Ok(Self::SINGLE);
         }
-        Err(DpError::CoarseProducts { device })
+        Err(LayerError::CoarseProducts { device })
     }
 
     /// A bound tightened by the relative error.

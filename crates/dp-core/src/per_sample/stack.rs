@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use burn::tensor::Tensor;
 
 use super::{FusionHint, HostLayer, HostStack, Layer, Needs, ParameterSlot, Rows};
-use crate::DpError;
+use crate::per_sample::LayerError;
 
 /// Layers applied one after the other.
 pub struct Stack<'a> {
@@ -206,11 +206,11 @@ impl Stack<'_> {
     ///
     /// # Errors
     ///
-    /// [`DpError::NoHostKernels`] names the first layer that offers none; a stack without layers, which does not
+    /// [`LayerError::NoHostKernels`] names the first layer that offers none; a stack without layers, which does not
     /// know how many features it passes on, is refused too.
-    pub fn host(&self) -> Result<HostStack, DpError> {
+    pub fn host(&self) -> Result<HostStack, LayerError> {
         if self.layers.is_empty() {
-            return Err(DpError::NoHostKernels {
+            return Err(LayerError::NoHostKernels {
                 layer: "none at all".into(),
             });
         }
@@ -226,7 +226,7 @@ impl Stack<'_> {
             let (host, taken) =
                 layer
                     .host_fused(&hints[index + 1..])
-                    .ok_or_else(|| DpError::NoHostKernels {
+                    .ok_or_else(|| LayerError::NoHostKernels {
                         layer: layer.name().to_string(),
                     })?;
             layers.push(host);

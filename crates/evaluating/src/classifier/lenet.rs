@@ -6,7 +6,7 @@ use burn::nn::conv::Conv2d;
 use burn::nn::pool::AvgPool2d;
 use burn::tensor::Device;
 use data::Records;
-use dp_core::DpError;
+use dp_core::per_sample::LayerError;
 use dp_core::per_sample::Stack;
 use dp_core::per_sample::nn::Chain;
 use model::layers::{Window, conv2d, halve, linear};
@@ -87,12 +87,12 @@ impl LeNet {
     }
 
     /// The layers up to the features, `[n, 84]`.
-    pub(super) fn trunk(&self) -> Result<Stack<'_>, DpError> {
+    pub(super) fn trunk(&self) -> Result<Stack<'_>, LayerError> {
         self.features().build()
     }
 
     /// The last layer: features to logits.
-    pub(super) fn head(&self) -> Result<Stack<'_>, DpError> {
+    pub(super) fn head(&self) -> Result<Stack<'_>, LayerError> {
         Chain::features(FEATURES).linear(&self.fc3).build()
     }
 
@@ -113,7 +113,7 @@ impl LeNet {
 }
 
 impl LayeredClassifier for LeNet {
-    fn stack(&self) -> Result<Stack<'_>, DpError> {
+    fn stack(&self) -> Result<Stack<'_>, LayerError> {
         self.features().linear(&self.fc3).build()
     }
 }

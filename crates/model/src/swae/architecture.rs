@@ -7,7 +7,8 @@ use burn::nn::pool::AvgPool2d;
 use burn::nn::{LeakyRelu, LeakyReluConfig, Linear};
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
-use dp_core::DpError;
+
+use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::per_sample::{ParameterSlot, Stack, parameters_of};
 use private_training::{Batch, Layers, Network, TrainingError};
@@ -78,8 +79,8 @@ impl Encoder {
     ///
     /// # Errors
     ///
-    /// [`DpError::Layer`] for a layer that does not fit the one before it.
-    pub fn stack(&self) -> Result<Stack<'_>, DpError> {
+    /// [`LayerError::Misfit`] for a layer that does not fit the one before it.
+    pub fn stack(&self) -> Result<Stack<'_>, LayerError> {
         Chain::image([1, 28, 28])
             .conv2d(&self.conv1)
             .leaky_relu(&self.act)
@@ -136,8 +137,8 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// [`DpError::Layer`] for a layer that does not fit the one before it.
-    pub fn stack(&self) -> Result<Stack<'_>, DpError> {
+    /// [`LayerError::Misfit`] for a layer that does not fit the one before it.
+    pub fn stack(&self) -> Result<Stack<'_>, LayerError> {
         Chain::features(self.inputs)
             .linear(&self.fc1)
             .relu()
@@ -182,7 +183,7 @@ impl Swae {
     /// # Errors
     ///
     /// As [`Encoder::stack`].
-    pub fn encode(&self, images: Tensor<2>) -> Result<Tensor<2>, DpError> {
+    pub fn encode(&self, images: Tensor<2>) -> Result<Tensor<2>, LayerError> {
         Ok(self.encoder.stack()?.output(images))
     }
 
@@ -236,14 +237,14 @@ impl Swae {
     /// # Errors
     ///
     /// As [`Decoder::stack`].
-    pub fn decode(&self, latents: Tensor<2>) -> Result<Tensor<2>, DpError> {
+    pub fn decode(&self, latents: Tensor<2>) -> Result<Tensor<2>, LayerError> {
         Ok(sigmoid(self.decoder.stack()?.output(latents)))
     }
 }
 
 /// Rows `[n, 784 + classes]`: an image, with its one-hot label behind it where the model is conditional.
 impl Network<2> for Swae {
-    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
         let (encoder, decoder) = (self.encoder.stack()?, self.decoder.stack()?);
         Ok(Layers::with_activation(encoder, decoder, self.classes))
     }

@@ -118,13 +118,13 @@ impl Extractor {
 }
 
 impl Network<2> for Extractor {
-    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
         Layers::chain(self.chain().mark_latent())
     }
 }
 
 impl Network<2> for Classifier {
-    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
         Layers::chain(self.chain())
     }
 }

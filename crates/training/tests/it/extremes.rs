@@ -6,7 +6,7 @@ use burn::nn::transformer::{
 };
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, TensorData};
-use dp_core::DpError;
+use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use private_training::{
     Batch, Clipping, Engine, Gradients, Layers, Loss, Network, Objective, Penalty, Prior,
@@ -29,7 +29,7 @@ struct Line {
 }
 
 impl Network<2> for Line {
-    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
         let chain = Chain::features(3).linear(&self.encoder);
         Layers::chain(chain.mark_latent().linear(&self.head))
     }
@@ -124,7 +124,7 @@ fn encoded(encoder: &TransformerEncoder, x: Tensor<2>) -> Tensor<2> {
 }
 
 impl Network<2> for Tokens {
-    fn layers(&self) -> Result<Layers<'_, 2>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
         Layers::chain(
             Chain::features(3)
                 .linear(&self.first)

@@ -8,9 +8,9 @@ use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use dp_core::DpError;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
+use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::plan::TrainingPlan;
 use dp_core::sampling::Sampler;
@@ -114,7 +114,7 @@ impl Small {
 }
 
 impl Network<4> for Small {
-    fn layers(&self) -> Result<Layers<'_, 4>, DpError> {
+    fn layers(&self) -> Result<Layers<'_, 4>, LayerError> {
         Layers::chain(self.chain())
     }
 }

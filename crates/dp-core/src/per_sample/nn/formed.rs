@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::pull::gradient_at;
-use crate::DpError;
+use crate::per_sample::LayerError;
 use crate::per_sample::{Gram, Kept, Layer, ParameterSlot, Reference, Rows};
 
 /// Any module: each record passes it alone, so that nothing can mix.
@@ -20,7 +20,7 @@ pub(super) struct Formed<M, F> {
 }
 
 impl<M: Module, F: Fn(&M, Tensor<2>) -> Tensor<2>> Formed<M, F> {
-    pub(super) fn new(name: &'static str, module: &M, forward: F) -> Result<Self, DpError> {
+    pub(super) fn new(name: &'static str, module: &M, forward: F) -> Result<Self, LayerError> {
         Ok(Self {
             name,
             own: module.clone(),

@@ -21,7 +21,7 @@ use super::geometry::Reason;
 use super::norm::Norm;
 use super::transpose::Transpose;
 use super::{embedding, linear};
-use crate::DpError;
+use crate::per_sample::LayerError;
 use crate::per_sample::{Layer, Stack};
 use shape::{fits, image, last_replaced, places, sequence};
 
@@ -43,7 +43,7 @@ type Added = (Box<dyn Layer>, Vec<usize>);
 /// use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
 /// use burn::nn::{Linear, LinearConfig};
 /// use burn::tensor::{Device, Tensor};
-/// use dp_core::DpError;
+/// use dp_core::per_sample::LayerError;
 /// use dp_core::per_sample::nn::Chain;
 /// use dp_core::per_sample::{Needs, Stack, norm_clip_weights, Rounding};
 ///
@@ -54,7 +54,7 @@ type Added = (Box<dyn Layer>, Vec<usize>);
 /// }
 ///
 /// impl Digits {
-///     fn stack(&self) -> Result<Stack<'_>, DpError> {
+///     fn stack(&self) -> Result<Stack<'_>, LayerError> {
 ///         Chain::image([1, 28, 28])
 ///             .conv2d(&self.conv)
 ///             .relu()
@@ -65,7 +65,7 @@ type Added = (Box<dyn Layer>, Vec<usize>);
 ///     }
 /// }
 ///
-/// # fn main() -> Result<(), DpError> {
+/// # fn main() -> Result<(), LayerError> {
 /// let device = Device::flex();
 /// let model = Digits {
 ///     conv: Conv2dConfig::new([1, 4], [5, 5]).with_stride([2, 2]).init(&device),
@@ -93,7 +93,7 @@ pub struct Chain<'a> {
     shape: Vec<usize>,
     activation: Option<usize>,
     /// The first.
-    error: Option<DpError>,
+    error: Option<LayerError>,
     model: PhantomData<&'a ()>,
 }
 
@@ -138,9 +138,9 @@ impl<'a> Chain<'a> {
     ///
     /// # Errors
     ///
-    /// [`DpError::Layer`] for the first layer that does not fit what reaches it, and for a parameter that two
+    /// [`LayerError::Misfit`] for the first layer that does not fit what reaches it, and for a parameter that two
     /// layers share: the norm of its gradient is not made of theirs.
-    pub fn build(self) -> Result<Stack<'a>, DpError> {
+    pub fn build(self) -> Result<Stack<'a>, LayerError> {
         let layers = self.checked()?.layers;
         Ok(Stack::new(layers))
     }
@@ -152,7 +152,7 @@ impl<'a> Chain<'a> {
     /// # Errors
     ///
     /// Those of [`Chain::build`].
-    pub fn split(self) -> Result<(Stack<'a>, Option<Stack<'a>>), DpError> {
+    pub fn split(self) -> Result<(Stack<'a>, Option<Stack<'a>>), LayerError> {
         let mut chain = self.checked()?;
         let place = chain.activation.unwrap_or(chain.layers.len());
         let behind = chain.layers.split_off(place);
@@ -160,12 +160,12 @@ impl<'a> Chain<'a> {
         Ok((Stack::new(chain.layers), head))
     }
 
-    fn checked(self) -> Result<Self, DpError> {
+    fn checked(self) -> Result<Self, LayerError> {
         let mut seen = BTreeSet::new();
         for (index, layer) in self.layers.iter().enumerate() {
             for slot in layer.parameters() {
                 if !seen.insert(slot.id.val()) && self.error.is_none() {
-                    return Err(DpError::Layer {
+                    return Err(LayerError::Misfit {
                         number: index + 1,
                         layer: layer.name(),
                         reason: "shares a parameter with another layer, so that the norm of its gradient is \
@@ -385,7 +385,7 @@ impl<'a> Chain<'a> {
     fn add_inner(
         mut self,
         name: &'static str,
-        make: impl FnOnce(&[usize]) -> Result<Result<Added, Reason>, DpError>,
+        make: impl FnOnce(&[usize]) -> Result<Result<Added, Reason>, LayerError>,
     ) -> Self {
         if self.error.is_some() {
             return self;
@@ -396,7 +396,7 @@ impl<'a> Chain<'a> {
                 self.shape = shape;
             }
             Ok(Err(reason)) => {
-                self.error = Some(DpError::Layer {
+                self.error = Some(LayerError::Misfit {
                     number: self.layers.len() + 1,
                     layer: name,
                     reason,
