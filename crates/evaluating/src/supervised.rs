@@ -17,6 +17,7 @@ use super::EvaluateError;
 use super::error::check_asked;
 use super::shift::Shift;
 use reporting::interrupt::Interrupt;
+use reporting::progress::Progress;
 
 /// Records that are looked at together outside training.
 const FORWARD: usize = 64;
@@ -113,7 +114,14 @@ pub(crate) fn train<N: LayeredClassifier, R: Rng>(
         Ok((gradient.into_params_without_privacy(), f64::NAN))
     };
     let count = examples.labels.len();
-    fit_public(&how, network, count, rng, None, step, |_, _| Ok(()))
+    let steps = schedule.epochs * count.div_ceil(schedule.batch.max(1));
+    let progress = Progress::new("steps of a classifier", steps as u64);
+    let trained = fit_public(&how, network, count, rng, None, step, |_, _| {
+        progress.step();
+        Ok(())
+    });
+    progress.finish();
+    trained
 }
 
 /// The layers of a network as host kernels.

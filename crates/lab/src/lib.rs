@@ -10,7 +10,6 @@
 pub mod backend;
 pub mod checkpoint;
 pub mod private;
-pub mod progress;
 pub mod ranks;
 pub mod resume;
 pub mod session;
@@ -30,7 +29,7 @@ pub mod prelude {
     pub use crate::backend::Chosen;
     pub use crate::checkpoint::{RestoredCheckpoint, hex};
     pub use crate::private;
-    pub use crate::progress::Progress;
     pub use crate::ranks::Crew;
     pub use crate::session::*;
+    pub use reporting::progress::Progress;
 }

@@ -8,6 +8,7 @@
 //! | [`figures`] | charts and pictures |
 //! | [`diagnostic`] | failures as people meet them |
 //! | [`interrupt`] | signals that end a run at its next checkpoint |
+//! | [`progress`] | how far a long step is, and how long its rest takes |
 //! | [`command`], [`checksum`] | commands as a shell reads them, SHA-256 in hexadecimal |
 
 #![forbid(unsafe_code)]
@@ -17,6 +18,7 @@ pub mod command;
 pub mod diagnostic;
 pub mod figures;
 pub mod interrupt;
+pub mod progress;
 pub mod released;
 pub mod report;
 pub mod run_folder;

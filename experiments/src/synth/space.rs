@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lab::checkpoint::hex;
 use lab::diagnostic::{Failure, OrFailed};
-use lab::progress::Progress;
+use lab::prelude::Progress;
 use lab::run_folder::write_file;
 use lab::session::{Session, floats_of_bytes, floats_to_bytes};
 use model::latent::{ImageShape, LatentSpace};

@@ -9,9 +9,9 @@ use serde_json::json;
 use super::{Experiment, Fingerprint, Session};
 use crate::checkpoint::{Checkpoints, Identity};
 use crate::diagnostic::{Failure, OrFailed};
-use crate::progress::Progress;
 use crate::ranks::Crew;
 use crate::report::RunFile;
+use reporting::progress::Progress;
 
 pub(super) const METRICS: &str = "metrics.jsonl";
 /// What the session keeps in a checkpoint.

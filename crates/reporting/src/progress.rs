@@ -1,4 +1,4 @@
-//! The progress bar of a training run.
+//! The progress bar of a long step, and the line that says how long the rest of it takes.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,6 +51,7 @@ impl Progress {
         }
     }
 
+    /// One step more is done.
     pub fn step(&self) {
         self.bar.inc(1);
         let done = self.bar.position();
@@ -81,6 +82,7 @@ impl Progress {
         }
     }
 
+    /// Takes the bar away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
