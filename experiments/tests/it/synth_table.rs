@@ -401,6 +401,14 @@ pairs     1      0.8217            Gaussian noise
 nothing was created or released
 ";
     assert_eq!(home.done("synth penguins --epsilon 5 --plan"), expected);
+    // A small budget leaves pairs nothing but noise.
+    says(
+        &home.done("synth penguins --epsilon 0.5 --plan"),
+        &[
+            "The 28 pairs of 8 columns share the budget",
+            "--leave-out NAME",
+        ],
+    );
     // But for what a graphics driver keeps of its own.
     let left = files(&home.at("")).into_keys();
     assert_eq!(left.filter(|path| !path.starts_with("cache")).count(), 0);
