@@ -1,21 +1,21 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # Where what is
+//! # Modules
 //!
-//! - [`sampling`]: how the records of a step are sampled;
-//! - [`per_sample`]: norms and Gram matrices of per-record gradients without ever forming them
-//!   (book-keeping), and the clipping that they allow;
-//! - [`mechanism`]: a gradient that knows its sensitivity, and the only way from there to an
-//!   optimizer: a release that is written to the [`ledger`] before the noise leaves;
-//! - [`local`]: records that are privatised by their owner, each by itself;
-//! - [`accounting`]: from what the ledger holds to epsilon and delta.
+//! - [`sampling`] samples the records of a step.
+//! - [`per_sample`] computes norms and Gram matrices of per-record gradients without forming the gradients
+//!   (book-keeping), and clips by these norms.
+//! - [`mechanism`] couples a gradient with its sensitivity. An optimizer takes only a released gradient, and each
+//!   release is written to the [`ledger`] before the noisy value leaves.
+//! - [`local`] lets each owner privatise a record alone.
+//! - [`accounting`] turns the events of the ledger into epsilon and delta.
 //!
-//! Accounting, plans, ledger and samplers are those of [`dp_accountant`], which has no tensors.
+//! Accounting, plans, ledger and samplers come from [`dp_accountant`], which has no tensors.
 //!
 //! # Layers
 //!
-//! What [`per_sample::nn::Chain`] takes; where every layer has a host kernel, eight records run
-//! side by side on the CPU; else the whole network runs on tensors.
+//! [`per_sample::nn::Chain`] takes these layers. If every layer has a host kernel, the CPU runs eight records side by
+//! side; otherwise the whole network runs on tensors.
 //!
 //! | layers | kernels on the host |
 //! |---|---|
@@ -30,10 +30,10 @@
 //!
 //! # Samplers and mechanisms
 //!
-//! Those of [`dp_accountant`], whose opening page has the tables. Batch normalisation is refused: it mixes records.
+//! [`dp_accountant`] has the tables. Batch normalisation is refused, because it mixes records.
 //!
-//! A [`plan`] couples sampler, neighbours, noise, steps, one-off releases and accountant, and is checked
-//! once. Its [`mechanism::Releaser`] draws each step's records and releases what was sampled, nothing else.
+//! A [`plan`] couples sampler, neighbours, noise, steps, one-off releases and accountant, and is checked once. Its
+//! [`mechanism::Releaser`] draws each step's records, and a step releases values of these records only.
 
 #![deny(unsafe_code)]
 

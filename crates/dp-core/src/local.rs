@@ -1,17 +1,17 @@
-//! Local privacy: a record privatised by its owner, once, before anything else sees it.
+//! Local privacy: each owner privatises a record once, before anyone else sees it.
 //!
-//! A record is scaled into a ball, `x min(1, r / |x|)`, and gets noise in every coordinate: Laplace noise for a ball of
-//! the norm `|.|_1`, Gaussian noise for one of `|.|_2`. Any two records are at most the diameter `2 r` apart, so the
-//! noise is calibrated to it, and the promise is for every pair of records: there is nothing that is not compared, such
-//! as other records, sizes or batches.
+//! A record is scaled into a ball, `x min(1, r / |x|)`, and gets noise in every coordinate: Laplace noise for a ball
+//! of the norm `|.|_1`, Gaussian noise for one of `|.|_2`. Any two records in the ball are at most the diameter `2 r`
+//! apart, and the noise is calibrated to it. The guarantee holds for every pair of records, whatever the other
+//! records are.
 //!
 //! | mechanism | noise in each coordinate | promise for a record |
 //! |---|---|---|
 //! | Laplace | scale `b = 2 r / epsilon` | `(epsilon, 0)` |
 //! | Gaussian | standard deviation `sigma`, the least with `delta(epsilon; 2 r / sigma) <= delta` | `(epsilon, delta)` |
 //!
-//! What is computed from privatised records afterwards costs nothing more. A record that is privatised twice, from its
-//! clean form, costs the sum of both.
+//! Computing with privatised records costs no further privacy. A record that is privatised twice from its clean form
+//! costs the sum of both.
 //!
 //! ```
 //! use dp_core::local::LocalMechanism;
@@ -37,21 +37,21 @@ use crate::DpError;
 use crate::mechanism::{NoiseSource, discrete, laplace};
 use crate::per_sample::check_norm;
 
-/// What is added to a diameter for rounding: norms and scales are computed in `f64`, from values of `f32`, and a norm of
-/// `d` terms is off by at most `d 2^-53` of itself: less than this up to `d = 4 10^6`.
+/// The relative slack that a diameter gets for rounding: norms and scales are computed in `f64` from `f32` values,
+/// and a norm of `d` terms is off by at most `d 2^-53` of itself, which is less than this up to `d = 4 10^6`.
 const ROUNDING: f64 = 1e-9;
 
 /// The noise of a local mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LocalNoise {
-    /// Laplace noise, for a ball of the sum of absolute values.
+    /// Laplace noise, for records in a ball of the L1 norm.
     Laplace,
-    /// Gaussian noise, for a ball of the Euclidean norm.
+    /// Gaussian noise, for records in a ball of the L2 norm.
     Gaussian,
 }
 
-/// A mechanism that each record passes alone, with what it promises.
+/// A mechanism that privatises each record alone, with its guarantee.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LocalMechanism {
     noise: LocalNoise,
@@ -61,13 +61,13 @@ pub struct LocalMechanism {
     noise_multiplier: f64,
 }
 
-/// A record after its mechanism.
+/// A privatised record.
 #[derive(Clone, PartialEq)]
 pub struct Privatised {
-    /// As many values as the record had.
+    /// The noisy values, as many as the record had.
     pub values: Vec<f64>,
-    /// Whether the record lay outside of the ball, or held a value that is not finite. **Private**: only its owner may
-    /// know.
+    /// Whether the record lay outside of the ball, or held a value that is not finite. **Private**: only its owner
+    /// may know.
     pub projected: bool,
 }
 
@@ -80,10 +80,11 @@ impl std::fmt::Debug for Privatised {
 }
 
 impl LocalMechanism {
-    /// The Laplace mechanism: `(epsilon, 0)` for records in the ball `|x|_1 <= radius`.
+    /// Builds the Laplace mechanism, which is `(epsilon, 0)`-private for records in the ball `|x|_1 <= radius`.
     ///
     /// # Errors
-    /// [`DpError::OutOfRange`] for an epsilon that is not positive and finite, or a radius outside of [`NORMS`](crate::per_sample::NORMS).
+    /// [`DpError::OutOfRange`] if epsilon is not positive and finite, or the radius is outside of
+    /// [`NORMS`](crate::per_sample::NORMS).
     pub fn laplace(epsilon: f64, radius: f64) -> Result<Self, DpError> {
         check(epsilon, radius)?;
         Ok(Self {
@@ -95,11 +96,11 @@ impl LocalMechanism {
         })
     }
 
-    /// The Gaussian mechanism with its exact calibration: `(epsilon, delta)` for records in the ball
-    /// `|x|_2 <= radius`, at most a relative 1e-5 above the least deviation.
+    /// Builds the Gaussian mechanism with exact calibration: `(epsilon, delta)`-private for records in the ball
+    /// `|x|_2 <= radius`, with a deviation at most a relative 1e-5 above the least one.
     ///
     /// # Errors
-    /// As [`LocalMechanism::laplace`]; [`DpError::Accounting`] for a delta outside `(0, 1)`.
+    /// Those of [`LocalMechanism::laplace`]; [`DpError::Accounting`] if delta is outside `(0, 1)`.
     pub fn gaussian(epsilon: f64, delta: f64, radius: f64) -> Result<Self, DpError> {
         check(epsilon, radius)?;
         let event = |noise_multiplier| Event::Gaussian { noise_multiplier };
@@ -113,12 +114,12 @@ impl LocalMechanism {
         })
     }
 
-    /// The Gaussian mechanism with the published calibration,
-    /// `sigma = 2 r (c + sqrt(c^2 + epsilon)) / (epsilon sqrt 2)`, `c^2 = ln(2 / (sqrt(16 delta + 1) - 1))`: never
-    /// below the exact one.
+    /// Builds the Gaussian mechanism with the published calibration,
+    /// `sigma = 2 r (c + sqrt(c^2 + epsilon)) / (epsilon sqrt 2)`, `c^2 = ln(2 / (sqrt(16 delta + 1) - 1))`, which is
+    /// never below the exact one.
     ///
     /// # Errors
-    /// As [`LocalMechanism::laplace`]; [`DpError::OutOfRange`] for a delta outside `(0, 1/2)`.
+    /// Those of [`LocalMechanism::laplace`]; [`DpError::OutOfRange`] if delta is outside `(0, 1/2)`.
     ///
     /// Source: Reshetova, Chen and Ozgur 2023, arXiv 2306.09547, equation 4, after Zhao et al. 2019.
     pub fn gaussian_published(epsilon: f64, delta: f64, radius: f64) -> Result<Self, DpError> {
@@ -143,7 +144,7 @@ impl LocalMechanism {
         })
     }
 
-    /// Which noise is added.
+    /// The kind of noise that is added.
     pub fn noise(&self) -> LocalNoise {
         self.noise
     }
@@ -163,13 +164,13 @@ impl LocalMechanism {
         self.radius
     }
 
-    /// The standard deviation of Gaussian noise or the scale of Laplace noise on each of so many values of a record, in
-    /// units of the records: the noise multiplier times the diameter, and what it takes for the values to be rounded to the
-    /// grid of the noise.
+    /// Returns the standard deviation of Gaussian noise, or the scale of Laplace noise, on each of the `values`
+    /// values of a record, in units of the records: the noise multiplier times the diameter, raised for rounding the
+    /// values to the grid of the noise.
     ///
     /// # Errors
     ///
-    /// [`DpError::OutOfRange`] for more values than the grid has room for at this noise multiplier.
+    /// [`DpError::OutOfRange`] if the grid has no room for this number of values at this noise multiplier.
     pub fn scale(&self, values: usize) -> Result<f64, DpError> {
         let (z, diameter) = (self.noise_multiplier, self.diameter_upper());
         match self.noise {
@@ -178,17 +179,17 @@ impl LocalMechanism {
         }
     }
 
-    /// How far two records can be apart before the noise, rounded up: `2 r`, in the norm of the noise.
+    /// The diameter of the ball, `2 r`, rounded up, in the norm of the noise: no two records are further apart before noise.
     pub fn diameter_upper(&self) -> f64 {
         2.0 * self.radius * (1.0 + ROUNDING)
     }
 
-    /// The noise over the diameter.
+    /// The scale of the noise divided by the diameter.
     pub fn noise_multiplier(&self) -> f64 {
         self.noise_multiplier
     }
 
-    /// What the accountant counts for a record.
+    /// The event that the accountant counts for a record.
     pub fn event(&self) -> Event {
         let noise_multiplier = self.noise_multiplier;
         match self.noise {
@@ -197,14 +198,14 @@ impl LocalMechanism {
         }
     }
 
-    /// The record in its ball, with noise in every coordinate.
+    /// Projects the record into the ball and adds noise to every coordinate.
     ///
-    /// A record with a value that is not finite counts as the origin: whatever the record, something of the same shape
-    /// leaves.
+    /// A record with a value that is not finite counts as the origin, so that every record gives an output of its
+    /// shape.
     ///
     /// # Errors
-    /// [`DpError::Empty`] for a record without values, and as [`LocalMechanism::scale`] for one with too many: how many
-    /// there are is public.
+    /// [`DpError::Empty`] for a record without values, and the error of [`LocalMechanism::scale`] for one with too
+    /// many: the number of values is public.
     pub fn privatise(
         &self,
         record: &[f32],
@@ -217,15 +218,15 @@ impl LocalMechanism {
             LocalNoise::Gaussian => discrete::noisy_vector(&privatised.values, z, diameter, noise)?,
         }
         .0;
-        // Whoever learns the key later learns nothing of this record.
+        // If the key leaks later, it tells nothing about this record.
         noise.advance();
         Ok(privatised)
     }
 
-    /// The record in its ball. **Not private**: for tests of the bound.
+    /// Projects the record into the ball and adds no noise. **Not private**: for tests of the bound.
     ///
     /// # Errors
-    /// As [`LocalMechanism::privatise`].
+    /// [`DpError::Empty`] for a record without values.
     pub fn before_noise(&self, record: &[f32]) -> Result<Privatised, DpError> {
         if record.is_empty() {
             return Err(DpError::Empty {

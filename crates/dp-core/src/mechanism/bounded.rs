@@ -1,4 +1,4 @@
-//! What has a sensitivity, and the draw that it is of.
+//! A gradient with its sensitivity and its draw.
 
 use std::ops::RangeInclusive;
 
@@ -6,7 +6,7 @@ use super::{ParameterGradient, Sensitivity};
 use crate::DpError;
 use crate::sampling::Draw;
 
-/// A gradient together with its sensitivity and the draw whose records it is summed over.
+/// A gradient together with its sensitivity and the draw whose records it sums over.
 ///
 /// # Formal guarantee
 ///
@@ -14,7 +14,7 @@ use crate::sampling::Draw;
 /// randomness the gradients differ by at most `sensitivity` in L2 norm. The releaser trusts that claim;
 /// the privacy contract tests check it for the gradients of this workspace.
 ///
-/// Only a releaser turns one into what an optimizer takes, with noise in it:
+/// An optimizer takes such a gradient only after a releaser added noise to it:
 ///
 /// ```compile_fail
 /// # fn step(bounded: dp_core::mechanism::BoundedGradient) -> burn::optim::GradientsParams {
@@ -28,21 +28,21 @@ pub struct BoundedGradient {
     draw: Draw,
 }
 
-/// Sensitivities of gradients, which are weighed and summed in `f32`. A number below `2^-126` is rounded to `2^-149` or to
-/// nothing: `2^40` entries move by `2^-106` in all, and a record's part, whose rows are of norms up to `2^64`, by `2^-86` for
-/// each row that is weighed. The least sensitivity is `10^7` times that, and the largest leaves room for the sums of clipped
-/// parts of `10^9` records.
+/// The range of sensitivities of gradients, which are weighted and summed in `f32`. A number below `2^-126` is
+/// rounded to `2^-149` or to 0: `2^40` entries move by `2^-106` in all, and a record's part, whose rows have norms up
+/// to `2^64`, by `2^-86` for each weighted row. The least sensitivity is `10^7` times that. The largest leaves room
+/// for the sums of clipped parts of `10^9` records.
 const SENSITIVITIES: RangeInclusive<f64> = 1e-18..=1e28;
 
 impl BoundedGradient {
-    /// Couples a gradient with the bound proved for it and with the draw that it is of.
+    /// Couples a gradient with the bound proved for it and with its draw.
     ///
-    /// - `sizes`: how many records of each group were summed over.
+    /// - `sizes`: the number of records of each group in the sum.
     ///
     /// # Errors
     ///
-    /// [`DpError::SampledSizes`] where they are not the draw's; [`DpError::OutOfRange`] for a sensitivity below 1e-18 or above
-    /// 1e28, which `f32` cannot keep to.
+    /// [`DpError::SampledSizes`] if the sizes are not the draw's; [`DpError::OutOfRange`] if the sensitivity is below
+    /// 1e-18 or above 1e28, where `f32` cannot keep the bound.
     pub fn new(
         gradient: ParameterGradient,
         sensitivity: Sensitivity,
@@ -66,13 +66,13 @@ impl BoundedGradient {
         })
     }
 
-    /// The bound.
+    /// The upper bound on the sensitivity of the gradient.
     pub fn sensitivity(&self) -> Sensitivity {
         self.sensitivity
     }
 
-    /// The scalars **before** any noise, parameter after parameter: private data, for tests and audits
-    /// only. They are plain numbers, which no optimizer takes.
+    /// Returns the scalars **before** any noise, parameter after parameter: private data, for tests and audits only.
+    /// No optimizer takes these plain numbers.
     pub fn before_noise(&self) -> Vec<f32> {
         self.gradient.to_host()
     }

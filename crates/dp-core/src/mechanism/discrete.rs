@@ -1,4 +1,4 @@
-//! The discrete Gaussian, sampled exactly: whole numbers, and no floating point on the way.
+//! The discrete Gaussian on the whole numbers, sampled exactly without floating point.
 
 use rand::Rng;
 use zeroize::Zeroizing;
@@ -7,29 +7,29 @@ use super::NoiseSource;
 use super::gaussian::check_finite;
 use crate::DpError;
 
-/// Largest parameter sigma, rounded up: what is multiplied below then fits.
+/// The largest parameter sigma, rounded up, for which the products below fit.
 const LARGEST_SCALE: u64 = 1 << 25;
 
-/// Largest product of that and the denominator of the variance, and of its square and the denominator.
+/// The largest products of sigma and of its square with the denominator of the variance.
 const LARGEST_PRODUCTS: [u64; 2] = [1 << 31, 1 << 51];
 
-/// Proposals that are as many scales from 0 are refused, so that whatever is sampled differs from the exact law by less
-/// than `exp(-4096)` in total variation.
+/// Proposals that are this many scales from 0 are rejected. The samples then differ from the exact law by less than
+/// `exp(-4096)` in total variation.
 const LARGEST_DRAW: u128 = 1 << 12;
 
-/// Sigma, or the scale of Laplace noise, in steps of the grid of what is released.
+/// The number of grid steps in a sigma, or in a scale of Laplace noise, of a release.
 pub(super) const FINE: u64 = 1 << 24;
 
-/// The law on whole numbers with `P(k) ~ exp(-k^2 / (2 sigma^2))`.
+/// The discrete Gaussian distribution on the whole numbers, `P(k) ~ exp(-k^2 / (2 sigma^2))`.
 ///
 /// Added to every entry of a vector of whole numbers with L2 sensitivity `Delta`, it makes a release that is
-/// `Delta^2 / (2 sigma^2)`-concentrated differentially private, as Gaussian noise of that `sigma` (Canonne, Kamath and
-/// Steinke 2020, arXiv 2004.00010, theorem 14): [`Event::DiscreteGaussian`](crate::accounting::Event). Its variance is
-/// at most `sigma^2` (corollary 9).
+/// `Delta^2 / (2 sigma^2)`-concentrated differentially private, like Gaussian noise of that `sigma` (Canonne, Kamath
+/// and Steinke 2020, arXiv 2004.00010, theorem 14): [`Event::DiscreteGaussian`](crate::accounting::Event). Its
+/// variance is at most `sigma^2` (corollary 9).
 ///
-/// It is sampled by their algorithms 1 to 3, from uniform bits, by whole numbers alone: unlike noise in floating point,
-/// its support does not depend on what it is added to. How long it takes is a random number, which depends on what is
-/// sampled.
+/// Their algorithms 1 to 3 sample it from uniform bits with whole numbers alone. Unlike that of noise in floating
+/// point, its support does not depend on the value it is added to. The running time is random and depends on the
+/// sample.
 ///
 /// ```
 /// use dp_core::mechanism::{DiscreteGaussian, NoiseSource};
@@ -46,16 +46,16 @@ pub(super) const FINE: u64 = 1 << 24;
 pub struct DiscreteGaussian {
     numerator: u64,
     denominator: u64,
-    /// `floor(sigma) + 1`, the scale of what is proposed.
+    /// `floor(sigma) + 1`, the scale of the proposals.
     scale: u64,
 }
 
 impl DiscreteGaussian {
-    /// The law with `sigma^2 = numerator / denominator`.
+    /// Builds the law with `sigma^2 = numerator / denominator`.
     ///
     /// # Errors
     ///
-    /// [`DpError::OutOfRange`] for a variance of 0 or above about `2^50`, or a denominator too large for it.
+    /// [`DpError::OutOfRange`] if the variance is 0 or above about `2^50`, or the denominator is too large for it.
     pub fn new(numerator: u64, denominator: u64) -> Result<Self, DpError> {
         let refuse = |name, value, bound: &str| DpError::OutOfRange {
             name,
@@ -87,7 +87,7 @@ impl DiscreteGaussian {
         })
     }
 
-    /// One draw: a discrete Laplace number is kept with the probability that makes it Gaussian (algorithm 3).
+    /// Draws once: a discrete Laplace number is kept with the probability that makes it Gaussian (algorithm 3).
     pub(super) fn draw(&self, generator: &mut impl Rng) -> i64 {
         let (p, q, t) = (
             u128::from(self.numerator),
@@ -109,15 +109,14 @@ impl DiscreteGaussian {
     }
 }
 
-/// `values` with discrete Gaussian noise on a grid of [`FINE`] steps to its sigma, and that sigma in units of the values.
+/// Returns `values` with discrete Gaussian noise on a grid of [`FINE`] steps to its sigma, and this sigma in units of the values.
 ///
 /// # Formal guarantee
 ///
-/// What leaves is no easier to tell from what a neighbour gives than under continuous Gaussian noise of
-/// `noise_multiplier` times the sensitivity: at every epsilon its delta is at most that of `Event::Gaussian`, but for
-/// `10^-43`; where the multiplier is below 1/12, at every epsilon at which that delta is at most `1 - 10^-8`. There is no
-/// floating point between the rounded values and their sums
-/// with the noise, so that the support of what leaves is the same for all values.
+/// The output is no easier to tell from a neighbour's than under continuous Gaussian noise of `noise_multiplier` times
+/// the sensitivity: at every epsilon its delta is at most that of `Event::Gaussian` plus `10^-43`; if the multiplier
+/// is below 1/12, at every epsilon at which that delta is at most `1 - 10^-8`. No floating point lies between the
+/// rounded values and their sums with the noise, so the support of the output is the same for all values.
 ///
 /// *Proof.* Values are rounded to the grid of step `g = sigma / 2^24`, which moves two data sets apart by at most
 /// `2 g sqrt(n)` (half a step and what the division rounds, together below a step for each coordinate and data set); that
@@ -144,7 +143,7 @@ pub(crate) fn noisy_vector(
     Ok((noisy_of_deviation(values, sigma, noise)?, sigma))
 }
 
-/// `values` with discrete Gaussian noise of a [`fine_deviation`], which may be that of more values.
+/// Returns `values` with discrete Gaussian noise of a [`fine_deviation`], which may be that of more values.
 pub(super) fn noisy_of_deviation(
     values: &[f64],
     sigma: f64,
@@ -155,10 +154,10 @@ pub(super) fn noisy_of_deviation(
     add_on_grid(values, sigma / FINE as f64, &noise)
 }
 
-/// Values rounded to the grid of this step, with noise that is so many steps.
+/// Rounds the values to a grid of this step and adds noise, which is counted in steps.
 ///
-/// Each value moves by less than a step: its quotient is below 2^52, so that it is rounded by at most half a step, and so
-/// is the whole number from it.
+/// Each value moves by less than a step: its quotient is below 2^52, so the division rounds it by at most half a
+/// step, and so does rounding to a whole number.
 pub(super) fn add_on_grid(values: &[f64], step: f64, noise: &[i64]) -> Result<Vec<f64>, DpError> {
     let bound = f64::powi(2.0, 52) * step;
     if values.iter().any(|value| value.abs() >= bound) {
@@ -191,7 +190,7 @@ pub(crate) fn fine_deviation(
     Ok(multiplier * sensitivity / (1.0 - rounding))
 }
 
-/// What the noise multiplier is multiplied by where the noise of `n` values is discrete, with `s` steps to its sigma.
+/// The factor on the noise multiplier if the noise of `n` values is discrete, with `s` steps to its sigma.
 fn larger(n: f64, s: f64, noise_multiplier: f64) -> f64 {
     let largest = (0.5 / noise_multiplier).clamp(3.0, 6.0);
     let density = (-0.5 * largest * largest).exp() / (2.0 * std::f64::consts::PI).sqrt();
@@ -204,7 +203,7 @@ fn larger(n: f64, s: f64, noise_multiplier: f64) -> f64 {
     }
 }
 
-/// A whole number, `P(k) ~ exp(-|k| / scale)`: its sign and its size (algorithm 2).
+/// Draws the sign and the size of a whole number with `P(k) ~ exp(-|k| / scale)` (algorithm 2).
 pub(super) fn discrete_laplace(scale: u64, generator: &mut impl Rng) -> (bool, u128) {
     let scale = u128::from(scale);
     loop {
@@ -218,14 +217,14 @@ pub(super) fn discrete_laplace(scale: u64, generator: &mut impl Rng) -> (bool, u
         }
         let size = rest + scale * times;
         let negative = uniform_below(2, generator) == 1;
-        // There is one 0.
+        // Zero has one sign only.
         if !(negative && size == 0) {
             return (negative, size);
         }
     }
 }
 
-/// True with probability `exp(-numerator / denominator)` (algorithm 1).
+/// Is true with probability `exp(-numerator / denominator)` (algorithm 1).
 fn exponential_coin(numerator: u128, denominator: u128, generator: &mut impl Rng) -> bool {
     for _ in 0..numerator / denominator {
         if !small_exponential_coin(1, 1, generator) {
@@ -235,8 +234,8 @@ fn exponential_coin(numerator: u128, denominator: u128, generator: &mut impl Rng
     small_exponential_coin(numerator % denominator, denominator, generator)
 }
 
-/// The same for a fraction of at most 1: of coins with probability `fraction / k`, `k = 1, 2, ...`, the number that come
-/// up before one does not is even with that probability.
+/// Does so for a fraction of at most 1. Coins come up with probability `fraction / k`, `k = 1, 2, ...`: the number that
+/// come up before the first that does not is even with that probability.
 fn small_exponential_coin(numerator: u128, denominator: u128, generator: &mut impl Rng) -> bool {
     let mut k = 1;
     while uniform_below(denominator * k, generator) < numerator {
@@ -245,8 +244,8 @@ fn small_exponential_coin(numerator: u128, denominator: u128, generator: &mut im
     k % 2 == 1
 }
 
-/// A whole number below `bound >= 1`, each with the same probability: as many bits as it has, again where they are too
-/// large.
+/// Draws a whole number below `bound >= 1` uniformly: it takes as many bits as the bound has, and draws again if they
+/// are too large.
 fn uniform_below(bound: u128, generator: &mut impl Rng) -> u128 {
     let bits = u128::BITS - (bound - 1).leading_zeros();
     let mask = if bits == 0 {

@@ -1,12 +1,12 @@
-//! The Gaussian mechanism: `N(0, (z Delta)^2 I)` on what has L2 sensitivity `Delta` (Rodriguez-Vitores
-//! et al. 2025, arXiv 2502.01701, lemma 2.3).
+//! The Gaussian mechanism: `N(0, (z Delta)^2 I)` noise on values of L2 sensitivity `Delta` (Rodriguez-Vitores et al.
+//! 2025, arXiv 2502.01701, lemma 2.3).
 
 use burn::tensor::{Tensor, TensorData};
 
 use super::ParameterGradient;
 use crate::DpError;
 
-/// `gradient` with Gaussian noise of this deviation, `noise` being that of deviation 1 for each of its scalars.
+/// Adds `deviation` times `noise`, standard Gaussian numbers for each scalar, to `gradient`.
 pub(super) fn noisy_gradient(
     gradient: &ParameterGradient,
     deviation: f64,
@@ -29,7 +29,7 @@ pub(super) fn noisy_gradient(
     }
 }
 
-/// `values` with Gaussian noise of this deviation, `noise` being that of deviation 1 for each.
+/// Adds `deviation` times `noise`, standard Gaussian numbers for each value, to `values`.
 pub(super) fn noisy_vector(
     values: &[f64],
     deviation: f64,
@@ -50,10 +50,9 @@ pub(super) fn check_finite(values: &[f64]) -> Result<(), DpError> {
     }
 }
 
-/// Whether every entry is finite, with one number for each parameter read back.
+/// Tells whether every entry is finite; it reads back one number for each parameter, the sum of absolute values.
 ///
-/// It is the sum of sizes, and looked at here: a compiler for a device may take it for granted
-/// that floats are finite, and fold a test for it.
+/// The host looks at the sums, because a compiler for a device may assume that floats are finite and fold the test.
 fn all_finite(gradient: &ParameterGradient) -> Result<bool, DpError> {
     if gradient.is_empty() {
         return Ok(true);
@@ -69,7 +68,7 @@ fn all_finite(gradient: &ParameterGradient) -> Result<bool, DpError> {
     if read(Tensor::cat(sizes, 0))? {
         return Ok(true);
     }
-    // A sum may overflow where no entry does.
+    // A sum may overflow although every entry is finite.
     for (_, value) in gradient.parts() {
         if !read(value.clone())? {
             return Ok(false);

@@ -7,7 +7,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use crate::DpError;
 use crate::per_sample::ParameterSlot;
 
-/// A gradient with one flat tensor a parameter, wherever its device is.
+/// A gradient as one flat tensor for each parameter, on the parameter's device.
 #[derive(Clone)]
 pub struct ParameterGradient {
     parts: Vec<(ParameterSlot, Tensor<1>)>,
@@ -23,11 +23,11 @@ impl std::fmt::Debug for ParameterGradient {
 }
 
 impl ParameterGradient {
-    /// A gradient from flat tensors, one for each slot.
+    /// Builds a gradient from flat tensors, one for each slot.
     ///
     /// # Errors
     ///
-    /// [`DpError::Shape`] where the numbers or the lengths differ.
+    /// [`DpError::Shape`] if the numbers of slots and tensors or their lengths differ.
     pub fn new(slots: Vec<ParameterSlot>, values: Vec<Tensor<1>>) -> Result<Self, DpError> {
         if slots.len() != values.len() {
             return Err(DpError::Shape {
@@ -50,11 +50,11 @@ impl ParameterGradient {
         })
     }
 
-    /// A gradient from one flat host vector in the order of `slots`.
+    /// Builds a gradient from one flat host vector in the order of `slots`.
     ///
     /// # Errors
     ///
-    /// [`DpError::Shape`] where the length is not the sum of the slots'.
+    /// [`DpError::Shape`] if the length is not the sum of the slots' lengths.
     pub fn from_host(
         slots: Vec<ParameterSlot>,
         flat: &[f32],
@@ -79,7 +79,7 @@ impl ParameterGradient {
         Ok(Self { parts })
     }
 
-    /// All scalars on the host, parameter after parameter.
+    /// Copies all scalars to the host, parameter after parameter.
     pub fn to_host(&self) -> Vec<f32> {
         self.parts
             .iter()
@@ -92,7 +92,7 @@ impl ParameterGradient {
         self.parts.iter().map(|(slot, _)| slot.len()).sum()
     }
 
-    /// Whether there is no scalar at all.
+    /// Whether the gradient has no scalar.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -102,7 +102,7 @@ impl ParameterGradient {
         self.parts.iter().map(|(slot, _)| slot.clone()).collect()
     }
 
-    /// The same with more numbers that are released with it, as the gradient of no parameter.
+    /// Appends numbers that are released together with the gradient, as the gradient of no parameter.
     #[must_use]
     pub fn with(mut self, values: &[f32]) -> Self {
         let device = self.parts.first().map(|(_, first)| first.device());
@@ -116,7 +116,7 @@ impl ParameterGradient {
         self
     }
 
-    /// What burn's optimizers take, without any noise: **nothing is private about it**.
+    /// Converts the gradient to the type of burn's optimizers without noise. **Not private**.
     pub fn into_params_without_privacy(self) -> GradientsParams {
         self.into_params()
     }
@@ -149,7 +149,7 @@ fn register(params: &mut GradientsParams, id: ParamId, shape: &[usize], value: T
     }
 }
 
-/// A gradient that may leave: the only form that turns into what an optimizer takes.
+/// A released gradient: the only form that turns into the type of burn's optimizers with noise in it.
 #[derive(Debug)]
 pub struct ReleasedGradient {
     gradient: ParameterGradient,
@@ -165,13 +165,13 @@ impl ReleasedGradient {
         &self.gradient
     }
 
-    /// Without the last part, which is that of [`ParameterGradient::with`] where there is one.
+    /// Splits off the last part: the numbers of [`ParameterGradient::with`], if there are any.
     pub fn split_last(mut self) -> (Self, Option<Tensor<1>>) {
         let last = self.gradient.parts.pop();
         (self, last.map(|(_, values)| values))
     }
 
-    /// What burn's optimizers take.
+    /// Converts the gradient to the type of burn's optimizers.
     pub fn into_params(self) -> GradientsParams {
         self.gradient.into_params()
     }

@@ -1,4 +1,4 @@
-//! The Laplace mechanism: noise of scale `Delta_1 / epsilon` on what has L1 sensitivity `Delta_1` is
+//! The Laplace mechanism: noise of scale `Delta_1 / epsilon` on values of L1 sensitivity `Delta_1` is
 //! `(epsilon, 0)`-differentially private.
 
 use zeroize::Zeroizing;
@@ -8,14 +8,14 @@ use super::discrete::{FINE, add_on_grid};
 use super::gaussian::check_finite;
 use crate::DpError;
 
-/// `values` with discrete Laplace noise on a grid of [`FINE`] steps to its scale, and that scale in units of the values.
+/// Returns `values` with discrete Laplace noise on a grid of [`FINE`] steps to its scale, and this scale in their units.
 ///
 /// # Formal guarantee
 ///
-/// `(1 / noise_multiplier, 0)`, exactly. On whole numbers, noise with `P(k) ~ exp(-|k| / t)` makes no output more likely
-/// than `exp(Delta / t)` times what it is for a neighbour at L1 distance `Delta`. Values are rounded to the grid of step
-/// `g = scale / 2^24`, each by less than `g` in each of two data sets, so that `2 n g` is added to the sensitivity. No
-/// floating point lies between the rounded values and what leaves.
+/// `(1 / noise_multiplier, 0)`, exactly. On whole numbers, noise with `P(k) ~ exp(-|k| / t)` makes no output more
+/// likely than `exp(Delta / t)` times as likely as for a neighbour at L1 distance `Delta`. Values are rounded to the
+/// grid of step `g = scale / 2^24`, each by less than `g` in each of two data sets, so `2 n g` is added to the
+/// sensitivity. No floating point lies between the rounded values and the output.
 pub(crate) fn noisy_vector(
     values: &[f64],
     noise_multiplier: f64,
@@ -34,7 +34,7 @@ pub(crate) fn fine_scale(
     noise_multiplier: f64,
     l1_upper: f64,
 ) -> Result<f64, DpError> {
-    // scale = multiplier (sensitivity + 2 n scale / 2^24); the factor is for what is rounded here in f64.
+    // scale = multiplier (sensitivity + 2 n scale / 2^24); the factor covers the rounding of this `f64` computation.
     let multiplier = noise_multiplier * (1.0 + 1e-9);
     let rounding = 2.0 * multiplier * count as f64 / FINE as f64;
     if rounding >= 0.5 {

@@ -1,9 +1,8 @@
 //! From a bounded gradient to a private one.
 //!
-//! [`BoundedGradient`] couples a gradient with its sensitivity and with the draw that it is of;
-//! [`Releaser::release`] writes the event to the ledger, adds the noise, and gives a
-//! [`ReleasedGradient`], the only form that an optimizer takes. A [`SensitiveVector`] becomes [`NoisyVector`] in the same way:
-//! once, under its name in the plan, or as a step.
+//! [`BoundedGradient`] couples a gradient with its sensitivity and its draw. [`Releaser::release`] adds the noise,
+//! writes the event to the ledger, and returns a [`ReleasedGradient`], which an optimizer takes. A
+//! [`SensitiveVector`] becomes a [`NoisyVector`] in the same way: once, under its name in the plan, or as a step.
 //!
 //! ```
 //! use dp_core::ledger::Ledger;

@@ -1,22 +1,23 @@
-//! Names of an unknown domain: those that many records have.
+//! Releases the names of an unknown domain that many records have.
 
 use std::collections::BTreeMap;
 
 use super::SensitiveVector;
 use crate::DpError;
 
-/// Names in all tables, at most: noise is scaled as for so many, so that its deviation says nothing of how many there are.
+/// The largest number of names in all tables. Noise is scaled for this many, so its deviation does not tell their number.
 pub(super) const MOST_NAMES: usize = 1 << 20;
 
-/// How many records have each name, in tables of which a record has one name each.
+/// The number of records of each name, in tables with one name for each record.
 ///
-/// Which names there are is private: names of few records must not be released. With noise of deviation `sigma` on each count,
-/// those whose noisy count is above `T = k + sigma sqrt(2 ln(k t / delta))` may be, `k` records of a unit, `t` tables.
+/// The set of names is private: names of few records must not be released. With noise of deviation `sigma` on each count, a name
+/// is released if its noisy count is above `T = k + sigma sqrt(2 ln(k t / delta))`, for units of at most `k` records and `t`
+/// tables.
 ///
 /// # Formal guarantee
 ///
-/// What passes is `(epsilon, delta_G + delta)`-private where the Gaussian release of the counts is `(epsilon, delta_G)`-private,
-/// for all `epsilon`: an [`Event::Failure`](crate::accounting::Event) beside an `Event::Gaussian`.
+/// The released names are `(epsilon, delta_G + delta)`-private if the Gaussian release of the counts is
+/// `(epsilon, delta_G)`-private, for all `epsilon`: an [`Event::Failure`](crate::accounting::Event) and an `Event::Gaussian`.
 ///
 /// *Proof.* Neighbours replace a unit of at most `k` records by another. Of names that both data sets have, counts of each table
 /// move by at most `k` out and `k` in, so all by `k sqrt(2 t)` in the Euclidean norm: that part is a Gaussian release. A unit has
@@ -49,7 +50,7 @@ pub(super) const MOST_NAMES: usize = 1 << 20;
 #[derive(Clone, PartialEq)]
 pub struct NameCounts {
     tables: Vec<BTreeMap<String, u64>>,
-    /// Records of a unit, at most.
+    /// The largest number of records of a unit.
     most: usize,
 }
 
@@ -63,25 +64,25 @@ impl std::fmt::Debug for NameCounts {
 }
 
 impl NameCounts {
-    /// Of tables in which each record counts once, and a unit `most` times at most.
+    /// Takes tables in which each record counts once, and a unit at most `most` times.
     pub fn new(tables: Vec<BTreeMap<String, u64>>, most: usize) -> Self {
         Self { tables, most }
     }
 
-    /// All names, without noise and threshold: nothing is promised for them.
+    /// Returns all names, without noise and threshold. **Not private**.
     pub fn without_privacy(self) -> Vec<Vec<String>> {
         let tables = self.tables.into_iter();
         tables.map(|table| table.into_keys().collect()).collect()
     }
 
-    /// The counts, with how far replacing a unit moves those of names that are there anyway.
+    /// The counts, with a bound on how far replacing a unit moves the counts of names that both data sets have.
     pub(super) fn counts(&self) -> Result<SensitiveVector, DpError> {
         let counts = self.tables.iter().flat_map(BTreeMap::values);
         let counts: Vec<f64> = counts.map(|&count| count as f64).collect();
         if counts.len() > MOST_NAMES {
             return Err(DpError::OutOfRange {
                 name: "names that are counted",
-                // How many there are is private.
+                // The number of names is private.
                 value: f64::INFINITY,
                 bound: format!("at most {MOST_NAMES}"),
             });
@@ -90,13 +91,13 @@ impl NameCounts {
         Ok(SensitiveVector::l2(counts, upper))
     }
 
-    /// `T`, with room for what the grid of the noise rounds.
+    /// The threshold `T`, raised for the rounding to the grid of the noise.
     pub(super) fn threshold(&self, deviation: f64, delta: f64) -> f64 {
         let names = (self.most * self.tables.len()) as f64;
         self.most as f64 + deviation * (2.0 * (names / delta).ln()).max(0.0).sqrt() * (1.0 + 1e-6)
     }
 
-    /// The names whose noisy count is above a threshold, of each table, in their order.
+    /// The names of each table whose noisy count is above a threshold, in their order.
     pub(super) fn above(&self, noisy: &[f64], threshold: f64) -> Vec<Vec<String>> {
         let mut noisy = noisy.iter();
         let mut of = |table: &BTreeMap<String, u64>| {

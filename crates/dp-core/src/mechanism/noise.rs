@@ -1,4 +1,4 @@
-//! Where secret noise comes from.
+//! The source of secret noise.
 
 use rand::rngs::SysRng;
 use rand::{Rng, SeedableRng, TryRng};
@@ -19,20 +19,20 @@ const NAME: u64 = 5;
 
 /// A source of Gaussian and Laplace noise.
 ///
-/// Secret by default: ChaCha20 keyed by the operating system. The noise is sampled on the host, so
-/// that no backend's generator, whose seed is global and public, is ever trusted with it.
+/// Secret by default: ChaCha20 with a key from the operating system. The host samples the noise, because the seed of
+/// a backend's generator is global and public.
 ///
-/// The key is a ratchet: [`NoiseSource::advance`] replaces it by one derived from it, and overwrites the old
-/// key, with which released noise could be subtracted, its generators and the noise that was made here. What the
-/// processor's registers and stack, a gradient's tensors or the system's swap keep of them until it is used again is not
-/// overwritten. A key opens all noise that comes after it and none before: one that a checkpoint keeps opens what leaves from then on, until it
-/// is removed. Where the noise of steps is correlated, the keys of the last steps, of their noise alone, are kept as long as
-/// later steps have a part of it: a checkpoint opens these steps too. Noise and other draws are separate streams of a key, so that the noise of a step does
-/// not depend on how many other numbers the step drew.
+/// The key is a ratchet. [`NoiseSource::advance`] derives the next key and overwrites the old one, with which
+/// released noise could be subtracted, its generators and the noise made here. It does not overwrite copies in the
+/// processor's registers, the stack, a gradient's tensors or the system's swap. A key opens all later noise and no
+/// earlier noise: a checkpoint's key opens every release from then on, until it is removed. If the noise of steps is
+/// correlated, the keys of the last steps, for their noise alone, are kept as long as later steps use that noise, and
+/// a checkpoint opens these steps too. Noise and other draws are separate streams of a key, so that the noise of a
+/// step does not depend on the step's other draws.
 ///
-/// What is released once gets discrete noise, which is exact. Gaussian noise of steps is `f64`, and not the continuous
-/// noise of the theory: that of gradients is rounded to `f32` and added in `f32`, that of vectors is added in `f64`; see
-/// `docs/privacy.md` for what that leaves open.
+/// One-off releases get discrete noise, which is exact. Gaussian noise of steps is `f64` and not the continuous noise
+/// of the theory: noise of gradients is rounded to `f32` and added in `f32`, noise of vectors is added in `f64`.
+/// `docs/privacy.md` says what that leaves open.
 pub struct NoiseSource {
     key: Key,
     draws: Box<Generator>,
@@ -80,7 +80,7 @@ impl Generator {
 
     fn erase(&mut self) {
         self.0 = ChaCha20Rng::from_seed([0; 32]);
-        // Or a compiler would leave out what nobody reads.
+        // Without it a compiler would leave out a write that nobody reads.
         std::hint::black_box(&self.0);
     }
 }
@@ -91,8 +91,8 @@ impl Drop for Generator {
     }
 }
 
-/// A noise source between two releases, as a checkpoint keeps it. **Secret**: whoever reads it knows
-/// the noise of everything released from then on, and of the last steps where that of steps is correlated.
+/// The state of a noise source between two releases, for a checkpoint. **Secret**: whoever reads it knows the noise
+/// of all later releases, and of the last steps if the noise of steps is correlated.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoiseState {
     key: Key,
@@ -101,17 +101,17 @@ pub struct NoiseState {
     chain: Option<Chain>,
 }
 
-/// Steps of one mechanism that the next step goes on from.
+/// Steps of one mechanism that the next step continues.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Chain {
-    /// Which mechanism, and on which batches.
+    /// The kind of mechanism and its batches.
     mechanism: String,
-    /// What tells it from others of the same kind, in the ledger too.
+    /// Tells the mechanism from others of the same kind, in the ledger too.
     #[serde(default)]
     name: String,
     /// The last of the steps.
     step: u64,
-    /// Keys of their noise, from the last step back, where that of the next step is correlated with it.
+    /// The keys of the noise of these steps that the next step's noise is correlated with, from the last step back.
     keys: Vec<Key>,
 }
 
@@ -142,7 +142,7 @@ impl NoiseSource {
         }
     }
 
-    /// Noise from the operating system's generator.
+    /// Creates a source with a key from the operating system's generator.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ impl NoiseSource {
         Ok(Self::keyed(key, true))
     }
 
-    /// Reproducible noise. **Not private**: whoever knows the seed can subtract the noise.
+    /// Creates a reproducible source. **Not private**: whoever knows the seed can subtract the noise.
     pub fn insecure(seed: u64) -> Self {
         Self::keyed(
             Key::from(Generator(ChaCha20Rng::seed_from_u64(seed))),
@@ -163,11 +163,10 @@ impl NoiseSource {
         )
     }
 
-    /// The source that [`NoiseSource::state`] describes.
+    /// Restores the source that [`NoiseSource::state`] describes.
     ///
-    /// A release that is made again with the same noise must be the same release: resume from a state
-    /// only with the data, the weights and the program that it was taken with. Anything else needs a
-    /// fresh [`NoiseSource::secret`].
+    /// A second release with the same noise must be the same release: resume from a state only with the data, the
+    /// weights and the program that it was taken with. Use a fresh [`NoiseSource::secret`] for anything else.
     pub fn resume(state: &NoiseState) -> Self {
         Self {
             chain: state.chain.clone(),
@@ -175,8 +174,8 @@ impl NoiseSource {
         }
     }
 
-    /// What a checkpoint keeps: the key of everything after the last [`NoiseSource::advance`], and those of the noise of the
-    /// last steps where later ones have a part of it.
+    /// Returns the state for a checkpoint: the key of everything after the last [`NoiseSource::advance`], and the
+    /// keys of the noise of the last steps if later steps use it.
     pub fn state(&self) -> NoiseState {
         NoiseState {
             key: self.key.clone(),
@@ -185,7 +184,7 @@ impl NoiseSource {
         }
     }
 
-    /// Moves to the next key and overwrites the present one. The mechanism calls it after each release.
+    /// Moves to the next key and overwrites the present one. The releaser calls it after each release.
     pub fn advance(&mut self) {
         *self = Self {
             chain: self.chain.take(),
@@ -193,21 +192,21 @@ impl NoiseSource {
         };
     }
 
-    /// Whether the last step of this mechanism that it made noise for is `step`, so that the next one goes on from it.
+    /// Tells whether `step` is the last step of this mechanism with noise from here, so that the next step continues it.
     pub(super) fn goes_on(&self, mechanism: &str, step: u64) -> bool {
         let chain = self.chain.as_ref();
         chain.is_some_and(|chain| chain.mechanism == mechanism && chain.step == step)
     }
 
-    /// Begins another mechanism, whose noise has nothing to do with that of steps before.
+    /// Begins another mechanism, whose noise is independent of that of earlier steps.
     pub(super) fn begin(&mut self) {
         self.chain = None;
     }
 
-    /// `sum_j inverse_j z_{t - j}` for the next step `t` of a mechanism, `count` numbers, of independent standard Gaussian
-    /// `z` of it and of the steps that it goes on from; the same until [`NoiseSource::advance_from`].
+    /// Returns `count` numbers of `sum_j inverse_j z_{t - j}` for the next step `t` of a mechanism, with independent standard
+    /// Gaussian `z` of this step and of those it continues. They stay the same until [`NoiseSource::advance_from`].
     ///
-    /// The `z` of steps before are sampled anew from their keys, so that what is kept does not grow with their number.
+    /// The `z` of earlier steps are sampled anew from their keys: only the keys are kept.
     pub(super) fn correlated_normal(&self, inverse: &[f64], count: usize) -> Vec<f64> {
         let before = self.chain.iter().flat_map(|chain| &chain.keys);
         let keys = std::iter::once(self.step_key()).chain(before.cloned());
@@ -222,11 +221,11 @@ impl NoiseSource {
         sums
     }
 
-    /// The name of the mechanism of the next step: of the one that it goes on from, or of a new one, whose name is that of the
-    /// key that it begins with, and does not tell the key.
+    /// The name of the next step's mechanism: that of the mechanism it continues, or a new one, derived from the key
+    /// that the mechanism begins with. It does not reveal the key.
     pub(super) fn name(&self, goes_on: bool) -> String {
         match &self.chain {
-            // One that an earlier program kept has none yet.
+            // A chain that an earlier program kept has no name yet.
             Some(chain) if goes_on && !chain.name.is_empty() => chain.name.clone(),
             _ => {
                 let bytes = &self.derived(NAME).0.0[..16];
@@ -235,7 +234,7 @@ impl NoiseSource {
         }
     }
 
-    /// As [`NoiseSource::advance`] after a step of a mechanism of this name, whose noise has a part in that of `later` steps.
+    /// Advances as [`NoiseSource::advance`] after a step of the mechanism `name` whose noise the next `later` steps use.
     pub(super) fn advance_from(
         &mut self,
         mechanism: String,
@@ -255,7 +254,7 @@ impl NoiseSource {
         });
     }
 
-    /// The key of the noise of the next step, which opens nothing else.
+    /// The key of the next step's noise, which opens nothing else.
     fn step_key(&self) -> Key {
         self.derived(STEPS)
     }
@@ -264,24 +263,24 @@ impl NoiseSource {
         Key::from(Generator::new(&self.key, number))
     }
 
-    /// Whether the noise is secret, so that a release is private at all.
+    /// Whether the noise is secret. Without a secret no release is private.
     pub fn is_secret(&self) -> bool {
         self.secret
     }
 
-    /// `count` independent standard Gaussian samples.
+    /// Draws `count` independent standard Gaussian numbers.
     pub fn standard_normal(&mut self, count: usize) -> Vec<f64> {
         (0..count)
             .map(|_| StandardNormal.sample(&mut self.noise.0))
             .collect()
     }
 
-    /// `count` draws of a discrete Gaussian, exact where those above are rounded.
+    /// Draws `count` discrete Gaussian numbers, exactly, while those of [`NoiseSource::standard_normal`] are rounded.
     pub fn discrete_gaussian(&mut self, law: &DiscreteGaussian, count: usize) -> Vec<i64> {
         (0..count).map(|_| law.draw(&mut self.noise.0)).collect()
     }
 
-    /// `count` whole numbers with `P(k) ~ exp(-|k| / scale)`, `scale >= 1`, exact too.
+    /// Draws `count` whole numbers with `P(k) ~ exp(-|k| / scale)`, `scale >= 1`, exactly.
     pub fn discrete_laplace(&mut self, scale: u64, count: usize) -> Vec<i64> {
         let mut draw = || match discrete_laplace(scale.max(1), &mut self.noise.0) {
             (true, size) => -(size as i64),
@@ -290,7 +289,7 @@ impl NoiseSource {
         (0..count).map(|_| draw()).collect()
     }
 
-    /// The generator, for secret draws that are not noise, such as which records form a batch.
+    /// The generator for secret draws other than noise, such as the records of a batch.
     pub fn rng(&mut self) -> &mut ChaCha20Rng {
         &mut self.draws.0
     }

@@ -1,4 +1,4 @@
-//! The one way out of a plan.
+//! The only way from a plan to released values.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,14 +16,14 @@ use crate::ledger::{Ledger, LedgerEntry};
 use crate::plan::{CheckedPlan, NoiseFor};
 use crate::sampling::{Draw, Made};
 
-/// Draws what its plan promises, and releases what was sampled.
+/// Draws the records of each planned step, and releases the planned values.
 ///
 /// # Formal guarantee
 ///
-/// A value is returned only after its event has been written to the ledger and flushed to the device that
-/// holds it; on `Err` nothing was released. It releases what the plan holds and nothing else: a step's
-/// value for its own last draw, as many steps as planned, each other release once. Where the noise of steps is correlated, one
-/// line stands for all of them, and another for those that do not go on from the last step and its noise.
+/// A value is returned only after its event has been written to the ledger and flushed to the device that holds it;
+/// on `Err` nothing was released. Only planned values are released: a step's value for its own last draw, as many
+/// steps as planned, each other release once. If the noise of steps is correlated, one ledger line stands for all of
+/// them; steps that do not continue the last step and its noise get a new line.
 ///
 /// ```
 /// use burn::module::ParamId;
@@ -58,7 +58,7 @@ pub struct Releaser {
     made: Vec<bool>,
 }
 
-/// Releasers of this process.
+/// The number of releasers created by this process.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
 impl NoiseFor for NoiseSource {
@@ -87,17 +87,16 @@ impl Releaser {
         &mut self.noise
     }
 
-    /// Steps released so far, those before [`Releaser::at_step`] included.
+    /// The number of steps released so far, including those of [`Releaser::at_step`].
     pub fn step(&self) -> u64 {
         self.step
     }
 
-    /// Resumes after `step` steps that an earlier process made.
+    /// Resumes after the first `step` steps, which an earlier process made.
     ///
     /// # Errors
     ///
-    /// [`DpError::BeyondPlan`] for more steps than the plan has; [`DpError::OutOfRange`] for fewer than were
-    /// made here.
+    /// [`DpError::BeyondPlan`] if the plan has fewer steps; [`DpError::OutOfRange`] if more steps were made here.
     pub fn at_step(&mut self, step: u64) -> Result<(), DpError> {
         if step > self.plan.steps() {
             return Err(DpError::BeyondPlan {
@@ -116,7 +115,7 @@ impl Releaser {
         Ok(())
     }
 
-    /// Draws the records of the next step, secretly. A draw that came before and was not released is void.
+    /// Draws the records of the next step, secretly. It voids an earlier draw that was not released.
     ///
     /// # Errors
     ///
@@ -135,15 +134,14 @@ impl Releaser {
         Ok(Draw::new(made, batch, expected))
     }
 
-    /// Records one step's release, adds the noise and lets the gradient go.
+    /// Records one step's release in the ledger and returns the gradient with noise.
     ///
     /// # Errors
     ///
-    /// [`DpError::ForeignDraw`] and [`DpError::StaleDraw`] for a gradient that is
-    /// not of this releaser's last draw, [`DpError::BeyondPlan`] behind the last step,
-    /// [`DpError::NotFinite`] for a gradient with a NaN or an infinity, and [`DpError::Ledger`] where the
-    /// ledger cannot be written. Nothing was released then; a gradient that is refused is not in the
-    /// ledger.
+    /// [`DpError::ForeignDraw`] or [`DpError::StaleDraw`] if the gradient is not of this releaser's last draw,
+    /// [`DpError::BeyondPlan`] after the last step, [`DpError::NotFinite`] for a gradient with a NaN or an infinity,
+    /// and [`DpError::Ledger`] if the ledger cannot be written. Nothing was released then, and a refused gradient is
+    /// not in the ledger.
     pub fn release(
         &mut self,
         bounded: BoundedGradient,
@@ -157,17 +155,17 @@ impl Releaser {
         Ok(ReleasedGradient::new(noisy))
     }
 
-    /// Records one step's release of numbers and adds Gaussian noise.
+    /// Records one step's release of numbers in the ledger and returns them with Gaussian noise.
     ///
-    /// - `sizes`: how many records of each group of `draw` went in.
+    /// - `sizes`: the number of records of each group of `draw` in the values.
     ///
-    /// What is released must not depend on the order of the draw, or lose that order before anyone sees it: the
-    /// amplification by sampling is that of sets.
+    /// The released values must not depend on the order of the draw, or must lose that order before anyone sees them:
+    /// the amplification by sampling holds for sets.
     ///
     /// # Errors
     ///
-    /// As [`Releaser::release`]; [`DpError::SampledSizes`] for sizes that are not the draw's, [`DpError::OtherNoise`] for a
-    /// bound in the L1 norm.
+    /// Those of [`Releaser::release`]; [`DpError::SampledSizes`] if the sizes are not the draw's,
+    /// [`DpError::OtherNoise`] for a bound in the L1 norm.
     pub fn release_step(
         &mut self,
         values: &SensitiveVector,
@@ -188,18 +186,18 @@ impl Releaser {
         Ok(NoisyVector { values, deviation })
     }
 
-    /// Records the planned release `name` of a vector of all records and adds its noise: discrete Gaussian or Laplace noise
-    /// on a fine grid, which is accounted as the continuous one and is no easier to see through. There is nothing of what
-    /// floating point leaves open (Canonne, Kamath and Steinke 2020, arXiv 2004.00010; `docs/privacy.md`). Values of records one
-    /// by one ([`SensitiveVector::by_record`]) are in a secret order.
+    /// Records the planned release `name` of a vector of all records and returns it with discrete Gaussian or Laplace
+    /// noise on a fine grid. The noise is accounted as the continuous one and protects no less. It has no
+    /// floating-point leaks (Canonne, Kamath and Steinke 2020, arXiv 2004.00010; `docs/privacy.md`). Values that
+    /// stand record by record ([`SensitiveVector::by_record`]) get a secret order.
     ///
     /// # Errors
     ///
-    /// [`DpError::NotPlanned`] and [`DpError::ReleasedTwice`] for what the plan does not hold; [`DpError::OtherNoise`]
-    /// where the bound is in another norm than the planned noise takes, the Euclidean one for Gaussian noise;
-    /// [`DpError::OutOfRange`] for a bound that is not positive and finite; [`DpError::NotFinite`] for a value that is not
-    /// finite; [`DpError::BeyondGrid`] for one of `2^28` and more deviations of its noise; [`DpError::Ledger`] where the
-    /// ledger cannot be written. Nothing was released then.
+    /// [`DpError::NotPlanned`] or [`DpError::ReleasedTwice`] if the plan does not hold the release or it was made;
+    /// [`DpError::OtherNoise`] if the bound is not in the norm of the planned noise, the Euclidean one for Gaussian
+    /// noise; [`DpError::OutOfRange`] for a bound that is not positive and finite; [`DpError::NotFinite`] for a value
+    /// that is not finite; [`DpError::BeyondGrid`] for one of `2^28` and more deviations of its noise;
+    /// [`DpError::Ledger`] if the ledger cannot be written. Nothing was released then.
     pub fn release_vector(
         &mut self,
         name: &str,
@@ -239,12 +237,12 @@ impl Releaser {
         })
     }
 
-    /// Records the planned release `name` of names, and gives those of each table whose noisy count is above the threshold.
+    /// Records the planned release `name` and returns the names of each table whose noisy count is above the threshold.
     ///
     /// # Errors
     ///
-    /// As [`Releaser::release_vector`], for a release that is planned with a threshold; [`DpError::OutOfRange`] for more than
-    /// 2^20 names.
+    /// Those of [`Releaser::release_vector`], for a release planned with a threshold; [`DpError::OutOfRange`] for
+    /// more than 2^20 names.
     pub fn release_names(
         &mut self,
         name: &str,
@@ -274,8 +272,8 @@ impl Releaser {
         Ok(names.above(&noisy, names.threshold(deviation, delta)))
     }
 
-    /// The standard deviation `z Delta` of the noise on each coordinate of a step, or of each of the independent parts that
-    /// correlated noise is made of.
+    /// The standard deviation `z Delta` of the noise on each coordinate of a step; of each independent part of the
+    /// noise if it is correlated over steps.
     pub fn deviation(&self, sensitivity: Sensitivity) -> f64 {
         self.plan.noise_multiplier() * sensitivity.l2_upper()
     }
@@ -306,7 +304,7 @@ impl Releaser {
         self.check_steps(made.step)
     }
 
-    /// The place and the event of a release that is planned and was not made yet.
+    /// The place and the event of a release that is planned and not yet made.
     fn due(&self, name: &str) -> Result<(usize, Event), DpError> {
         let mut releases = self.plan.releases().enumerate();
         let found = releases.find(|(_, (planned, _))| *planned == name);
@@ -336,27 +334,27 @@ impl Releaser {
             return Ok(());
         };
         let mechanism = self.mechanism();
-        // A line stands for several steps: it is written before the first, and again where they do not go on from the last.
+        // A line stands for several steps: it is written before the first, and again if they do not continue the last step.
         let goes_on = self.noise.goes_on(&mechanism, self.step);
         let name = self.noise.name(goes_on);
         entry.mechanism = Some(name.clone());
-        // Another run of the same plan has lines of its own.
+        // Another run of the same plan gets lines of its own.
         if !(goes_on && ledger.holds(&entry)?) {
             ledger.append(&entry)?;
         }
         self.step += 1;
         let later = match self.step < self.plan.steps() {
             true => correlation.inverse().len() - 1,
-            // No step is left that has a part of the noise before.
+            // No later step uses this noise.
             false => 0,
         };
         self.noise.advance_from(mechanism, name, self.step, later);
         Ok(())
     }
 
-    /// Standard Gaussian noise for the numbers of the next step, correlated with that of steps before where it goes on from
-    /// them: the last one made of the same plan, its noise included. A step that is made again, is left out or comes with
-    /// another noise source begins the mechanism anew.
+    /// Standard Gaussian noise for the numbers of the next step. It is correlated with that of earlier steps if it
+    /// continues them: the last step was one of the same plan and noise source. A step that is made again, is left
+    /// out or comes with another noise source begins the mechanism anew.
     fn step_noise(&mut self, count: usize) -> Zeroizing<Vec<f64>> {
         let Some(correlation) = self.plan.correlation() else {
             return Zeroizing::new(self.noise.standard_normal(count));
@@ -367,7 +365,7 @@ impl Releaser {
         Zeroizing::new(self.noise.correlated_normal(correlation.inverse(), count))
     }
 
-    /// What tells one mechanism of correlated steps from another.
+    /// Tells one mechanism of correlated steps from another.
     fn mechanism(&self) -> String {
         format!("{:?} of {:?}", self.plan.step_event(), self.plan.sampler())
     }

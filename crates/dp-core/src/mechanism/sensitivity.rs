@@ -1,8 +1,8 @@
-//! How far neighbours can be apart.
+//! The sensitivity of a gradient or vector.
 
 use crate::DpError;
 
-/// An upper bound on the L2 distance between what two neighbouring datasets send to a mechanism.
+/// An upper bound on the L2 distance between the inputs of a mechanism for two neighbouring datasets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sensitivity {
     l2_upper: f64,
@@ -13,12 +13,12 @@ pub struct Sensitivity {
 const F32_SLACK: f64 = 1.0 + 1e-5;
 
 impl Sensitivity {
-    /// A bound `l2_upper > 0`, finite, proved for exact arithmetic; it is raised by
-    /// a factor of `1 + 1e-5`, for clipping in `f32`.
+    /// Takes a positive finite bound `l2_upper`, proved for exact arithmetic, and raises it by a factor of `1 + 1e-5`
+    /// for clipping in `f32`.
     ///
     /// # Errors
     ///
-    /// [`DpError::OutOfRange`] for anything but a positive finite number.
+    /// [`DpError::OutOfRange`] if the bound is not positive and finite.
     pub fn l2(l2_upper: f64) -> Result<Self, DpError> {
         if l2_upper.is_finite() && l2_upper > 0.0 {
             Ok(Self {

@@ -1,4 +1,4 @@
-//! Numbers of private records with their sensitivity, and the same after a mechanism has added its noise.
+//! Numbers computed from private records: with their sensitivity, and after a mechanism has added its noise.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use rand::seq::SliceRandom;
 use super::Sensitivity;
 use crate::DpError;
 
-/// The norm that a sensitivity is a bound in, and so the noise that fits it.
+/// The norm of a sensitivity, which decides the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Norm {
     /// Euclidean: Gaussian noise.
@@ -17,10 +17,10 @@ pub(super) enum Norm {
     L1,
 }
 
-/// Values that depend on private records, and how far replacing one record can move them.
+/// Values that depend on private records, with an upper bound on how far replacing one record can move them.
 ///
-/// The two travel together, so that the noise fits the values. Nothing here is private yet: only what a
-/// [`Releaser`](super::Releaser) returns for it is.
+/// The two travel together, so that the noise fits the values. Nothing here is private yet: only the output of a
+/// [`Releaser`](super::Releaser) is.
 ///
 /// # Formal guarantee
 ///
@@ -39,7 +39,7 @@ pub struct SensitiveVector {
     values: Vec<f64>,
     bound: f64,
     norm: Norm,
-    /// If values stand record by record: of each group, how many values it has and how many records.
+    /// If values stand record by record: the numbers of values and of records of each group.
     by_record: Vec<[usize; 2]>,
 }
 
@@ -54,8 +54,8 @@ impl std::fmt::Debug for SensitiveVector {
 }
 
 impl SensitiveVector {
-    /// Values with a bound on their Euclidean distance from those of a neighbour. The releaser refuses a bound that is
-    /// not positive and finite.
+    /// Couples values with a bound on their Euclidean distance from those of a neighbour. The releaser refuses a
+    /// bound that is not positive and finite.
     pub fn l2(values: Vec<f64>, l2_upper: f64) -> Self {
         Self {
             values,
@@ -65,7 +65,7 @@ impl SensitiveVector {
         }
     }
 
-    /// Values with a bound on the sum of their absolute differences from those of a neighbour.
+    /// Couples values with a bound on the sum of their absolute differences from those of a neighbour.
     pub fn l1(values: Vec<f64>, l1_upper: f64) -> Self {
         Self {
             values,
@@ -75,10 +75,10 @@ impl SensitiveVector {
         }
     }
 
-    /// Says that the values are those of `records` records one by one, `[k, records]`.
-    /// [`Releaser::release_vector`](super::Releaser::release_vector) puts the records in a secret order then: records are a set,
-    /// and none may be known by its place in it. A number of values that is no multiple of
-    /// `records` leaves no bound, which the releaser refuses.
+    /// Declares that the values stand record by record, with shape `[k, records]`.
+    /// [`Releaser::release_vector`](super::Releaser::release_vector) then puts the records in a secret order: records
+    /// are a set, and no place may reveal one. If the number of values is no multiple of `records`, the bound is lost
+    /// and the releaser refuses the vector.
     #[must_use]
     pub fn by_record(self, records: usize) -> Self {
         let length = self.values.len();
@@ -90,7 +90,7 @@ impl SensitiveVector {
         }
     }
 
-    /// How many values each group has and how many records they are of: one if they stand together.
+    /// The numbers of values and of records of each group: one record if the values do not stand record by record.
     fn places(&self) -> Vec<[usize; 2]> {
         match self.by_record.is_empty() {
             true => vec![[self.values.len(), 1]],
@@ -98,7 +98,7 @@ impl SensitiveVector {
         }
     }
 
-    /// The values, with the records of each group in an order that `rng` draws if they stand one by one.
+    /// The values, with the records of each group in an order that `rng` draws if they stand record by record.
     pub(super) fn reordered(&self, rng: &mut impl Rng) -> Cow<'_, [f64]> {
         if self.by_record.is_empty() {
             return Cow::Borrowed(&self.values);
@@ -117,8 +117,8 @@ impl SensitiveVector {
         Cow::Owned(values)
     }
 
-    /// The values of several groups, one behind the other, where a record lies in one group and a neighbour has it in
-    /// the same: all of them move by as much as one does. Bounds in different norms leave none, which the releaser refuses.
+    /// Concatenates the values of several groups, if a record lies in one group and its replacement in the same: all of them
+    /// move by as much as one does. If the bounds are in different norms, none is left and the releaser refuses the vector.
     pub fn of_groups(groups: impl IntoIterator<Item = Self>) -> Self {
         let mut groups = groups.into_iter();
         let mut all = groups.next().unwrap_or(Self::l2(Vec::new(), f64::NAN));
@@ -134,11 +134,11 @@ impl SensitiveVector {
         all
     }
 
-    /// The sum of the values of parts of the records: a record lies in one part, and moves the sum as it moves that one.
+    /// Adds the values of another part of the records. A record lies in one part and moves the sum as it moves that part.
     ///
     /// # Errors
     ///
-    /// [`DpError::Shape`] for parts of other lengths.
+    /// [`DpError::Shape`] if the lengths differ.
     pub fn plus(mut self, other: &Self) -> Result<Self, DpError> {
         let (expected, found) = (self.values.len(), other.values.len());
         if expected != found {
@@ -155,11 +155,11 @@ impl SensitiveVector {
         Ok(self)
     }
 
-    /// The sum over all parts of the records, of which these values are one part, measured alike.
+    /// Returns the sums over all parts of the records, with the bound of this part: all parts are measured alike.
     ///
     /// # Errors
     ///
-    /// As [`SensitiveVector::plus`].
+    /// [`DpError::Shape`] if the lengths differ.
     pub fn of_all_parts(self, sums: Vec<f64>) -> Result<Self, DpError> {
         let zeros = vec![0.0; self.values.len()];
         let part = Self {
@@ -173,7 +173,7 @@ impl SensitiveVector {
         .plus(&part)
     }
 
-    /// The larger of two bounds; none of bounds in different norms, or where one is none.
+    /// The larger of two bounds; NaN if their norms differ or one of them is NaN.
     fn larger_bound(&self, other: &Self) -> f64 {
         if self.norm != other.norm || self.bound.is_nan() || other.bound.is_nan() {
             return f64::NAN;
@@ -181,12 +181,12 @@ impl SensitiveVector {
         self.bound.max(other.bound)
     }
 
-    /// The values before the noise: not to be published, for tests and audits.
+    /// The values before the noise. **Not private**: for tests and audits.
     pub fn before_noise(&self) -> &[f64] {
         &self.values
     }
 
-    /// An upper bound on the distance of the values on two data sets that differ in one record, in their units.
+    /// An upper bound on the distance of the values for two data sets that differ in one record, in their units.
     pub fn sensitivity_upper(&self) -> f64 {
         self.bound
     }
@@ -201,13 +201,13 @@ impl SensitiveVector {
     }
 }
 
-/// Values with noise in them: what is done with them is post-processing.
+/// Values with noise. Any further use of them is post-processing.
 #[derive(Clone, PartialEq)]
 pub struct NoisyVector {
     /// The values.
     pub values: Vec<f64>,
-    /// The standard deviation of the noise on each, 0 without privacy; where noise is correlated over steps, of each of the
-    /// independent parts that it is made of: the noise has up to `sqrt(4 / pi)` times that.
+    /// The standard deviation of the noise on each value, 0 without privacy. If noise is correlated over steps, that
+    /// of each of its independent parts: the noise has up to `sqrt(4 / pi)` times that.
     pub deviation: f64,
 }
 
@@ -221,7 +221,7 @@ impl std::fmt::Debug for NoisyVector {
 }
 
 impl NoisyVector {
-    /// Values that no noise is added to: nothing is promised for them.
+    /// Takes the values without noise. **Not private**.
     pub fn without_privacy(values: SensitiveVector) -> Self {
         Self {
             values: values.values,

@@ -1,9 +1,8 @@
-//! Clipping from Gram matrices alone.
+//! Clips gradients and Jacobians by their norms and Gram matrices alone.
 //!
-//! Inner clipping (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, section 5.1) replaces the Jacobian `J` (`d x r`) of a record by its
-//! projection onto matrices of spectral norm at most `L`, then applies the cotangent `c`. Both
-//! forms below are maps `c -> c'` with `||J^T c'|| <= L ||c||`, computed from `G = J J^T`:
-//!
+//! Inner clipping (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, section 5.1) replaces the Jacobian
+//! `J` (`d x r`) of a record by its projection onto matrices of spectral norm at most `L`, then applies the cotangent
+//! `c`. Both forms below are maps `c -> c'` with `||J^T c'|| <= L ||c||`, computed from `G = J J^T`:
 //! - `rows`: each row is clipped to `L / sqrt(d)`, so `c'_r = min(1, L / (sqrt(d) sqrt(G_rr))) c_r`
 //!   (Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, remark A.2);
 //! - `spectral`: each singular value is clipped to `L`, so `c' = f(G) c` with
@@ -11,11 +10,10 @@
 //!
 //! # Rounding
 //!
-//! `G` reaches this page in `f32`. Where its largest eigenvalue is far above `L^2`, rounding of
-//! relative size [`GRAM_ROUNDING`] in the large part is not small against `L^2`, so every
-//! eigenvalue is raised by `GRAM_ROUNDING * trace(G)` before it is compared: with
-//! `G' = G + eta tr(G) I >= G_exact`, `f(G') G_exact f(G') <= f(G') G' f(G') <= L^2`. The norm of
-//! a row is raised by the same part of itself.
+//! `G` is computed in `f32`. If its largest eigenvalue is far above `L^2`, rounding of relative size
+//! [`GRAM_ROUNDING`] in the large part is not small against `L^2`. So every eigenvalue is raised by
+//! `GRAM_ROUNDING * trace(G)` before the comparison: with `G' = G + eta tr(G) I >= G_exact`,
+//! `f(G') G_exact f(G') <= f(G') G' f(G') <= L^2`. The norm of a row is raised by the same part of itself.
 
 use std::ops::RangeInclusive;
 
@@ -25,22 +23,22 @@ use nalgebra::{DMatrix, SymmetricEigen};
 use super::{Rounding, finite_rows};
 use crate::DpError;
 
-/// The relative rounding error allowed for in a Gram matrix computed in `f32`, against its trace.
+/// The allowed rounding error of a Gram matrix computed in `f32`, relative to its trace.
 pub const GRAM_ROUNDING: f64 = 1.0 / 65536.0;
 
-/// The norms that anything may be bounded by whose squares are added up in `f32`.
+/// The range of bounds on norms, whose squares are added up in `f32`.
 ///
-/// A square below `2^-126` may count as nothing, so what is not seen of `p` numbers has a norm of at most `2^-63 sqrt(p)`. Of
+/// A square below `2^-126` may be lost, so the lost part of `p` numbers has a norm of at most `2^-63 sqrt(p)`. For
 /// `2^40` numbers, more than any record's gradient has, that is `2^-26` of the square of the least norm: less than
-/// [`GRAM_ROUNDING`]. A norm above `2^64` is infinite in `f32`, and its record contributes nothing; the largest norm lies well
-/// below.
+/// [`GRAM_ROUNDING`]. A norm above `2^64` is infinite in `f32`, and its record contributes nothing; the largest norm
+/// lies well below.
 pub const NORMS: RangeInclusive<f64> = 1e-9..=1e18;
 
 /// Refuses a bound on a norm outside of [`NORMS`].
 ///
 /// # Errors
 ///
-/// [`DpError::OutOfRange`].
+/// [`DpError::OutOfRange`] if the bound is outside.
 pub fn check_norm(name: &'static str, norm: f64) -> Result<(), DpError> {
     if NORMS.contains(&norm) {
         return Ok(());
@@ -55,13 +53,13 @@ pub fn check_norm(name: &'static str, norm: f64) -> Result<(), DpError> {
     })
 }
 
-/// How a record's Jacobian is bounded in spectral norm.
+/// The way to bound a record's Jacobian in spectral norm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JacobianClip {
-    /// Each of the `d` rows to `L / sqrt(d)`, as Rodriguez-Vitores et al. (2025) do.
+    /// Clips each of the `d` rows to `L / sqrt(d)`, as Rodriguez-Vitores et al. (2025) do.
     Rows,
-    /// Each singular value to `L`: the orthogonal projection, which keeps more of the gradient.
+    /// Clips each singular value to `L`: the orthogonal projection, which keeps more of the gradient.
     Spectral,
 }
 
@@ -70,10 +68,10 @@ impl JacobianClip {
     ///
     /// - `gram`: `G = J J^T`, `d x d` row-major;
     /// - `cotangent`: `c`, length `d`;
-    /// - `bound`: `L`, one of [`NORMS`]: any other gives the zero vector.
+    /// - `bound`: `L`, one of [`NORMS`].
     ///
-    /// A Gram matrix or cotangent that is not finite gives the zero vector too: the record contributes
-    /// nothing, which is inside every bound.
+    /// Another bound, or a Gram matrix or cotangent that is not finite, gives the zero vector: the record then
+    /// contributes nothing, which is inside every bound.
     pub fn apply(self, gram: &[f32], cotangent: &[f32], bound: f64) -> Vec<f64> {
         let d = cotangent.len();
         if !gram.iter().chain(cotangent).all(|x| x.is_finite()) || !NORMS.contains(&bound) {
@@ -84,7 +82,7 @@ impl JacobianClip {
                 let limit = bound / (d as f64).sqrt();
                 (0..d)
                     .map(|r| {
-                        // A sum of squares is off by a part of itself.
+                        // The error of a sum of squares is relative to the sum itself.
                         let squared = f64::from(gram[r * d + r]).max(0.0);
                         let norm = (squared * (1.0 + GRAM_ROUNDING)).sqrt();
                         let scale = if norm > limit { limit / norm } else { 1.0 };
@@ -97,7 +95,7 @@ impl JacobianClip {
     }
 }
 
-/// `f(G) c`, every eigenvalue raised by `rounding` of the trace.
+/// `f(G) c`, with every eigenvalue raised by `rounding` times the trace.
 pub(super) fn spectral(gram: &[f32], cotangent: &[f32], bound: f64, rounding: f64) -> Vec<f64> {
     let d = cotangent.len();
     if !gram.iter().chain(cotangent).all(|x| x.is_finite()) {
@@ -109,7 +107,7 @@ pub(super) fn spectral(gram: &[f32], cotangent: &[f32], bound: f64, rounding: f6
     });
     let trace = matrix.trace();
     let raised = rounding * trace;
-    // Below the bound in trace is below it in every eigenvalue.
+    // If the trace is below the bound's square, so is every eigenvalue.
     if trace + raised <= bound * bound {
         return cotangent.iter().copied().map(f64::from).collect();
     }
@@ -135,11 +133,11 @@ pub(super) fn spectral(gram: &[f32], cotangent: &[f32], bound: f64, rounding: f6
     result
 }
 
-/// The weight `min(1, C / norm)` that brings a gradient of norm `sqrt(norm_squared)` to at most `C`.
+/// Returns the weight `min(1, C / norm)` that clips a gradient of norm `sqrt(norm_squared)` to at most `C = bound`.
 ///
-/// Zero where the norm is not finite, or its square is no number of `f32`, in which the weight would be off by more than a
-/// rounding: such a record contributes nothing, and how many there are is never released. Zero also for a bound outside of
-/// [`NORMS`].
+/// The weight is 0 if the squared norm is not finite or does not fit `f32`, where the weight would be off by more
+/// than a rounding: such a record contributes nothing, and the number of such records is never released. It is also 0
+/// for a bound outside of [`NORMS`].
 pub fn norm_clip_weight(norm_squared: f64, bound: f64) -> f32 {
     let known = norm_squared <= f64::from(f32::MAX);
     if !known || !NORMS.contains(&bound) {
@@ -153,7 +151,7 @@ pub fn norm_clip_weight(norm_squared: f64, bound: f64) -> f32 {
     }
 }
 
-/// [`norm_clip_weight`] for many records, `[n]`, where they are; `bound` is tightened by `rounding`.
+/// Returns [`norm_clip_weight`] of many records, `[n]`, on their device; `bound` is tightened by `rounding`.
 pub fn norm_clip_weights(norm_squared: Tensor<1>, bound: f64, rounding: Rounding) -> Tensor<1> {
     if !NORMS.contains(&bound) {
         return norm_squared.zeros_like();

@@ -1,11 +1,11 @@
-//! What a layer must know for its per-record gradients to be bounded.
+//! The interface of a layer whose per-record gradients can be bounded.
 
 use burn::module::ParamId;
 use burn::tensor::Tensor;
 
 use super::{HostLayer, Kept, Stack};
 
-/// One parameter of a layer: who it is, and its shape.
+/// The identity and the shape of one parameter of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterSlot {
     /// The parameter's identity in its burn module.
@@ -20,18 +20,18 @@ impl ParameterSlot {
         self.shape.iter().product()
     }
 
-    /// Whether the parameter holds no scalar at all.
+    /// Whether the parameter holds no scalar.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// What a backward pass is asked for, other than the cotangents of the parameters.
+/// The results of a backward pass besides the cotangents of the parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
-    /// The Gram matrices; without them the pass is an ordinary backward pass.
+    /// Whether to compute the Gram matrices; without them the pass is an ordinary backward pass.
     pub gram: bool,
-    /// The cotangents at the input of the stack.
+    /// Whether to compute the cotangents at the input of the stack.
     pub input: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct Needs {
 pub(crate) struct Gram {
     /// `[n, g, g]`.
     pub(crate) values: Tensor<3>,
-    /// What the sum is made of, where [`Layer::gradient`] would make it of other numbers than these are the norms of.
+    /// The parts of the sum, if [`Layer::gradient`] would compute other gradients than those measured here.
     pub(crate) kept: Option<Kept>,
 }
 
@@ -49,10 +49,10 @@ impl From<Tensor<3>> for Gram {
     }
 }
 
-/// What a layer is to its neighbours, whose host kernels may take its work over.
+/// The kind of a layer, by which a neighbour's host kernel may take over its work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum FusionHint {
-    /// Nothing that a neighbour could take over.
+    /// A layer that no neighbour can take over.
     Other,
     /// `y = x` for `x > 0`, else `slope x`.
     LeakyRelu {
@@ -65,8 +65,8 @@ pub(crate) enum FusionHint {
 
 /// A layer whose per-record gradients can be bounded without being formed.
 ///
-/// Activations are matrices `[n, features]`: one row a record, whatever the geometry inside.
-/// Cotangents are `[n, g, features]`: `g` rows for each record, pulled back together.
+/// Activations are matrices `[n, features]`: one row for each record, whatever the geometry inside. Cotangents are
+/// `[n, g, features]`: `g` rows for each record, pulled back together.
 ///
 /// # Contract
 ///
@@ -77,25 +77,25 @@ pub(crate) trait Layer {
     /// The layer's name, for errors.
     fn name(&self) -> &'static str;
 
-    /// The layer's parameters, in the order in which [`Layer::gradient`] answers.
+    /// The layer's parameters, in the order of [`Layer::gradient`].
     fn parameters(&self) -> Vec<ParameterSlot>;
 
-    /// The output for `input`: `[n, d_in] -> [n, d_out]`.
+    /// Computes the output for `input`: `[n, d_in] -> [n, d_out]`.
     fn forward(&self, input: Tensor<2>) -> Tensor<2>;
 
-    /// The cotangents at the input for those at the output: `[n, g, d_out] -> [n, g, d_in]`.
+    /// Pulls cotangents at the output back to the input: `[n, g, d_out] -> [n, g, d_in]`.
     fn backward(&self, input: &Tensor<2>, output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3>;
 
-    /// This layer's part of `G_i = J_i J_i^T`; `None` without parameters.
+    /// Computes this layer's part of `G_i = J_i J_i^T`; `None` without parameters.
     ///
-    /// What is summed must be what was measured: a layer whose passes need not repeat themselves keeps the rows.
+    /// The sum must use the measured gradients: a layer whose passes need not repeat themselves keeps the rows.
     fn gram(&self, input: &Tensor<2>, delta: &Tensor<3>) -> Option<Gram>;
 
-    /// The gradient summed over records for one cotangent a record, `[n, d_out]`: one flat tensor
-    /// for each of [`Layer::parameters`]. The sum where [`Layer::gram`] kept nothing, or was not asked.
+    /// Sums the gradient over records for one cotangent of each record, `[n, d_out]`: one flat tensor for each of
+    /// [`Layer::parameters`]. It is used if [`Layer::gram`] kept nothing or was not called.
     fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>>;
 
-    /// What this layer is to its neighbours.
+    /// The kind of this layer for its neighbours.
     fn fusion_hint(&self) -> FusionHint {
         FusionHint::Other
     }
@@ -105,21 +105,20 @@ pub(crate) trait Layer {
         Vec::new()
     }
 
-    /// The layers, this one or those inside it, that have no formulas and form gradients record by record.
+    /// The layers, this one or those inside it, without formulas, which form gradients record by record.
     fn formed_by_record(&self) -> Vec<&'static str> {
         let inner = self.inner().into_iter();
         inner.flat_map(Stack::formed_by_record).collect()
     }
 
-    /// The same layer as host kernels over a snapshot of its weights, where it has them.
+    /// The host kernels of this layer over a snapshot of its weights, if it has them.
     fn host(&self) -> Option<Box<dyn HostLayer>> {
         None
     }
 
-    /// Host kernels for this layer and the layers that follow it, as many as it takes over: with
-    /// their number.
+    /// Host kernels for this layer and the following layers that it takes over, with the number of the latter.
     ///
-    /// - `next`: the hints of all layers behind this one.
+    /// - `next`: the hints of all layers after this one.
     fn host_fused(&self, next: &[FusionHint]) -> Option<(Box<dyn HostLayer>, usize)> {
         let _ = next;
         Some((self.host()?, 0))

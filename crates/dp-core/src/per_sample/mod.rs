@@ -1,14 +1,14 @@
 //! Per-record gradients by book-keeping: norms and Gram matrices without the gradients.
 //!
-//! Let `J_i` be the `g x r` matrix whose rows are the gradients of `g` outputs of record `i` with
-//! respect to the `r` parameters. Clipping needs only `G_i = J_i J_i^T`, and every layer adds its
-//! own part of `G_i` from what an ordinary forward and backward pass already hold: its input and
-//! the cotangents at its output. The weighted sum `sum_i J_i^T w_i` then costs one more
-//! weight-gradient pass, so the per-record gradients of a batch never exist together.
+//! Let `J_i` be the `g x r` matrix whose rows are the gradients of `g` outputs of record `i` with respect to the `r`
+//! parameters. Clipping needs only `G_i = J_i J_i^T`. Every layer adds its own part of `G_i` from its input and the
+//! cotangents at its output, which an ordinary forward and backward pass already hold. The weighted sum
+//! `sum_i J_i^T w_i` then costs one more weight-gradient pass, so the per-record gradients of a batch never exist
+//! together.
 //!
-//! [`Stack`] runs layers on tensors of every backend; [`HostStack`] is the same mathematics on groups of eight
-//! lanes of records, for the CPU. [`nn::Chain`] makes a stack of the layers of `burn::nn`. [`Reference`] forms the
-//! gradients of any module one record at a time, by autodiff: slow, obvious, and what every layer is tested against.
+//! [`Stack`] runs layers on tensors of every backend. [`HostStack`] computes the same on the CPU, for eight records
+//! at a time. [`nn::Chain`] makes a stack of the layers of `burn::nn`. [`Reference`] forms the gradients of any
+//! module by autodiff, one record at a time: it is slow, and every layer is tested against it.
 //!
 //! ```
 //! use burn::nn::LinearConfig;

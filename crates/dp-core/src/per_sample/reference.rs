@@ -1,4 +1,4 @@
-//! The slow and obvious engine: burn's autodiff, one record and one output at a time, for any module.
+//! The slow and simple engine: burn's autodiff, one record and one output at a time, for any module.
 
 use std::convert::Infallible;
 use std::iter::Peekable;
@@ -10,8 +10,8 @@ use burn::tensor::{Gradients, Tensor, TensorData};
 use super::ParameterSlot;
 use crate::per_sample::LayerError;
 
-/// The trained parameters of `module`: floating-point ones that require gradients, in the order in which the
-/// module visits them.
+/// Lists the trained parameters of `module`: the floating-point ones that require gradients, in the order in which
+/// the module visits them.
 pub fn parameters_of<M: Module>(module: &M) -> Vec<ParameterSlot> {
     struct Slots(Vec<ParameterSlot>);
     impl ModuleVisitor for Slots {
@@ -28,13 +28,13 @@ pub fn parameters_of<M: Module>(module: &M) -> Vec<ParameterSlot> {
 ///
 /// # Errors
 ///
-/// [`LayerError::MixesRecords`] names the first batch normalisation, or state that a module keeps of what it has
-/// seen ([`burn::module::RunningState`]).
+/// [`LayerError::MixesRecords`] names the first batch normalisation, or the first state that a module keeps of the
+/// records it has seen ([`burn::module::RunningState`]).
 pub fn refuse_mixing<M: Module>(module: &M) -> Result<(), LayerError> {
     let mut search = Search::default();
     module.visit(&mut search);
     if search.found.is_none() {
-        // Of all floating-point values only what a module keeps for itself refuses gradients.
+        // Among floating-point values, only a module's own state refuses to require gradients.
         search.states = true;
         let open = module.clone().set_require_grad(true).train();
         open.visit(&mut search);
@@ -45,7 +45,7 @@ pub fn refuse_mixing<M: Module>(module: &M) -> Result<(), LayerError> {
     }
 }
 
-/// The way to the first thing that mixes records.
+/// The search for the first module that mixes records.
 #[derive(Default)]
 struct Search {
     path: Vec<String>,
@@ -84,12 +84,12 @@ impl ModuleVisitor for Search {
     }
 }
 
-/// Per-record gradients of any module, by autodiff: the engine for what has no layer of [`nn::Chain`](super::nn::Chain), and what
-/// every layer is tested against.
+/// Per-record gradients of any module, by autodiff. It is the engine for modules without a layer in
+/// [`nn::Chain`](super::nn::Chain), and every layer is tested against it.
 ///
-/// The function that is differentiated runs once for each scalar, since burn keeps no graph for a second
-/// backward pass; give it one record at a time, and nothing can mix. What it draws at random (dropout) it draws
-/// anew each time: weigh the rows whose Gram matrix was looked at, and no others.
+/// The differentiated function runs once for each scalar, since burn keeps no graph for a second backward pass. Give
+/// it one record at a time, so that nothing can mix. Dropout in it draws anew each time: weigh the rows whose Gram
+/// matrix you looked at, and no others.
 ///
 /// # Example
 ///
@@ -123,7 +123,7 @@ pub struct Reference<M> {
 }
 
 impl<M: Module> Reference<M> {
-    /// The module with autodiff, on the device where it is.
+    /// Takes a copy of the module with autodiff, on the module's device.
     ///
     /// # Errors
     ///
@@ -146,16 +146,16 @@ impl<M: Module> Reference<M> {
         self.slots.iter().map(ParameterSlot::len).sum()
     }
 
-    /// The gradient of each of the scalars that `scalars` makes of one record, tensors of one element.
+    /// Computes the gradient of each scalar of one record; `scalars` returns them as tensors of one element.
     ///
-    /// On Vulkan and Metal burn's backward pass may fail where nothing but parameters requires gradients: let
-    /// the record require them too, as [`Reference::jacobian`] does.
+    /// On Vulkan and Metal burn's backward pass may fail if only parameters require gradients: let the record require
+    /// them too, as [`Reference::jacobian`] does.
     pub fn rows(&self, scalars: impl Fn(&M) -> Vec<Tensor<1>>) -> Rows {
         let rows = self.try_rows(|module| Ok::<_, Infallible>(scalars(module)));
         rows.unwrap_or_else(|never| match never {})
     }
 
-    /// [`Reference::rows`] for a function that may fail.
+    /// Computes [`Reference::rows`] of a function that may fail.
     ///
     /// # Errors
     ///
@@ -176,8 +176,8 @@ impl<M: Module> Reference<M> {
         }
     }
 
-    /// The gradient of each output of one record: `record` is `[1, ..]`, what `forward` gives is read in the
-    /// order of memory.
+    /// Computes the gradient of each output of one record: `record` is `[1, ..]`, and the output of `forward` is read
+    /// in memory order.
     pub fn jacobian<const D: usize, const E: usize>(
         &self,
         record: Tensor<D>,
@@ -193,7 +193,7 @@ impl<M: Module> Reference<M> {
     }
 
     fn row(&self, scalar: &Tensor<1>) -> Vec<f32> {
-        // A scalar that no parameter reaches.
+        // No parameter reaches this scalar.
         if !scalar.is_tracked() {
             return vec![0.0; self.scalars()];
         }
@@ -226,7 +226,7 @@ impl ModuleVisitor for Collector<'_> {
     }
 }
 
-/// The explicit gradients of some scalars of one record, `J` row by row.
+/// The explicit gradients of some scalars of one record: the rows of `J`.
 #[derive(Clone, PartialEq)]
 pub struct Rows {
     rows: Vec<Vec<f32>>,
@@ -241,19 +241,19 @@ impl std::fmt::Debug for Rows {
 }
 
 impl Rows {
-    /// Row by row: all trained parameters, flat.
+    /// The rows, each of all trained parameters, flat.
     pub fn values(&self) -> &[Vec<f32>] {
         &self.rows
     }
 
-    /// Some of the rows.
+    /// Copies the rows of a range.
     pub fn part(&self, rows: std::ops::Range<usize>) -> Self {
         Self {
             rows: self.rows[rows].to_vec(),
         }
     }
 
-    /// `G = J J^T`, row-major, summed in `f64`.
+    /// Computes `G = J J^T`, row-major, summed in `f64`.
     pub fn gram(&self) -> Vec<f32> {
         let dot = |a: &[f32], b: &[f32]| -> f64 {
             let pairs = a.iter().zip(b);
@@ -266,19 +266,19 @@ impl Rows {
         self.rows.iter().flat_map(row).collect()
     }
 
-    /// The squared norm of `J^T w`, in `f64`.
+    /// Computes the squared norm of `J^T w` in `f64`.
     pub fn norm_squared(&self, weights: &[f32]) -> f64 {
         let mut sum = vec![0.0; self.rows.first().map_or(0, Vec::len)];
         self.add_weighted(weights, &mut sum);
         sum.iter().map(|x| x * x).sum()
     }
 
-    /// How many numbers there are.
+    /// The number of scalars in all rows.
     pub(super) fn scalars(&self) -> usize {
         self.rows.iter().map(Vec::len).sum()
     }
 
-    /// `sum_i J_i^T w_i` for weights `[n, g]` of records of these rows: one flat tensor for each of `slots`.
+    /// Sums `sum_i J_i^T w_i` for weights `[n, g]` of the records of these rows: one flat tensor for each of `slots`.
     pub(super) fn weighted(
         records: &[Self],
         weights: &Tensor<2>,

@@ -1,44 +1,43 @@
-//! How exact the products of a device are, and what that costs.
+//! The rounding of a device's products, and the slack that it costs.
 
 use burn::tensor::Device;
 
 use super::GRAM_ROUNDING;
 use crate::per_sample::LayerError;
 
-/// What the rounding of a device's products may cost.
+/// The allowed rounding errors of a device's products.
 ///
-/// On a device every bound is tightened by [`Rounding::relative`] before it is applied. This allows for
-/// what is rounded record by record; the sensitivity of a step pays for sums over records of parts that are one record's.
+/// On a device every bound is tightened by [`Rounding::relative`] before it is applied. This covers the rounding
+/// record by record; the sensitivity of a step covers the rounding of sums over records.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rounding {
-    /// The error of a Gram matrix against its trace.
+    /// The error of a Gram matrix relative to its trace.
     pub gram: f64,
-    /// The error of a norm and of a scaling against themselves.
+    /// The relative error of a norm and of a scaling.
     pub relative: f64,
 }
 
 impl Rounding {
-    /// `f32` throughout.
+    /// The allowance for products in `f32` throughout.
     pub const SINGLE: Self = Self {
         gram: GRAM_ROUNDING,
         relative: 1.0 / 65536.0,
     };
 
-    /// The allowance for `device`.
+    /// Returns the allowance for `device`.
     ///
     /// # Errors
     ///
-    /// [`LayerError::CoarseProducts`] unless the device's backend is known to keep the 24 bits of `f32` in
-    /// its products. CubeCL rounds their factors to the 11 bits of TF32 where the runtime has that type,
-    /// which is CUDA alone; a backend of another maker may do so without saying. When one record is
-    /// replaced, the weights of all others move a little: with 11 bits each of their parts may then be
-    /// rounded another way, by 2^-11 of itself, and together these are not small against the
-    /// sensitivity.
+    /// [`LayerError::CoarseProducts`] unless the device's backend is known to keep the 24 bits of `f32` in its
+    /// products. CubeCL rounds their factors to the 11 bits of TF32 if the runtime has that type, which only CUDA
+    /// has; a backend of another maker may do so without saying. Replacing one record moves the weights of all others
+    /// a little. With 11 bits each of their parts may then be rounded another way, by 2^-11 of itself, and together
+    /// these are not small against the sensitivity.
     pub fn of_device(device: &Device) -> Result<Self, LayerError> {
         Self::of_name(format!("{:?}", device.clone().without_autodiff()))
     }
 
-    /// By what burn calls the device.
+    /// Finds the allowance by burn's name of the device.
     fn of_name(device: String) -> Result<Self, LayerError> {
         let exact = ["Flex", "NdArray", "Wgpu", "Cpu"];
         if exact.iter().any(|known| device.contains(known)) && !device.contains("Cuda") {
@@ -47,7 +46,7 @@ impl Rounding {
         Err(LayerError::CoarseProducts { device })
     }
 
-    /// A bound tightened by the relative error.
+    /// Returns `bound` tightened by the relative error.
     pub fn tighten(&self, bound: f64) -> f64 {
         bound * (1.0 - self.relative)
     }

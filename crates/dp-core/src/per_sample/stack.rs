@@ -1,4 +1,4 @@
-//! Layers in sequence, on any backend.
+//! A sequence of layers, on any backend.
 
 use std::marker::PhantomData;
 
@@ -7,14 +7,14 @@ use burn::tensor::Tensor;
 use super::{FusionHint, HostLayer, HostStack, Layer, Needs, ParameterSlot, Rows};
 use crate::per_sample::LayerError;
 
-/// Layers applied one after the other.
+/// Layers that are applied one after the other.
 pub struct Stack<'a> {
-    /// They borrow nothing, so that dropping a stack is no use of a model: its last use is the last call.
+    /// They borrow nothing, so that dropping a stack does not count as a use of the model, whose last use is the last call.
     layers: Vec<Box<dyn Layer>>,
     model: PhantomData<&'a ()>,
 }
 
-/// What a forward pass keeps: the input, then the output of each layer.
+/// The activations of a forward pass: the input, then the output of each layer.
 pub struct Activations {
     values: Vec<Tensor<2>>,
 }
@@ -25,35 +25,35 @@ impl Activations {
         self.values[self.values.len() - 1].clone()
     }
 
-    /// How many numbers one record takes.
+    /// The number of scalars kept for one record.
     pub fn scalars(&self) -> usize {
         self.values.iter().map(|value| value.dims()[1]).sum()
     }
 }
 
-/// What a backward pass of `g` rows a record keeps.
+/// The results of a backward pass with `g` rows for each record.
 pub struct PullBack {
     /// `G_i = J_i J_i^T` over all parameters of the stack, `[n, g, g]`.
     pub gram: Tensor<3>,
-    /// The cotangents at the stack's input, `[n, g, d_in]`, where asked for.
+    /// The cotangents at the stack's input, `[n, g, d_in]`, if the pass was asked for them.
     pub input: Option<Tensor<3>>,
-    /// What is summed of each layer that has parameters.
+    /// The parts of the weighted sum, for each layer with parameters.
     parts: Vec<Option<Kept>>,
 }
 
-/// What a layer's Gram matrix is made of, for the weighted sum.
+/// The parts of a layer's Gram matrix, kept for the weighted sum.
 #[allow(clippy::large_enum_variant)] // Nearly all are the large one.
 pub(crate) enum Kept {
-    /// The cotangents at its output: matrix and sum are functions of them and of the input alone.
+    /// The cotangents at the layer's output: its Gram matrix and its sum are functions of them and of the input alone.
     Cotangents(Tensor<3>),
-    /// The rows of each record's Jacobian: another pass may draw other numbers.
+    /// The rows of each record's Jacobian: another pass may draw other random numbers.
     Rows(Vec<Rows>),
-    /// The passes of the stacks inside.
+    /// The passes of the stacks inside the layer.
     Inner(Vec<(Activations, PullBack)>),
 }
 
 impl Kept {
-    /// How many numbers one of `n` records takes, beside the cotangents of a stack's own layers.
+    /// The number of scalars kept for one of `n` records, without the cotangents of a stack's own layers.
     fn beside_cotangents(&self, n: usize) -> usize {
         match self {
             Self::Cotangents(_) => 0,
@@ -68,15 +68,15 @@ impl Kept {
 }
 
 impl PullBack {
-    /// How many numbers one record takes, beside the cotangents of the stack's own layers: of layers inside them, and of
-    /// rows that are formed.
+    /// The number of scalars kept for one record, without the cotangents of the stack's own layers: those of layers
+    /// inside them and those of formed rows.
     pub fn beside_cotangents(&self) -> usize {
         let n = self.gram.dims()[0];
         let parts = self.parts.iter().flatten();
         parts.map(|kept| kept.beside_cotangents(n)).sum()
     }
 
-    /// The same with the cotangents.
+    /// The number of scalars kept for one record, with all cotangents.
     fn scalars(&self) -> usize {
         let own = self.parts.iter().flatten().map(|kept| match kept {
             Kept::Cotangents(delta) => delta.dims()[1..].iter().product(),
@@ -87,7 +87,7 @@ impl PullBack {
 }
 
 impl Stack<'_> {
-    /// A stack of `layers`, first to last.
+    /// Makes a stack of `layers`, first to last.
     pub(super) fn new(layers: Vec<Box<dyn Layer>>) -> Self {
         let model = PhantomData;
         Self { layers, model }
@@ -98,7 +98,7 @@ impl Stack<'_> {
         self.layers.iter().flat_map(|l| l.parameters()).collect()
     }
 
-    /// The layers whose gradients are formed record by record, by autodiff: what keeps a step slow.
+    /// The layers whose gradients are formed record by record, by autodiff: these make a step slow.
     pub fn formed_by_record(&self) -> Vec<&'static str> {
         let layers = self.layers.iter();
         layers.flat_map(|layer| layer.formed_by_record()).collect()
@@ -106,7 +106,7 @@ impl Stack<'_> {
 
     /// Runs the layers on `input`, `[n, d_in]`, and keeps every activation.
     ///
-    /// Nothing here needs autodiff: what comes in with a graph leaves without it.
+    /// No autodiff is needed: the activations drop the graph of an input that has one.
     pub fn forward(&self, input: Tensor<2>) -> Activations {
         let mut values = vec![input.without_autodiff()];
         for layer in &self.layers {
@@ -116,7 +116,7 @@ impl Stack<'_> {
         Activations { values }
     }
 
-    /// The output alone, `[n, d_out]`, with the graph of the module if the input has one.
+    /// Runs the layers and returns the output alone, `[n, d_out]`, with the graph of the module if the input has one.
     pub fn output(&self, input: Tensor<2>) -> Tensor<2> {
         self.layers.iter().fold(input, |x, layer| layer.forward(x))
     }
@@ -127,8 +127,7 @@ impl Stack<'_> {
         let mut gram = Tensor::<3>::zeros([n, g, g], &delta.device().without_autodiff());
         let mut parts: Vec<Option<Kept>> = self.layers.iter().map(|_| None).collect();
         let mut delta = Some(delta.without_autodiff());
-        // Below the first layer with parameters nothing is owed unless the caller wants the
-        // cotangent at the input.
+        // Below the first layer with parameters no cotangent is needed unless the caller wants the one at the input.
         let first = self
             .layers
             .iter()
@@ -159,15 +158,14 @@ impl Stack<'_> {
         }
     }
 
-    /// `sum_i J_i^T w_i` for weights `[n, g]`: one flat tensor for each of
-    /// [`Stack::parameters`].
+    /// Sums `sum_i J_i^T w_i` for weights `[n, g]`: one flat tensor for each of [`Stack::parameters`].
     pub fn gradient(
         &self,
         activations: &Activations,
         pulled: &PullBack,
         weights: Tensor<2>,
     ) -> Vec<Tensor<1>> {
-        // A record of weight zero must contribute exact zeros even where its activations or
+        // A record of weight zero must contribute exact zeros even if its activations or
         // cotangents are not finite: 0 * NaN would spread to every record's sum.
         let weights = weights.without_autodiff();
         let none = weights.clone().equal_elem(0.0);
@@ -179,7 +177,7 @@ impl Stack<'_> {
                 Some(Kept::Cotangents(delta)) => {
                     let [n, g, features] = delta.dims();
                     let none = none.clone().unsqueeze_dim::<3>(2).expand([n, g, features]);
-                    // By a product: a mask that is fused with a sum gives another sum on some GPUs (SwiftShader).
+                    // By a product: some GPUs (SwiftShader) sum otherwise if a mask is fused with the sum.
                     let shares = weights.clone().unsqueeze_dim::<3>(1);
                     let combined = shares
                         .matmul(delta.clone().mask_fill(none, 0.0))
@@ -202,12 +200,12 @@ impl Stack<'_> {
         parts
     }
 
-    /// The same stack as host kernels over a snapshot of the weights.
+    /// Builds the host kernels of this stack over a snapshot of the weights.
     ///
     /// # Errors
     ///
-    /// [`LayerError::NoHostKernels`] names the first layer that offers none; a stack without layers, which does not
-    /// know how many features it passes on, is refused too.
+    /// [`LayerError::NoHostKernels`] names the first layer that has none. A stack without layers is refused too,
+    /// because its number of features is unknown.
     pub fn host(&self) -> Result<HostStack, LayerError> {
         if self.layers.is_empty() {
             return Err(LayerError::NoHostKernels {

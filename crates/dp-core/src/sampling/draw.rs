@@ -1,11 +1,11 @@
-//! What one step drew.
+//! The records that one step sampled.
 
 use crate::DpError;
 
-/// The records that one step drew: a key to one release.
+/// The records that one step sampled, good for one release.
 ///
-/// Only the releaser of a plan draws one that it accepts back, once: a draw cannot be copied, a gradient takes it
-/// ([`BoundedGradient::new`](crate::mechanism::BoundedGradient::new)), and a step that was released is over.
+/// Only the releaser that drew it accepts it, and only once: a draw cannot be copied, a gradient takes it
+/// ([`BoundedGradient::new`](crate::mechanism::BoundedGradient::new)), and a released step is over.
 ///
 /// ```compile_fail,E0382
 /// use dp_core::mechanism::{BoundedGradient, ParameterGradient, Sensitivity};
@@ -15,19 +15,19 @@ use crate::DpError;
 /// # }
 /// ```
 ///
-/// **Secret**: which records were sampled, and with Poisson sampling how many.
+/// **Secret**: the sampled records, and with Poisson sampling their number.
 pub struct Draw {
     made: Made,
     groups: Vec<Vec<usize>>,
     expected: Vec<f64>,
 }
 
-/// Who made a draw, and as which of its draws.
+/// The releaser of a draw, and the number of the draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Made {
     /// The releaser, unique in the process.
     pub(crate) run: u64,
-    /// Its draws up to this one.
+    /// The number of the releaser's draws up to this one.
     pub(crate) number: u64,
     /// The step, from 1.
     pub(crate) step: u64,
@@ -59,28 +59,28 @@ impl Draw {
         self.groups.concat()
     }
 
-    /// How many records of each group were sampled.
+    /// The number of sampled records of each group.
     pub fn sizes(&self) -> Vec<usize> {
         self.groups.iter().map(Vec::len).collect()
     }
 
-    /// How many records of each group are expected, public: what sums are divided by. As
-    /// [`Draw::sizes`] but with Poisson sampling.
+    /// The expected number of records of each group, by which sums are divided. It is public, and equals
+    /// [`Draw::sizes`] except with Poisson sampling.
     pub fn expected_sizes(&self) -> &[f64] {
         &self.expected
     }
 
-    /// How many records were sampled.
+    /// The number of sampled records.
     pub fn len(&self) -> usize {
         self.groups.iter().map(Vec::len).sum()
     }
 
-    /// Whether no record was sampled, as Poisson sampling may.
+    /// Whether no record was sampled, which Poisson sampling may do.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The step that it was sampled for, from 1.
+    /// The step of the draw, from 1.
     pub fn step(&self) -> u64 {
         self.made.step
     }

@@ -1,7 +1,6 @@
-//! How the records of a step are sampled, and what is sampled.
+//! Samplers for the records of a step, and the sampled records.
 //!
-//! The samplers are [`dp_accountant::sampling`]'s, which says what each of them draws; a step's records are a
-//! [`Draw`].
+//! [`dp_accountant::sampling`] defines the samplers and their laws; a [`Draw`] holds a step's records.
 //!
 //! ```
 //! use dp_core::mechanism::NoiseSource;

@@ -1,8 +1,8 @@
-//! One unit a record on CubeCL: finiteness, and small symmetric eigenproblems.
+//! Finiteness and small symmetric eigenproblems on CubeCL, with one unit for each record.
 //!
-//! Cyclic Jacobi rotations in `f32`: after the sweeps the matrix is diagonal to rounding, and what is
-//! computed belongs to a matrix that differs from the given one by a few units of 2^-24 of its norm,
-//! which the allowance for the rounding of a Gram matrix contains many times.
+//! The eigenproblems take cyclic Jacobi rotations in `f32`. After the sweeps the matrix is diagonal up to rounding,
+//! and the result is that of a matrix that differs from the given one by a few units of 2^-24 of its norm. The
+//! allowance for the rounding of a Gram matrix is many times that.
 
 use burn::backend::TensorMetadata;
 use burn::tensor::Shape;
@@ -15,7 +15,7 @@ use burn_cubecl::tensor::CubeTensor;
 
 use super::extension::PerRecord;
 
-/// Rotations of every pair: quadratic convergence makes the last ones idle for any matrix of this size.
+/// The number of rotations of every pair. They converge quadratically: the last ones change nothing at this size.
 const SWEEPS: usize = 8;
 
 impl PerRecord for CubeBackend {
@@ -73,7 +73,7 @@ impl PerRecord for CubeBackend {
     }
 }
 
-/// One unit a row.
+/// Marks the finite rows, with one unit for each row.
 #[cube(launch)]
 fn mark_finite(values: &Tensor<f32>, output: &mut Tensor<f32>, n: u32, width: u32) {
     let row = ABSOLUTE_POS;
@@ -89,7 +89,7 @@ fn mark_finite(values: &Tensor<f32>, output: &mut Tensor<f32>, n: u32, width: u3
     output[row] = mark;
 }
 
-/// Whether a float is finite, by its bits: a compiler may take it for granted that floats are.
+/// Whether a float is finite, by its bits: a compiler may assume that floats are finite.
 #[cube]
 fn finite(value: f32) -> bool {
     u32::reinterpret(value) & 0x7f80_0000u32 != 0x7f80_0000u32
@@ -135,7 +135,7 @@ fn clip_records(
         }
         terminate!();
     }
-    // Below the bound in trace is below it in every eigenvalue.
+    // If the trace is below the bound's square, so is every eigenvalue.
     if trace + raised <= bound * bound {
         for r in 0..d {
             output[record * d + r] = cotangents[record * d + r];
@@ -146,7 +146,7 @@ fn clip_records(
         for p in 0..d {
             for q in p + 1..d {
                 let across = a[p * d + q];
-                // Below rounding of the diagonal a rotation would change nothing.
+                // An entry below the rounding of the diagonal needs no rotation.
                 if across.abs() > 1e-9 * (a[p * d + p].abs() + a[q * d + q].abs()) {
                     let tau = (a[q * d + q] - a[p * d + p]) / (2.0 * across);
                     let sign = select(tau >= 0.0, 1.0f32, -1.0f32);

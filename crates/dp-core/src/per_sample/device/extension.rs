@@ -14,13 +14,13 @@ use burn::backend::{
 
 use super::{clip_rows, finite_ones};
 
-/// A number for each row, before it is computed.
+/// The shape of one number for each row.
 #[cfg(feature = "cubecl")]
 fn column(values: &TensorSpec) -> TensorSpec {
     TensorSpec::new([values.shape[0], 1].into(), values.dtype)
 }
 
-/// What clipping asks of a device.
+/// The operations of clipping on a device.
 #[backend_extension(
     Cube: cfg(feature = "cubecl"),
     Flex,
@@ -29,7 +29,7 @@ fn column(values: &TensorSpec) -> TensorSpec {
     Autodiff
 )]
 pub(super) trait PerRecord: Backend {
-    /// `f(G) c` for each record, `f(e) = min(1, L / sqrt(e + rounding trace(G)))`.
+    /// Computes `f(G) c` for each record, with `f(e) = min(1, L / sqrt(e + rounding trace(G)))`.
     ///
     /// `gram`: `[n, d * d]`; `cotangents`: `[n, d]`; `bound`: `L`.
     #[fusion(dtype = cotangents, shape = cotangents)]
@@ -40,13 +40,13 @@ pub(super) trait PerRecord: Backend {
         rounding: f32,
     ) -> FloatTensor<Self>;
 
-    /// `[n, w]` to `[n, 1]`: 1 where a row is finite, by its bits, and 0 elsewhere.
+    /// Maps `[n, w]` to `[n, 1]`: 1 if a row is finite, by its bits, else 0.
     #[fusion(meta = column)]
     fn finite_rows(values: FloatTensor<Self>) -> FloatTensor<Self>;
 }
 
 impl<B: PerRecord, C: CheckpointStrategy> PerRecord for Autodiff<B, C> {
-    /// Constant: a clip is applied to gradients, and has none of its own.
+    /// The result is a constant for autodiff: a clip is applied to gradients, and has none of its own.
     fn spectral_clip(
         gram: FloatTensor<Self>,
         cotangents: FloatTensor<Self>,
@@ -60,7 +60,7 @@ impl<B: PerRecord, C: CheckpointStrategy> PerRecord for Autodiff<B, C> {
         <Self as AutodiffBackend>::from_inner(B::spectral_clip(gram, cotangents, bound, rounding))
     }
 
-    /// Constant: what it says changes nowhere that has a slope.
+    /// The result is a constant for autodiff: it is 0 or 1.
     fn finite_rows(values: FloatTensor<Self>) -> FloatTensor<Self> {
         let values = <Self as AutodiffBackend>::inner(values);
         <Self as AutodiffBackend>::from_inner(B::finite_rows(values))
@@ -98,7 +98,7 @@ impl PerRecord for burn::backend::NdArray {
     }
 }
 
-/// For tensors that live in host memory.
+/// Clips tensors in host memory.
 fn on_host<B: Backend>(
     gram: FloatTensor<B>,
     cotangents: FloatTensor<B>,

@@ -1,4 +1,4 @@
-//! What clipping asks of a device for many records at once: spectral clips, and which records are finite.
+//! Operations of clipping on a device, for many records at once: spectral clips, and tests for finite records.
 
 #[cfg(feature = "cubecl")]
 mod cube;
@@ -10,17 +10,17 @@ use extension::PerRecord;
 
 use super::{JacobianClip, NORMS, Rounding};
 
-/// The largest `d` whose eigenproblem one unit of a GPU keeps to itself; beyond it the host solves them.
+/// The largest `d` whose eigenproblem one unit of a GPU solves; the host solves larger ones.
 const MOST_COLUMNS: usize = 32;
 
 impl JacobianClip {
-    /// [`JacobianClip::apply`] for many records, where they are: cotangents `c'` with
-    /// `||J^T c'||_2 <= L ||c||_2`.
+    /// Applies [`JacobianClip::apply`] to many records on their device: cotangents `c'` with `||J^T c'||_2 <= L ||c||_2`.
     ///
     /// - `gram`: `[n, d, d]`; `cotangents`: `[n, d]`; `bound`: `L`, one of [`NORMS`](super::NORMS), tightened by
-    ///   `rounding`, which for private steps is [`Rounding::of_device`] the device.
+    ///   `rounding`, which is [`Rounding::of_device`] of the device for private steps.
     ///
-    /// A record whose Gram matrix or cotangent is not finite gets the zero vector, and any record for another bound.
+    /// A record whose Gram matrix or cotangent is not finite gets the zero vector, and so does every record for another
+    /// bound.
     pub fn apply_all(
         self,
         gram: Tensor<3>,
@@ -55,10 +55,10 @@ impl JacobianClip {
     }
 }
 
-/// Which rows of `values`, `[n, w]`, hold neither a NaN nor an infinity: `[n, 1]`.
+/// Tells which rows of `values`, `[n, w]`, hold neither a NaN nor an infinity: `[n, 1]`.
 ///
-/// By their bits, on every backend: a compiler for a GPU may take it for granted that floats are finite,
-/// and fold comparisons and tests that would tell.
+/// It looks at their bits, on every backend: a compiler for a GPU may assume that floats are finite, and fold
+/// comparisons and tests away.
 pub fn finite_rows(values: Tensor<2>) -> Tensor<2, Bool> {
     let values = values.without_autodiff();
     let ([n, width], device) = (values.dims(), values.device());
@@ -72,7 +72,7 @@ pub fn finite_rows(values: Tensor<2>) -> Tensor<2, Bool> {
     ones.greater_elem(0.5)
 }
 
-/// 1 for each row that is finite, 0 for the others.
+/// Returns 1 for each finite row and 0 for the others.
 fn finite_ones(values: &[f32], width: usize) -> Vec<f32> {
     let rows = values.chunks_exact(width.max(1));
     rows.map(|row| f32::from(u8::from(row.iter().all(|x| x.is_finite()))))
@@ -92,7 +92,7 @@ fn extended(device: &Device) -> bool {
     }
 }
 
-/// Each row of `J` to `L / sqrt(d)`.
+/// Clips each row of `J` to `L / sqrt(d)`.
 fn rows(gram: Tensor<3>, cotangents: Tensor<2>, bound: f64, rounding: Rounding) -> Tensor<2> {
     let [n, d] = cotangents.dims();
     let limit = bound / (d as f64).sqrt();
@@ -101,7 +101,7 @@ fn rows(gram: Tensor<3>, cotangents: Tensor<2>, bound: f64, rounding: Rounding) 
         .mul(Tensor::<2>::eye(d, &gram.device()).unsqueeze())
         .sum_dim(2)
         .reshape([n, d]);
-    // A sum of squares is off by a part of itself.
+    // The error of a sum of squares is relative to the sum itself.
     let norms = diagonal.clone().mul_scalar(1.0 + rounding.gram).sqrt();
     let scale = (norms + f32::MIN_POSITIVE).recip().mul_scalar(limit);
     let clipped = cotangents * scale.clamp_max(1.0);
@@ -112,7 +112,7 @@ fn rows(gram: Tensor<3>, cotangents: Tensor<2>, bound: f64, rounding: Rounding) 
     clipped.mask_fill(finite.bool_not().expand([n, d]), 0.0)
 }
 
-/// The spectral clip record by record, on the host.
+/// Applies the spectral clip record by record on the host.
 fn clip_rows(gram: &[f32], cotangents: &[f32], d: usize, bound: f64, rounding: f64) -> Vec<f32> {
     gram.chunks_exact(d * d)
         .zip(cotangents.chunks_exact(d))

@@ -1,8 +1,8 @@
-//! Buffers that are used again.
+//! Reuse of buffers.
 //!
-//! A step goes through tens of megabytes of activations and cotangents. Fresh memory for each of
-//! them costs a page fault every four kilobytes, a quarter of a step's time; so a buffer that is
-//! dropped waits here for the next one of its length.
+//! A step goes through tens of megabytes of activations and cotangents. Fresh memory for each of them costs a page
+//! fault every four kilobytes, a quarter of a step's time. So a dropped buffer waits here for the next one of its
+//! length.
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -10,10 +10,10 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::lanes::{LANES, Lanes8};
 
-/// Octets that may wait here: 256 MiB.
+/// The largest number of waiting groups of eight lanes: 256 MiB.
 const LIMIT: usize = 1 << 23;
 
-/// Buffers that wait, by length.
+/// The waiting buffers, by length.
 #[derive(Default)]
 struct Spares {
     by_length: BTreeMap<usize, Vec<Vec<Lanes8>>>,
@@ -22,23 +22,22 @@ struct Spares {
 
 static SPARES: LazyLock<Mutex<Spares>> = LazyLock::new(Mutex::default);
 
-/// A buffer of groups of eight lanes that goes back to the spare ones when it is dropped.
+/// A buffer of groups of eight lanes, which returns to the spare ones when it is dropped.
 #[derive(Default)]
 pub(crate) struct Buffer(Vec<Lanes8>);
 
 impl Buffer {
-    /// `length` zeros.
+    /// Takes a buffer of `length` zeros.
     pub(crate) fn zeros(length: usize) -> Self {
         let mut buffer = Self::take(length);
         buffer.fill(Lanes8::default());
         buffer
     }
 
-    /// `length` groups of eight lanes that the caller overwrites, all of them, before it reads any: they hold
-    /// whatever their last user left.
+    /// Takes a buffer of `length` groups of eight lanes, with the values of its last user: the caller writes every
+    /// group before it reads it.
     ///
-    /// With debug assertions they hold NaN, so that a reader of a group of eight lanes that was not written fails
-    /// every test.
+    /// With debug assertions the groups hold NaN, so that reading an unwritten group fails every test.
     pub(crate) fn scratch(length: usize) -> Self {
         let mut buffer = Self::take(length);
         if cfg!(debug_assertions) {

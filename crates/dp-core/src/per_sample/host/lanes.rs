@@ -1,13 +1,13 @@
 //! Eight records side by side: the layout of the host kernels.
 //!
-//! Buffers of the host kernels hold one [`Lanes8`] for each feature of eight records, so that every
-//! operation on features is one vector instruction with no remainder, whatever the size of an image
-//! plane or of a layer. The last block of a chunk may have lanes without a record: they hold zeros
-//! at the input, and nothing of them is ever added to a sum over records.
+//! Buffers of the host kernels hold one group of eight lanes, [`Lanes8`], for each feature of eight records. So every
+//! operation on features is one vector instruction without a remainder, whatever the size of an image plane or of a
+//! layer. The last block of a chunk may have lanes without a record: their input is zero, and they add nothing to a
+//! sum over records.
 
 use super::Buffer;
 
-/// Records in a block.
+/// The number of records in a block, which the host kernels compute side by side.
 pub const LANES: usize = 8;
 
 /// One feature of the [`LANES`] records of a block.
@@ -15,7 +15,7 @@ pub const LANES: usize = 8;
 #[repr(C, align(32))]
 pub(crate) struct Lanes8(pub [f32; LANES]);
 
-/// The same in `f64`, for what is weighed before it is rounded.
+/// The `f64` values of one feature of a block, for weighting before they are rounded.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(C, align(64))]
 pub(crate) struct Wide8(pub [f64; LANES]);
@@ -25,7 +25,7 @@ pub(super) fn blocks(n: usize) -> usize {
     n.div_ceil(LANES)
 }
 
-/// `[n, features]` in rows to `[blocks, features]` in groups of eight lanes.
+/// Converts rows `[n, features]` to groups of eight lanes `[blocks, features]`.
 pub(super) fn interleave(n: usize, features: usize, rows: &[f32]) -> Buffer {
     let mut groups = Buffer::zeros(blocks(n) * features);
     for (block, eight) in groups
@@ -41,7 +41,7 @@ pub(super) fn interleave(n: usize, features: usize, rows: &[f32]) -> Buffer {
     groups
 }
 
-/// [`interleave`] in `f64`.
+/// Does [`interleave`] in `f64`.
 pub(super) fn interleave_wide(
     n: usize,
     features: usize,
@@ -57,7 +57,7 @@ pub(super) fn interleave_wide(
     groups
 }
 
-/// `[blocks, features]` in groups of eight lanes to `[n, features]` in rows.
+/// Converts groups of eight lanes `[blocks, features]` to rows `[n, features]`.
 pub(super) fn separate(n: usize, features: usize, groups: &[Lanes8]) -> Vec<f32> {
     let mut rows = vec![0.0; n * features];
     for (block, eight) in groups

@@ -1,4 +1,4 @@
-//! What a layer must offer to run on the host.
+//! The interface of a layer on the host.
 
 use super::kernels::Combine;
 use super::{Lanes8, Wide8};
@@ -8,41 +8,40 @@ use super::{Lanes8, Wide8};
 pub(crate) struct SavedActivations<'a> {
     /// The layer's input, `[blocks, d_in]`.
     pub input: &'a [Lanes8],
-    /// The signs that the layer asked to keep, `[blocks, signs]`: a bit for each lane.
+    /// The signs that the layer keeps, `[blocks, signs]`, with a bit for each lane.
     pub signs: &'a [u8],
     /// The layer's output, `[blocks, d_out]`.
     pub output: &'a [Lanes8],
 }
 
-/// A layer as host kernels over a snapshot of its weights.
+/// The host kernels of a layer over a snapshot of its weights.
 ///
-/// The same mathematics as [`Layer`](crate::per_sample::Layer); a buffer holds one [`Lanes8`] for each feature
-/// of the eight records of a block, block after block.
+/// They compute the same as [`Layer`](crate::per_sample::Layer). A buffer holds one [`Lanes8`] for each feature of
+/// the eight records of a block, block after block.
 pub(crate) trait HostLayer: Send + Sync {
-    /// Features of one record at the input.
+    /// The number of features of one record at the input.
     fn inputs(&self) -> usize;
 
-    /// Features of one record at the output.
+    /// The number of features of one record at the output.
     fn outputs(&self) -> usize;
 
-    /// Scalars in all parameters, in the order of [`Layer::parameters`](crate::per_sample::Layer::parameters).
+    /// The number of scalars in all parameters, in the order of [`Layer::parameters`](crate::per_sample::Layer::parameters).
     fn parameters(&self) -> usize;
 
-    /// Signs of one record that the forward pass keeps for the backward pass, apart from input and
-    /// output.
+    /// The number of signs of one record that the forward pass keeps for the backward pass, besides input and output.
     fn signs(&self) -> usize {
         0
     }
 
-    /// `output [blocks, d_out]` for `input [blocks, d_in]`; fills `signs [blocks, signs]`, one byte
-    /// for the eight records of a block.
+    /// Computes `output [blocks, d_out]` for `input [blocks, d_in]`, and fills `signs [blocks, signs]`, one byte for
+    /// the eight records of a block.
     fn forward(&self, input: &[Lanes8], signs: &mut [u8], output: &mut [Lanes8]);
 
-    /// `below [blocks, g, d_in]` for `delta [blocks, g, d_out]`. Overwrites `below`.
+    /// Computes `below [blocks, g, d_in]` for `delta [blocks, g, d_out]`. Overwrites `below`.
     fn backward(&self, g: usize, saved: &SavedActivations, delta: &[Lanes8], below: &mut [Lanes8]);
 
-    /// The length of the rows of `J_i` that [`HostLayer::gram`] forms: all the layer's parameters,
-    /// or 0 where the Gram matrix needs no rows.
+    /// The length of the rows of `J_i` that [`HostLayer::gram`] forms: all the layer's parameters, or 0 if the Gram
+    /// matrix needs no rows.
     fn row_length(&self) -> usize {
         0
     }
@@ -58,10 +57,10 @@ pub(crate) trait HostLayer: Send + Sync {
         gram: &mut [Lanes8],
     );
 
-    /// Adds `sum_i J_i^T w_i` for `weights [blocks, g]` and the `rows` that [`HostLayer::gram`]
-    /// filled. A weight of zero contributes exact zeros, whatever its row holds.
+    /// Adds `sum_i J_i^T w_i` for `weights [blocks, g]` and the `rows` that [`HostLayer::gram`] filled. A weight of
+    /// zero contributes exact zeros, whatever its row holds.
     ///
-    /// Only for a layer with a [`HostLayer::row_length`].
+    /// It is called only if [`HostLayer::row_length`] is not 0.
     fn combine(&self, g: usize, weights: &[Wide8], rows: &[Lanes8], gradient: &mut [f32]) {
         Combine {
             g,
@@ -72,9 +71,8 @@ pub(crate) trait HostLayer: Send + Sync {
         .apply();
     }
 
-    /// Adds the gradient summed over records for one cotangent a record, `delta [blocks, d_out]`.
+    /// Adds the gradient summed over records for one cotangent of each record, `delta [blocks, d_out]`.
     ///
-    /// A lane without a record, or whose record must not count, is zero in `saved.input` and in
-    /// `delta`.
+    /// A lane is zero in `saved.input` and in `delta` if it has no record or its record must not count.
     fn gradient(&self, saved: &SavedActivations, delta: &[Lanes8], gradient: &mut [f32]);
 }

@@ -1,4 +1,4 @@
-//! Layers on the host: eight records side by side.
+//! Layers on the host, which compute eight records side by side.
 
 mod buffer;
 mod kernels;

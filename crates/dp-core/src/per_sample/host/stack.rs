@@ -1,19 +1,19 @@
-//! The per-record passes in lanes of eight, for the CPU.
+//! The per-record passes on the CPU, for eight records side by side.
 //!
-//! A chunk of records goes through all layers on one core while its activations are in cache; the
-//! caller runs chunks in parallel and adds their gradients in the order of the chunks, so that the
-//! result does not depend on the number of threads.
+//! A chunk of records goes through all layers on one core while its activations are in cache. The caller runs chunks
+//! in parallel and adds their gradients in the order of the chunks, so that the result does not depend on the number
+//! of threads.
 
 use super::lanes::{LANES, Lanes8, Wide8, blocks, interleave, interleave_wide, separate};
 use super::{Buffer, HostLayer, SavedActivations};
 use crate::per_sample::Needs;
 
-/// Host layers applied one after the other.
+/// Host layers that are applied one after the other.
 pub struct HostStack {
     layers: Vec<Box<dyn HostLayer>>,
 }
 
-/// What a forward pass of one chunk keeps: the input, then the output of each layer.
+/// The activations of a forward pass of one chunk: the input, then the output of each layer.
 pub struct HostActivations {
     n: usize,
     values: Vec<Buffer>,
@@ -54,48 +54,48 @@ fn part_mut<T>(buffer: &mut [T], n: usize, block: usize) -> &mut [T] {
     &mut buffer[block * length..(block + 1) * length]
 }
 
-/// What a backward pass of `g` rows a record keeps for one chunk.
+/// The results of a backward pass of one chunk with `g` rows for each record.
 pub struct HostPullBack {
     /// `G_i = J_i J_i^T` over all parameters of the stack, `[n, g, g]`.
     pub gram: Vec<f32>,
-    /// The cotangents at the stack's input, `[n, g, d_in]`; empty unless asked for.
+    /// The cotangents at the stack's input, `[n, g, d_in]`; empty unless the pass was asked for them.
     pub input: Vec<f32>,
     g: usize,
     parts: Vec<Part>,
 }
 
-/// What a backward pass keeps of one layer for its gradient.
+/// The part of a backward pass that a layer's gradient needs.
 enum Part {
     /// The layer has no parameters.
     None,
-    /// The cotangents at its output, `[blocks, g, d_out]`.
+    /// The cotangents at the layer's output, `[blocks, g, d_out]`.
     Delta(Buffer),
-    /// The rows of `J_i` that belong to the layer, `[blocks, g, r]`.
+    /// The layer's part of the rows of `J_i`, `[blocks, g, r]`.
     Rows(Buffer),
 }
 
 impl HostStack {
-    /// A stack of `layers`, first to last.
+    /// Makes a stack of `layers`, first to last.
     pub(crate) fn new(layers: Vec<Box<dyn HostLayer>>) -> Self {
         Self { layers }
     }
 
-    /// Scalars in all parameters.
+    /// The number of scalars in all parameters.
     pub fn parameters(&self) -> usize {
         self.layers.iter().map(|l| l.parameters()).sum()
     }
 
-    /// Features of one record at the input.
+    /// The number of features of one record at the input.
     pub fn inputs(&self) -> usize {
         self.layers.first().map_or(0, |l| l.inputs())
     }
 
-    /// Features of one record at the output.
+    /// The number of features of one record at the output.
     pub fn outputs(&self) -> usize {
         self.layers.last().map_or(0, |l| l.outputs())
     }
 
-    /// Numbers that a pass of `g` rows keeps of one record.
+    /// The number of scalars that a pass with `g` rows keeps for one record.
     pub fn kept(&self, g: usize) -> usize {
         let of = |layer: &dyn HostLayer| {
             let rows = match (layer.parameters(), layer.row_length()) {
@@ -151,8 +151,7 @@ impl HostStack {
                 _ => Part::Delta(Buffer::scratch(blocks(n) * g * layer.outputs())),
             })
             .collect();
-        // Below the first layer with parameters nothing is owed unless the caller wants the
-        // cotangent at the input.
+        // Below the first layer with parameters no cotangent is needed unless the caller wants the one at the input.
         let first = self
             .layers
             .iter()
@@ -165,7 +164,7 @@ impl HostStack {
         } else {
             0
         });
-        // Block by block, so that the cotangents of all rows stay in cache.
+        // The pass goes block by block, so that the cotangents of all rows stay in cache.
         let widest = self.layers.iter().map(|l| l.inputs().max(l.outputs()));
         let widest = g * widest.max().unwrap_or(0);
         let (mut current, mut below) = (Buffer::scratch(widest), Buffer::scratch(widest));
@@ -212,11 +211,11 @@ impl HostStack {
 
     /// Adds `sum_i J_i^T w_i` for `weights [n, g]` to the flat `gradient`.
     ///
-    /// The rows of a record are weighted and added in `f64`: a record whose rows nearly cancel is rounded by a part of what
-    /// they add up to, and not of what they are.
+    /// The rows of a record are weighted and added in `f64`. If they nearly cancel, the rounding is relative to their
+    /// sum and not to the rows.
     ///
-    /// A weight of zero contributes exact zeros even where its record's activations or cotangents
-    /// are not finite: 0 * NaN would spread to every record's sum.
+    /// A weight of zero contributes exact zeros even if its record's activations or cotangents are not finite: 0 *
+    /// NaN would spread to every record's sum.
     pub fn add_gradient(
         &self,
         activations: &HostActivations,
@@ -264,7 +263,7 @@ impl HostStack {
     }
 }
 
-/// Adds `sum_r w_r rows_r` to `sums`, lane by lane; rows of weight zero are passed over.
+/// Adds `sum_r w_r rows_r` to `sums`, lane by lane, and skips rows of weight zero.
 fn add_combination(weights: &[Wide8], rows: &[Lanes8], sums: &mut [Wide8]) {
     for (w, row) in weights.iter().zip(rows.chunks_exact(sums.len().max(1))) {
         for (sum, value) in sums.iter_mut().zip(row) {
@@ -276,7 +275,7 @@ fn add_combination(weights: &[Wide8], rows: &[Lanes8], sums: &mut [Wide8]) {
     }
 }
 
-/// `input [blocks, features]` with zeros in the lanes all of whose `g` weights are zero.
+/// Returns `input [blocks, features]` with zeros in every lane whose `g` weights are all zero.
 fn without_dead<'a>(
     input: &'a [Lanes8],
     weights: &[Wide8],

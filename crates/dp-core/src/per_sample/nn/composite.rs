@@ -1,13 +1,13 @@
 //! Chains within a chain: residual sums and concatenations.
 //!
-//! What the inner layers see is computed again where it is asked for, so that a chain keeps no more than one
-//! activation for each of its layers; but the pass whose norms are measured is kept, and is what is summed.
+//! A backward pass runs the inner layers again, so that a chain keeps no more than one activation for each of its
+//! layers. The pass whose norms are measured is kept, and its gradients are summed.
 
 use burn::tensor::Tensor;
 
 use crate::per_sample::{Activations, Gram, Kept, Layer, Needs, ParameterSlot, PullBack, Stack};
 
-/// The pull-back of one inner stack.
+/// Runs one inner stack forward and pulls `delta` back through it.
 fn pull_back(
     stack: &Stack,
     input: &Tensor<2>,
@@ -22,11 +22,11 @@ fn pull_back(
 
 fn backward(stack: &Stack, input: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
     let (_, pulled) = pull_back(stack, input, delta.clone(), false);
-    // A stack without layers gives its cotangents back.
+    // A stack without layers returns its cotangents.
     pulled.input.unwrap_or(delta)
 }
 
-/// The Gram matrices of passes, one for each inner stack, and the passes.
+/// Sums the Gram matrices of passes, one for each inner stack, and keeps the passes.
 fn gram(passes: Vec<(Activations, PullBack)>) -> Option<Gram> {
     let values = passes.iter().map(|(_, pulled)| pulled.gram.clone());
     Some(Gram {
@@ -39,7 +39,7 @@ fn gradient(stack: &Stack, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>
     if stack.parameters().is_empty() {
         return Vec::new();
     }
-    // A record that owes nothing may still see something inside that is not finite.
+    // A record of cotangent 0 may still reach values inside that are not finite.
     let alive = delta.clone().abs().sum_dim(1).not_equal_elem(0.0).float();
     let (activations, pulled) = pull_back(stack, input, delta.unsqueeze_dim(1), false);
     stack.gradient(&activations, &pulled, alive)
@@ -83,13 +83,13 @@ impl Layer for Residual {
 /// `y = [f(x), h(x)]`.
 pub(super) struct Concat {
     pub(super) first: Stack<'static>,
-    /// Features of what `first` gives.
+    /// The number of features of the output of `first`.
     pub(super) width: usize,
     pub(super) second: Stack<'static>,
 }
 
 impl Concat {
-    /// The cotangents of the two, along the last axis.
+    /// Splits the cotangents along the last axis into those of the two stacks.
     fn parts<const D: usize>(&self, delta: &Tensor<D>) -> (Tensor<D>, Tensor<D>) {
         let features = delta.dims()[D - 1];
         let first = delta.clone().narrow(D - 1, 0, self.width);

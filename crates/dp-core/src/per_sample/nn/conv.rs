@@ -1,4 +1,4 @@
-//! Convolutions of images, and of sequences as images of one line.
+//! Convolutions of images, and of sequences as images of height 1.
 
 use burn::nn::conv;
 use burn::tensor::Tensor;
@@ -17,7 +17,7 @@ use crate::per_sample::{FusionHint, Gram, HostLayer, Layer, ParameterSlot};
 
 /// A convolution with stride, padding, dilation and groups.
 ///
-/// The rows of a record's Jacobian are products of its cotangents with the patches that the kernel sees.
+/// The rows of a record's Jacobian are products of its cotangents with the patches under the kernel.
 pub(super) struct Conv {
     name: &'static str,
     /// `[c_out, c_in / groups, k_h, k_w]`.
@@ -29,7 +29,7 @@ pub(super) struct Conv {
 }
 
 impl Conv {
-    /// A convolution over images of `size`; its output is `[c_out, height, width]`.
+    /// A convolution of images of `size`; its output is `[c_out, height, width]`.
     pub(super) fn of_images(
         module: &conv::Conv2d,
         size: [usize; 2],
@@ -54,7 +54,7 @@ impl Conv {
         Ok((layer, shape))
     }
 
-    /// A convolution over sequences of `length`; its output is `[c_out, length]`.
+    /// A convolution of sequences of `length`; its output is `[c_out, length]`.
     pub(super) fn of_sequences(
         module: &conv::Conv1d,
         length: usize,
@@ -81,7 +81,7 @@ impl Conv {
         Ok((layer, shape))
     }
 
-    /// Channels at the input and at the output.
+    /// The numbers of channels at the input and at the output.
     fn channels(&self) -> (usize, usize) {
         let [outputs, inputs, _, _] = self.weight.value.dims();
         (inputs * self.groups, outputs)
@@ -153,7 +153,7 @@ impl Layer for Conv {
         let [n, g, _] = delta.dims();
         let [down, across] = self.places;
         let (window, padding) = self.window.evened();
-        // What the last place leaves over belongs to no window.
+        // Values after the last place of the kernel belong to no window.
         let over = [0, 1].map(|a| {
             let reach = window.dilation[a] * (window.kernel[a] - 1) + 1;
             (window.size[a] + 2 * padding[a] - reach) % window.stride[a]

@@ -1,4 +1,4 @@
-//! The transposed convolution: a convolution whose input and output change places.
+//! The transposed convolution, which swaps input and output of a convolution.
 
 use burn::nn::conv;
 use burn::tensor::Tensor;
@@ -12,7 +12,7 @@ use super::weight::{Weight, bias_on_host, slots};
 use crate::per_sample::host::layers::{HostConvolution, Parameters, Sliding};
 use crate::per_sample::{Gram, HostLayer, Layer, ParameterSlot};
 
-/// The transpose of the convolution that takes the output's image to the input's.
+/// The transpose of the convolution from the output's image to the input's.
 ///
 /// The rows of a record's Jacobian are products of its values with the patches of its cotangents.
 pub(super) struct ConvTranspose {
@@ -73,18 +73,18 @@ impl ConvTranspose {
         Ok((layer, shape))
     }
 
-    /// Channels at the input and at the output.
+    /// The numbers of channels at the input and at the output.
     fn channels(&self) -> (usize, usize) {
         let [inputs, outputs, _, _] = self.weight.value.dims();
         (inputs, outputs * self.groups)
     }
 
-    /// Those of the convolution back.
+    /// The options of the convolution from output to input.
     fn back(&self) -> ConvOptions<2> {
         ConvOptions::new(self.stride, self.padding, self.dilation, self.groups)
     }
 
-    /// Places of the kernel over the output, of which the first `size` are used.
+    /// The number of places of the kernel over the output, down and across; the first `size` of them are used.
     fn places(&self) -> [usize; 2] {
         [0, 1].map(|a| {
             let reach = self.dilation[a] * (self.kernel[a] - 1) + 1;
@@ -162,7 +162,7 @@ impl Layer for ConvTranspose {
         let delta = delta.reshape([n, outputs, self.out[0], self.out[1]]);
         let mut parts = Vec::new();
         if self.weight.trained() {
-            // Places that no value of the input stands for have the cotangent 0.
+            // Places without a value of the input have the cotangent 0.
             let [down, across] = self.places();
             let [height, width] = self.size;
             let values = input.clone().reshape([n, inputs, height, width]);

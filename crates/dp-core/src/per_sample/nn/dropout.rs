@@ -1,11 +1,11 @@
-//! Dropout by a mask that is given.
+//! Dropout by a given mask.
 
 use burn::tensor::{Device, Tensor, TensorData};
 use rand::{Rng, RngExt};
 
 use crate::per_sample::{Gram, Layer, ParameterSlot};
 
-/// `y = mask * x`: the mask is public, and the same in every pass.
+/// `y = mask * x`: the mask is public, and every pass uses the same one.
 pub(super) struct Dropout {
     mask: Tensor<2>,
 }
@@ -44,11 +44,10 @@ impl Layer for Dropout {
     }
 }
 
-/// A mask for [`Chain::dropout`](super::Chain::dropout), `[n, features]`: each entry is 0 with probability
+/// Draws a mask for [`Chain::dropout`](super::Chain::dropout), `[n, features]`: each entry is 0 with probability
 /// `prob`, otherwise `1 / (1 - prob)`, as in [`burn::nn::Dropout`].
 ///
-/// It is sampled without a look at any record, so records stay independent of each other. `prob` is clamped to
-/// `[0, 1)`.
+/// The draw does not depend on any record, so records stay independent of each other. `prob` is clamped to `[0, 1)`.
 pub fn dropout_mask(
     [n, features]: [usize; 2],
     prob: f64,

@@ -1,4 +1,4 @@
-//! The table of vectors for tokens.
+//! The embedding: a table with one vector for each token.
 
 use burn::nn;
 use burn::tensor::{Bool, IndexingUpdateOp, Int, Tensor};
@@ -7,10 +7,10 @@ use super::rows::gram_of_rows;
 use super::weight::Weight;
 use crate::per_sample::{Gram, Layer, ParameterSlot, finite_rows};
 
-/// `y_t = W[x_t]` for the tokens `x_t` of a record, numbers of rows of `W`, `[tokens, d]`.
+/// `y_t = W[x_t]` for the tokens `x_t` of a record: row numbers of `W`, `[tokens, d]`.
 ///
-/// A record with a value that is no number of a row gives no finite output, so that it contributes nothing.
-/// The rows of a record's Jacobian are sums of its cotangents over equal tokens.
+/// A record with a value that is not a row number has an output that is not finite, so it contributes nothing. The
+/// rows of a record's Jacobian are sums of its cotangents over equal tokens.
 pub(super) struct Embedding {
     weight: Weight<2>,
 }
@@ -22,19 +22,19 @@ impl Embedding {
         }
     }
 
-    /// Tokens that are numbers of rows, 0 for all others; and which are.
+    /// The row numbers, with 0 for values that are none, and which values are row numbers.
     fn tokens(&self, input: &Tensor<2>) -> (Tensor<2>, Tensor<2, Bool>) {
         let last = self.weight.value.dims()[0] - 1;
         let nearest = input.clone().clamp(0.0, last as f64).round();
         let known = nearest.clone().equal(input.clone());
-        // A GPU's comparisons may take it for granted that numbers are finite.
+        // A GPU's comparisons may assume that numbers are finite.
         let finite = finite_rows(input.clone()).expand(input.dims());
         let known = known.bool_and(finite);
         (nearest.mask_fill(known.clone().bool_not(), 0.0), known)
     }
 }
 
-/// Float tokens as numbers.
+/// Converts float tokens to integers.
 fn numbers(tokens: Tensor<2>) -> Tensor<1, Int> {
     tokens.int().flatten(0, 1)
 }
@@ -76,7 +76,7 @@ impl Layer for Embedding {
             .expand([n, length, length]);
         let other = tokens.unsqueeze_dim::<3>(1).expand([n, length, length]);
         let equal = one.equal(other).float();
-        // Each sum once: where its token stands for the first time.
+        // Each sum counts once: at the first place of its token.
         let again = equal.clone().tril(-1).sum_dim(2).greater_elem(0.0);
         let sums = equal.mask_fill(again.expand([n, length, length]), 0.0);
         let delta = delta.clone().reshape([n, g, length, width]);

@@ -1,4 +1,4 @@
-//! A layer whose gradients are formed, by autodiff.
+//! A layer that forms its gradients by autodiff.
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
@@ -7,10 +7,10 @@ use super::pull::gradient_at;
 use crate::per_sample::LayerError;
 use crate::per_sample::{Gram, Kept, Layer, ParameterSlot, Reference, Rows};
 
-/// Any module: each record passes it alone, so that nothing can mix.
+/// Any module, run on one record at a time, so that nothing can mix.
 ///
-/// Whatever a pass draws at random, the rows whose norms are measured are those that are summed. What the module
-/// gives, and the cotangents below it, are of other passes, which no bound rests on.
+/// The rows whose norms are measured are also summed, whatever a pass draws at random. The module's output and the
+/// cotangents below it come from other passes; no bound depends on these.
 pub(super) struct Formed<M, F> {
     name: &'static str,
     own: M,
@@ -30,7 +30,7 @@ impl<M: Module, F: Fn(&M, Tensor<2>) -> Tensor<2>> Formed<M, F> {
         })
     }
 
-    /// The gradients of `delta_r^T y` for one record, `[1, d_in]`, and its cotangents, `[g, d_out]`.
+    /// The gradients of `delta_r^T y` for one record, `[1, d_in]`, with its cotangents, `[g, d_out]`.
     fn rows(&self, record: &Tensor<2>, delta: &Tensor<2>) -> Rows {
         let g = delta.dims()[0];
         self.reference.rows(|module| {
@@ -67,7 +67,7 @@ impl<M: Module, F: Fn(&M, Tensor<2>) -> Tensor<2>> Layer for Formed<M, F> {
 
     fn forward(&self, input: Tensor<2>) -> Tensor<2> {
         let n = input.dims()[0];
-        // With the module's graph if the input has one.
+        // The output has the module's graph if the input has one.
         let module = match input.is_autodiff() {
             true => &self.own,
             false => &self.plain,
@@ -100,7 +100,7 @@ impl<M: Module, F: Fn(&M, Tensor<2>) -> Tensor<2>> Layer for Formed<M, F> {
         let values = rows.iter().flat_map(Rows::gram).collect();
         Some(Gram {
             values: upload(values, [n, g, g], &delta.device()),
-            // What the module draws at random, dropout for one, it would draw anew.
+            // Another pass would draw the module's random numbers, such as dropout's, anew.
             kept: Some(Kept::Rows(rows)),
         })
     }
@@ -112,7 +112,7 @@ impl<M: Module, F: Fn(&M, Tensor<2>) -> Tensor<2>> Layer for Formed<M, F> {
         let n = input.dims()[0];
         let owed: Vec<f32> = delta.clone().abs().sum_dim(1).into_data().iter().collect();
         let one = |i| self.rows(&row(input, i), &row(&delta, i));
-        // Where nothing is owed, what a record sees may be anything.
+        // A record of cotangent 0 is left out, because its values may be anything.
         let owing = (0..n).filter(|&i| owed[i] != 0.0);
         let rows: Vec<Rows> = owing.map(one).collect();
         let ones = Tensor::ones([rows.len(), 1], &delta.device());

@@ -4,7 +4,7 @@ use burn::nn::{PaddingConfig1d, PaddingConfig2d};
 use burn::tensor::Tensor;
 use burn::tensor::ops::PadMode;
 
-/// What is wrong with a geometry, in words.
+/// The reason why a geometry is refused, in words.
 pub(super) type Reason = String;
 
 /// A window over an image of `size = [height, width]`.
@@ -14,7 +14,7 @@ pub(super) struct Window {
     pub(super) kernel: [usize; 2],
     pub(super) stride: [usize; 2],
     pub(super) dilation: [usize; 2],
-    /// Before and behind, of height and of width.
+    /// The padding before and after, of height and of width.
     pub(super) padding: [(usize, usize); 2],
     /// Whether a window that reaches beyond the end counts.
     pub(super) ceil: bool,
@@ -40,21 +40,20 @@ impl Window {
                 return Ok(left / stride + 1);
             }
             let places = left.div_ceil(stride) + 1;
-            // The last one must begin before the end.
+            // The last place must begin before the end.
             let begins = (places - 1) * stride;
             Ok(places - usize::from(begins >= self.size[axis] + before))
         };
         Ok([along(0)?, along(1)?])
     }
 
-    /// The padding where it is the same on both sides.
+    /// The padding, if it is the same on both sides.
     fn symmetric(&self) -> Option<[usize; 2]> {
         let same = self.padding.iter().all(|(before, behind)| before == behind);
         same.then(|| self.padding.map(|(before, _)| before))
     }
 
-    /// The same window with a padding that is the same on both sides: over the image as [`Window::padded`]
-    /// gives it.
+    /// The window with a padding that is the same on both sides: over the image that [`Window::padded`] returns.
     pub(super) fn evened(&self) -> (Self, [usize; 2]) {
         if let Some(padding) = self.symmetric() {
             return (*self, padding);
@@ -71,7 +70,7 @@ impl Window {
         (evened, [0, 0])
     }
 
-    /// The image, padded where the two sides differ.
+    /// Pads the image if the paddings of its two sides differ.
     pub(super) fn padded(&self, image: Tensor<4>) -> Tensor<4> {
         match self.symmetric() {
             Some(_) => image,
@@ -92,7 +91,7 @@ impl Window {
     }
 }
 
-/// burn's padding as pairs, before and behind.
+/// burn's padding as pairs, before and after.
 pub(super) fn pairs(
     padding: &PaddingConfig2d,
     size: [usize; 2],
@@ -106,7 +105,7 @@ pub(super) fn pairs(
     }
 }
 
-/// burn's padding of a sequence as a pair, before and behind.
+/// burn's padding of a sequence as a pair, before and after.
 pub(super) fn pair(
     padding: &PaddingConfig1d,
     length: usize,
@@ -120,7 +119,7 @@ pub(super) fn pair(
     }
 }
 
-/// As burn has it: the dilation does not count, and the odd one goes behind.
+/// burn's rule for `Same`: the dilation does not count, and an odd padding has one more after the end.
 fn same(size: usize, kernel: usize, stride: usize) -> (usize, usize) {
     let places = size.div_ceil(stride.max(1));
     let reach = (places.max(1) - 1) * stride + kernel;

@@ -9,9 +9,9 @@ use super::weight::{Weight, bias_on_host, slots};
 use crate::per_sample::host::layers::HostLinear;
 use crate::per_sample::{Gram, HostLayer, Layer, ParameterSlot};
 
-/// `y_t = x_t W + b` at each of `T` places of a record, `W` of shape `[d_in, d_out]`.
+/// `y_t = x_t W + b` at each of `T` places of a record, with `W` of shape `[d_in, d_out]`.
 ///
-/// With one place its part of a record's Gram matrix is `(delta delta^T) (|x|^2 + 1)` (Goodfellow 2015).
+/// For one place its part of a record's Gram matrix is `(delta delta^T) (|x|^2 + 1)` (Goodfellow 2015).
 pub(super) struct Linear {
     weight: Weight<2>,
     bias: Option<Weight<1>>,

@@ -1,7 +1,7 @@
-//! burn's own layers with their per-record gradients.
+//! burn's layers with per-record gradients.
 //!
-//! A model keeps its `burn::nn` fields, its records and its `Config::init`; a [`Chain`] says in which order its
-//! layers follow each other, and is the fast path of its private steps.
+//! A model keeps its `burn::nn` fields, its records and its `Config::init`. A [`Chain`] lists its layers in order,
+//! and makes its private steps fast.
 
 mod chain;
 mod composite;

@@ -9,25 +9,25 @@ use super::rows::{gram_of_rows, together};
 use super::weight::Weight;
 use crate::per_sample::{Gram, Layer, ParameterSlot};
 
-/// `y = gamma * h(x) + beta`, `h` without parameters, `gamma` and `beta` one for each of `C` channels.
+/// `y = gamma * h(x) + beta`, with `h` without parameters and one `gamma` and one `beta` for each of `C` channels.
 ///
 /// The rows of a record's Jacobian are the sums of `delta * h(x)` and of `delta` over a channel's places.
 pub(super) struct Norm {
     name: &'static str,
     gamma: Option<Weight<1>>,
     beta: Option<Weight<1>>,
-    /// `h`.
+    /// The function `h`.
     normalised: Box<dyn Fn(Tensor<2>) -> Tensor<2>>,
-    /// A record as `[before, C, behind]`.
+    /// The shape of a record as `[before, C, behind]`.
     axes: [usize; 3],
 }
 
 impl Norm {
-    /// Over the last axis of a record with `places` times the module's features.
+    /// Normalises over the last axis of a record, which has `places` rows of the module's features.
     pub(super) fn layer(module: &nn::LayerNorm, places: usize) -> Self {
         let width = module.gamma.val().dims()[0];
         let gamma = Weight::of(&module.gamma);
-        // The module's own, as its epsilon is not to be seen.
+        // A copy of the module, because its epsilon is private to burn.
         let mut plain = module.valid();
         plain.gamma = Param::from_tensor(gamma.value.ones_like());
         plain.beta = None;
@@ -44,7 +44,7 @@ impl Norm {
         }
     }
 
-    /// Over the last axis of a record with `places` times the module's features.
+    /// Scales over the last axis of a record, which has `places` rows of the module's features.
     pub(super) fn rms(module: &nn::RmsNorm, places: usize) -> Self {
         let width = module.gamma.val().dims()[0];
         let gamma = Weight::of(&module.gamma);
@@ -63,7 +63,7 @@ impl Norm {
         }
     }
 
-    /// Over groups of the channels of a record, each of `area` places.
+    /// Normalises over groups of the channels of a record, each of `area` places.
     pub(super) fn group(module: &nn::GroupNorm, area: usize) -> Self {
         let channels = module.num_channels;
         let mut plain = module.valid();
@@ -80,7 +80,7 @@ impl Norm {
         }
     }
 
-    /// A parameter for each channel as one for each value, `[1, features]`.
+    /// Repeats a parameter of each channel for each of its values, `[1, features]`.
     fn spread(&self, parameter: Tensor<1>) -> Tensor<2> {
         let [before, channels, behind] = self.axes;
         let channelled = parameter.reshape([1, channels, 1]);
@@ -151,7 +151,7 @@ impl Layer for Norm {
     fn gradient(&self, input: &Tensor<2>, delta: Tensor<2>) -> Vec<Tensor<1>> {
         let mut parts = Vec::new();
         if trained(self.gamma.as_ref()) {
-            // Without an epsilon a record of zeros is not normalised: where nothing is owed, nothing is seen.
+            // Without an epsilon a record of zeros does not normalise to finite values: those of cotangent 0 are left out.
             let none = delta.clone().equal_elem(0.0);
             let normalised = (self.normalised)(input.clone()).mask_fill(none, 0.0);
             let sum = self.sums(delta.clone() * normalised).sum_dim(0);

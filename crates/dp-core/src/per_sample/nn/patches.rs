@@ -1,12 +1,12 @@
-//! What a kernel sees at each of its places.
+//! The patches of an image under each place of a kernel.
 
 use burn::tensor::Tensor;
 use burn::tensor::module::unfold4d;
 use burn::tensor::ops::UnfoldOptions;
 
-/// `[n, c, h, w] -> [n, c k_h k_w, places]`.
+/// Unfolds an image into patches, `[n, c, h, w] -> [n, c k_h k_w, places]`.
 ///
-/// Plane by plane: burn unfolds by a convolution with all pairs of values of a patch, of which a patch of all
+/// It goes plane by plane: burn unfolds by a convolution with all pairs of values of a patch, and a patch of all
 /// channels has `c^2` times as many.
 pub(super) fn patches(image: Tensor<4>, kernel: [usize; 2], options: UnfoldOptions) -> Tensor<3> {
     let [n, channels, height, width] = image.dims();

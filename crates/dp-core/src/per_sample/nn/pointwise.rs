@@ -1,4 +1,4 @@
-//! Activations: the same function of each value.
+//! Activations, which apply one function to each value.
 
 use std::f64::consts::{FRAC_2_SQRT_PI, SQRT_2};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::per_sample::{FusionHint, Gram, HostLayer, Layer, ParameterSlot};
 type SlopeOnTensors = Box<dyn Fn(&Tensor<2>, &Tensor<2>) -> Tensor<2>>;
 type OnTensors = Box<dyn Fn(Tensor<2>) -> Tensor<2>>;
 
-/// The form on the host.
+/// The host form of an activation.
 #[derive(Clone)]
 enum OnHost {
     LeakyRelu { slope: f32 },
@@ -40,10 +40,10 @@ fn below_normal(x: f32) -> f32 {
 pub(super) struct Pointwise {
     name: &'static str,
     function: OnTensors,
-    /// Values of one record.
+    /// The number of values of one record.
     features: usize,
     on_host: Option<OnHost>,
-    /// `f'(x)` from `x` and `f(x)`; by autodiff where there is none.
+    /// `f'(x)` from `x` and `f(x)`; `None` uses autodiff.
     slope: Option<SlopeOnTensors>,
 }
 
@@ -61,7 +61,7 @@ impl Pointwise {
         }
     }
 
-    /// The same over records of so many values.
+    /// Sets the number of values of a record.
     pub(super) fn over(self, features: usize) -> Self {
         Self { features, ..self }
     }
@@ -130,7 +130,7 @@ impl Pointwise {
                 |x| x * below_normal(x),
                 |x, _| below_normal(x) + x * (-0.5 * x * x).exp() * DENSITY,
             ),
-            // burn's own is that of the approximation by tanh on most backends.
+            // burn's derivative is that of the tanh approximation on most backends.
             slope: Some(Box::new(|x, _| {
                 let below = x.clone().div_scalar(SQRT_2).erf().add_scalar(1.0) * 0.5;
                 let density = x.clone().square().mul_scalar(-0.5).exp() * f64::from(DENSITY);

@@ -1,4 +1,4 @@
-//! Pools: the largest value or the mean of each window.
+//! Pools, which take the largest value or the mean of each window.
 
 use burn::tensor::ops::PadMode;
 use burn::tensor::{Device, Slice, Tensor, TensorData};
@@ -17,7 +17,7 @@ pub(super) struct MaxPool {
 }
 
 impl MaxPool {
-    /// Over `channels` planes; its output is `[height, width]` for each.
+    /// A pool over `channels` planes; its output is `[height, width]` for each.
     pub(super) fn new(
         name: &'static str,
         channels: usize,
@@ -45,7 +45,7 @@ impl MaxPool {
         Ok((layer, places))
     }
 
-    /// Records as planes, with nothing (`-inf`) around them where windows reach beyond: `[n, c, h, w]`.
+    /// Records as planes, `[n, c, h, w]`, padded with `-inf` if windows reach beyond the border.
     fn planes(&self, input: Tensor<2>) -> Tensor<4> {
         let n = input.dims()[0];
         let [height, width] = self.window.size;
@@ -56,7 +56,7 @@ impl MaxPool {
         }
     }
 
-    /// What is added before and behind, of height and of width.
+    /// The padding before and after, of height and of width.
     fn around(&self) -> [(usize, usize); 2] {
         [0, 1].map(|axis| {
             let window = &self.window;
@@ -68,7 +68,7 @@ impl MaxPool {
         })
     }
 
-    /// What each value of a window is, over all places: ranges of height and width, in the order of memory.
+    /// For each value of a window, its ranges of height and width over all places, in memory order.
     fn taps(&self) -> Vec<[Slice; 2]> {
         let [down, across] = self.window.kernel;
         let tap = |axis: usize, k: usize| {
@@ -101,7 +101,7 @@ impl Layer for MaxPool {
         largest.unwrap_or(planes).flatten(1, 3)
     }
 
-    /// To the first value of each window that is the largest.
+    /// A cotangent goes to the first largest value of its window.
     fn backward(&self, input: &Tensor<2>, output: &Tensor<2>, delta: Tensor<3>) -> Tensor<3> {
         let [n, g, _] = delta.dims();
         let ([down, across], [height, width]) = (self.places, self.window.size);
@@ -154,13 +154,13 @@ pub(super) struct Planes {
     name: &'static str,
     shape: [usize; 3],
     forward: Box<dyn Fn(Tensor<2>) -> Tensor<2>>,
-    /// What the map does along each axis, where that is known.
+    /// The map along each axis, if it is known.
     along: Option<[Along; 2]>,
     fusion_hint: FusionHint,
 }
 
 impl Planes {
-    /// `map` takes planes, `[n, c, h, w]`, of the shape that is given.
+    /// Takes a `map` of planes, `[n, c, h, w]`, of the given shape.
     pub(super) fn new(
         name: &'static str,
         [channels, height, width]: [usize; 3],
@@ -179,7 +179,7 @@ impl Planes {
         }
     }
 
-    /// The same with what it does along each axis: `out[y, x] = sum_ij down[y, i] across[x, j] in[i, j]`.
+    /// Sets the map along each axis: `out[y, x] = sum_ij down[y, i] across[x, j] in[i, j]`.
     pub(super) fn along(self, along: Option<[Along; 2]>) -> Self {
         let halves = |along: &Along, size: usize| {
             let pair = |k: usize| vec![(2 * k, 0.5), (2 * k + 1, 0.5)];
@@ -223,7 +223,7 @@ impl Layer for Planes {
             let planes = delta.reshape([-1, down.dims()[2] as i32, across.dims()[1] as i32]);
             return down.matmul(planes).matmul(across).reshape([n, g, inputs]);
         }
-        // The map is linear, so what it is pulled back at does not matter: one that is finite.
+        // The map is linear, so any finite point will do for its derivative.
         pulled(&input.zeros_like(), delta, &self.forward)
     }
 
@@ -246,7 +246,7 @@ impl Layer for Planes {
     }
 }
 
-/// `[outputs, inputs]` along an axis of `inputs` values.
+/// The matrix `[outputs, inputs]` of a map along an axis of `inputs` values.
 fn matrix(along: &Along, inputs: usize, device: &Device) -> Tensor<2> {
     let mut values = vec![0.0f32; along.len() * inputs];
     for (row, terms) in values.chunks_exact_mut(inputs).zip(along) {
@@ -257,7 +257,7 @@ fn matrix(along: &Along, inputs: usize, device: &Device) -> Tensor<2> {
     Tensor::from_data(TensorData::new(values, [along.len(), inputs]), device)
 }
 
-/// The means of windows of an average pool without padding.
+/// The window means of an average pool without padding.
 pub(super) fn means(window: &Window, places: [usize; 2]) -> Option<[Along; 2]> {
     (window.padding == [(0, 0); 2] && !window.ceil).then(|| {
         [0, 1].map(|axis| {
@@ -271,7 +271,7 @@ pub(super) fn means(window: &Window, places: [usize; 2]) -> Option<[Along; 2]> {
     })
 }
 
-/// The means of windows of an adaptive pool, from `size` to `places`.
+/// The window means of an adaptive pool, from `size` to `places`.
 pub(super) fn adaptive_means(size: [usize; 2], places: [usize; 2]) -> [Along; 2] {
     [0, 1].map(|axis| {
         let (size, places) = (size[axis], places[axis]);

@@ -1,8 +1,8 @@
-//! Backward passes at the input by burn's autodiff.
+//! Backward passes to the input by burn's autodiff.
 
 use burn::tensor::Tensor;
 
-/// `delta_ir^T (d forward / d x)` at each record's input, `[n, g, d_out] -> [n, g, d_in]`.
+/// Computes `delta_ir^T (d forward / d x)` at each record's input, `[n, g, d_out] -> [n, g, d_in]`.
 pub(super) fn pulled(
     input: &Tensor<2>,
     delta: Tensor<3>,
@@ -15,7 +15,7 @@ pub(super) fn pulled(
     gradient_at(at, delta.reshape([n * g, outputs]), forward).reshape([n, g, inputs])
 }
 
-/// `delta_i^T (d forward / d x)` at each row of `input`, `[n, d_out] -> [n, d_in]`.
+/// Computes `delta_i^T (d forward / d x)` at each row of `input`, `[n, d_out] -> [n, d_in]`.
 pub(super) fn gradient_at(
     input: Tensor<2>,
     delta: Tensor<2>,

@@ -2,28 +2,28 @@
 
 use burn::tensor::Tensor;
 
-/// Scalars of gradient rows that exist at once: 16 MiB.
+/// The number of scalars of gradient rows that exist at once: 16 MiB.
 const MOST: usize = 1 << 22;
 
-/// What a sum of so many products of `f32` may have lost: those below the least normal number count for nothing.
+/// The most that a sum of `products` products of `f32` may lose: those below the least normal number may count as 0.
 pub(crate) fn lost(products: usize) -> f32 {
     products as f32 * f32::MIN_POSITIVE
 }
 
-/// `G_rs = sum_k <W_rk, W_sk>` with `W_rk = delta_rk seen_k^T`: for `K` independent groups of a product of a
-/// weight `[q, p]` with what it sees at `T` places.
+/// Computes `G_rs = sum_k <W_rk, W_sk>` with `W_rk = delta_rk seen_k^T`, for `K` independent groups of a product of a
+/// weight `[q, p]` with its input at `T` places.
 ///
 /// - `patches`: `[n, K, p, T]`; `delta`: `[n, g, K, q, T]`; the result is `[n, g, g]`.
 ///
-/// With one place it is `<delta_r, delta_s> |patches|^2`, where each factor has what may be lost of it ([`lost`]): one may
-/// vanish while the other is large. With more the rows are formed, some records at a time:
-/// without them (Li et al. 2022, equation 3) terms that cancel in a row would have to cancel in its square,
-/// where rounding is not small against what is left.
+/// For one place it is `<delta_r, delta_s> |patches|^2`, with [`lost`] added to each factor: one may vanish while the
+/// other is large. For more places the rows are formed, some records at a time. Without the rows (Li et al. 2022,
+/// equation 3) terms that cancel in a row would have to cancel in its square, and rounding would not be small against
+/// the remainder.
 pub(super) fn gram_of_products(patches: &Tensor<4>, delta: Tensor<5>) -> Tensor<3> {
     let [n, groups, p, places] = patches.dims();
     let [_, g, _, q, _] = delta.dims();
     if places == 1 {
-        // A number that is added behind a sum is fused with it, and some GPUs (SwiftShader) give another sum then.
+        // A number added after a sum is fused with it, and some GPUs (SwiftShader) then compute another sum.
         let size = (patches.clone().square() + lost(1)).sum_dim(2);
         let delta = delta.reshape([n, g, groups, q]).swap_dims(1, 2);
         let outer = delta.clone().matmul(delta.swap_dims(2, 3));
@@ -50,18 +50,18 @@ pub(super) fn gram_of_products(patches: &Tensor<4>, delta: Tensor<5>) -> Tensor<
     Tensor::cat(parts, 0)
 }
 
-/// `G_rs = <b_r, b_s>` with `b_r` the sum of `delta_r` over places: `[n, g, q, T] -> [n, g, g]`.
+/// Computes `G_rs = <b_r, b_s>` with `b_r` the sum of `delta_r` over places: `[n, g, q, T] -> [n, g, g]`.
 pub(super) fn gram_of_sums(delta: Tensor<4>) -> Tensor<3> {
     let [n, g, q, _] = delta.dims();
     gram_of_rows(delta.sum_dim(3).reshape([n, g, q]))
 }
 
-/// `G_rs = <rows_r, rows_s>`, `[n, g, p] -> [n, g, g]`.
+/// Computes `G_rs = <rows_r, rows_s>`, `[n, g, p] -> [n, g, g]`.
 pub(super) fn gram_of_rows(rows: Tensor<3>) -> Tensor<3> {
     rows.clone().matmul(rows.swap_dims(1, 2))
 }
 
-/// The sum of the parts that there are.
+/// Adds the parts that are not `None`.
 pub(super) fn together(one: Option<Tensor<3>>, other: Option<Tensor<3>>) -> Option<Tensor<3>> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one + other),

@@ -1,4 +1,4 @@
-//! The two axes of a record change places.
+//! Swaps the two axes of a record.
 
 use burn::tensor::Tensor;
 

@@ -1,13 +1,13 @@
-//! A parameter as a layer sees it.
+//! A parameter and its value in a layer.
 
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
 
 use crate::per_sample::ParameterSlot;
 
-/// The value of a parameter, without a graph and as the module has it, and its slot if it is trained.
+/// The value of a parameter, with and without the module's graph, and its slot if it is trained.
 ///
-/// The value is the effective one: behind a reparameterisation the parameter itself is frozen.
+/// The value is the effective one: a reparameterisation freezes the parameter itself.
 pub(super) struct Weight<const D: usize> {
     pub(super) value: Tensor<D>,
     own: Tensor<D>,
@@ -23,7 +23,7 @@ impl<const D: usize> Weight<D> {
         }
     }
 
-    /// The same parameter seen in another shape of as many scalars.
+    /// Reshapes the parameter.
     pub(super) fn reshaped<const E: usize>(self, shape: [usize; E]) -> Weight<E> {
         Weight {
             value: self.value.reshape(shape),
@@ -32,7 +32,7 @@ impl<const D: usize> Weight<D> {
         }
     }
 
-    /// The value beside an input: with the module's graph if that has one.
+    /// The value to use with an input: it has the module's graph if the input has a graph.
     pub(super) fn beside<const E: usize>(&self, input: &Tensor<E>) -> Tensor<D> {
         match input.is_autodiff() {
             true => self.own.clone(),
@@ -40,7 +40,7 @@ impl<const D: usize> Weight<D> {
         }
     }
 
-    /// The value on the host, in the order of memory.
+    /// Copies the value to the host, in memory order.
     pub(super) fn on_host(&self) -> Vec<f32> {
         self.value.to_data().iter::<f32>().collect()
     }
@@ -50,9 +50,9 @@ impl<const D: usize> Weight<D> {
     }
 }
 
-/// The slot of a parameter that is trained.
+/// The slot of a parameter, if it is trained.
 ///
-/// Only on a device with autodiff does a tensor know whether it is, so it is asked there.
+/// A tensor knows this only on a device with autodiff, so the parameter is moved there first.
 pub(crate) fn slot<const D: usize>(param: &Param<Tensor<D>>) -> Option<ParameterSlot> {
     param
         .clone()
@@ -64,12 +64,12 @@ pub(crate) fn slot<const D: usize>(param: &Param<Tensor<D>>) -> Option<Parameter
         })
 }
 
-/// A bias on the host, empty where there is none, and whether it is trained.
+/// Copies a bias to the host, empty for `None`, and tells whether it is trained.
 pub(super) fn bias_on_host(bias: Option<&Weight<1>>) -> (Vec<f32>, bool) {
     bias.map_or((Vec::new(), false), |bias| (bias.on_host(), bias.trained()))
 }
 
-/// The slots of a weight and of a bias, those that are trained.
+/// The slots of a weight and of a bias, if they are trained.
 pub(super) fn slots<const D: usize>(
     weight: &Weight<D>,
     bias: Option<&Weight<1>>,

@@ -1,7 +1,7 @@
 //! The kernels for AVX2 and FMA.
 //!
-//! With [`avx512`](super::avx512) the only `unsafe` of the workspace: calls from code compiled for any processor into code compiled
-//! for AVX2, behind [`available`], and the vector instructions themselves.
+//! This file and [`avx512`](super::avx512) hold the only `unsafe` of the workspace: calls from code compiled for any
+//! processor into code compiled for AVX2, behind [`available`], and the vector instructions themselves.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
@@ -32,8 +32,8 @@ fn run_with_features<K: Kernel>(kernel: K) {
     kernel.run::<Wide>();
 }
 
-/// One 256-bit register. Named only by [`run_with_features`] and by that of AVX-512, so every method
-/// below runs on a processor with AVX2 and FMA.
+/// One 256-bit register. Only [`run_with_features`] and its AVX-512 version name it, so every method below runs on a
+/// processor with AVX2 and FMA.
 #[derive(Clone, Copy)]
 pub(super) struct Wide(__m256);
 

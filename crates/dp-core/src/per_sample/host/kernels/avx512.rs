@@ -1,7 +1,7 @@
 //! The kernels for AVX-512: two groups of eight lanes in a register.
 //!
-//! `unsafe` for the same reasons as in [`avx2`](super::avx2): calls into code compiled for AVX-512,
-//! behind [`available`], and the vector instructions themselves.
+//! It is `unsafe` for the same reasons as [`avx2`](super::avx2): calls into code compiled for AVX-512, behind
+//! [`available`], and the vector instructions themselves.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
@@ -15,8 +15,8 @@ use crate::per_sample::Lanes8;
 use super::avx2::Wide;
 use super::{Span, SpanKernel, avx2};
 
-/// Whether this processor has AVX-512 and keeps its clock with it: those without VBMI2, which came with
-/// Ice Lake and Zen 4, lower it by what the wider registers gain.
+/// Whether this processor has AVX-512 and keeps its clock with it. Processors without VBMI2, which came with Ice Lake
+/// and Zen 4, lower their clock by as much as the wider registers gain.
 pub(super) fn available() -> bool {
     avx2::available()
         && is_x86_feature_detected!("avx512f")
@@ -37,8 +37,8 @@ fn run_with_features<K: SpanKernel>(kernel: K) {
     kernel.run::<Wide, Pair>();
 }
 
-/// Two groups of eight lanes in one 512-bit register. Private to this file, and named only by
-/// [`run_with_features`], so every method below runs on a processor with AVX-512.
+/// Two groups of eight lanes in one 512-bit register. It is private to this file and only [`run_with_features`] names
+/// it, so every method below runs on a processor with AVX-512.
 #[derive(Clone, Copy)]
 struct Pair(__m512);
 

@@ -4,13 +4,13 @@ use crate::per_sample::{LANES, Lanes8, Wide8};
 
 use super::{Kernel, Lanes, dispatch};
 
-/// Entries of a row that are added up at once: 16 KiB of sums.
+/// The number of entries of a row that are added up at once: 16 KiB of sums.
 const SPAN: usize = 256;
 
-/// Adds `sum_i sum_r weights[i, r] rows[i, r]` over the records of all blocks to `gradient`, in `f64` but for the sum
-/// over blocks.
+/// Adds `sum_i sum_r weights[i, r] rows[i, r]` over the records of all blocks to `gradient`. The sum over blocks is
+/// in `f32`, all others in `f64`.
 ///
-/// A weight of zero contributes exact zeros, even where its row is not finite.
+/// A weight of zero contributes exact zeros, even if its row is not finite.
 pub(crate) struct Combine<'a> {
     pub g: usize,
     /// `[blocks, g]`.
@@ -28,15 +28,15 @@ impl Combine<'_> {
 }
 
 impl Kernel for Combine<'_> {
-    // Plain loops over eight numbers: the compiler makes vectors of them with whatever this is inlined into.
+    // These are plain loops over eight numbers: the compiler vectorises them for the caller they are inlined into.
     #[inline(always)]
     fn run<L: Lanes>(self) {
         let length = self.gradient.len();
         debug_assert_eq!(self.weights.len() % self.g, 0);
         let mut sums = [Wide8::default(); SPAN];
         for (index, totals) in self.gradient.chunks_mut(SPAN).enumerate() {
-            // A few entries of all rows: their sums stay in the nearest cache. Each lane adds up one record, and whole
-            // records meet in `totals`: what is rounded there does not grow with the rows of a record.
+            // A few entries of all rows at a time: their sums stay in the nearest cache. Each lane adds up one record,
+            // and `totals` adds up whole records, so that its rounding does not grow with the rows of a record.
             let (start, sums) = (index * SPAN, &mut sums[..totals.len()]);
             let blocks = self.weights.chunks_exact(self.g);
             for (weights, rows) in blocks.zip(self.rows.chunks_exact(self.g * length)) {
@@ -69,7 +69,7 @@ impl Kernel for Combine<'_> {
     }
 }
 
-/// The sum of eight lanes, in pairs.
+/// Adds up eight lanes in pairs.
 #[inline(always)]
 fn eight(s: &[f64; LANES]) -> f64 {
     ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))

@@ -1,4 +1,4 @@
-//! Convolution forward, and backward with turned kernels.
+//! Convolution forward, and backward with kernels turned by 180 degrees.
 
 // The loops walk several register arrays in step; the index says which register.
 #![allow(clippy::needless_range_loop)]
@@ -7,7 +7,7 @@ use crate::per_sample::Lanes8;
 
 use super::{Lanes, One, Plane, Span, SpanKernel, dispatch_spans};
 
-/// Output planes that share one pass over the input.
+/// The number of output planes that share one pass over the input.
 const PLANES: usize = 4;
 
 /// Kernels `[c_out, c_in, K, K]` in the order in which [`Correlate`] reads them.
@@ -19,7 +19,7 @@ pub(crate) struct Taps {
 }
 
 impl Taps {
-    /// Packs `weight`, `planes` kernels of equal length.
+    /// Packs `weight`, which holds `planes` kernels of equal length.
     pub(crate) fn new(weight: &[f32], planes: usize) -> Self {
         let per_plane = weight.len() / planes.max(1);
         let full = planes - planes % PLANES;
@@ -40,7 +40,7 @@ impl Taps {
     }
 }
 
-/// `output[o] = bias[o] + sum_c taps[o, c] * input[c]` (correlation, same size), one block.
+/// Computes `output[o] = bias[o] + sum_c taps[o, c] * input[c]` (correlation, same size) for one block.
 pub(crate) struct Correlate<'a> {
     pub plane: Plane,
     /// Zero-bordered planes `[c_in, padded]`.
@@ -100,9 +100,8 @@ impl SpanKernel for Correlate<'_> {
     }
 }
 
-/// `O` output planes. A tile holds at least eight accumulators where the width allows, so that
-/// additions need not wait for one another, and at most as many as stay in registers: twelve, or sixteen
-/// where there are 32 registers.
+/// Computes `O` output planes. A tile holds at least eight accumulators if the width allows, so that additions need
+/// not wait for one another, and at most as many as stay in registers: twelve, or sixteen if there are 32 registers.
 #[inline(always)]
 fn group<L: Lanes, S: Span<L>, const K: usize, const O: usize>(
     plane: &Plane,
@@ -115,7 +114,7 @@ fn group<L: Lanes, S: Span<L>, const K: usize, const O: usize>(
     for y in 0..plane.height {
         let mut x = 0;
         while x < width {
-            // A pixel alone at the end is done with the one before it, again.
+            // A single pixel at the end is computed together with the one before it, a second time.
             x -= if width - x < S::GROUPS && width > 1 {
                 S::GROUPS - 1
             } else {
@@ -152,7 +151,7 @@ fn group<L: Lanes, S: Span<L>, const K: usize, const O: usize>(
     }
 }
 
-/// Pixels of `O` output planes from `at.0` on, whose windows start at `at.1`.
+/// The pixels of `O` output planes from `at.0` on, whose windows start at `at.1`.
 struct Tile<'a, const O: usize> {
     plane: &'a Plane,
     padded: &'a [Lanes8],
@@ -163,7 +162,7 @@ struct Tile<'a, const O: usize> {
 }
 
 impl<const O: usize> Tile<'_, O> {
-    /// `P` registers of the `left` pixels of the line; answers how many pixels that are.
+    /// Computes `P` registers of the `left` pixels of the line and returns the number of pixels done.
     #[inline(always)]
     fn run<L: Lanes, S: Span<L>, const K: usize, const P: usize>(self, left: usize) -> usize {
         if left < P * S::GROUPS {
@@ -173,7 +172,7 @@ impl<const O: usize> Tile<'_, O> {
         }
     }
 
-    /// The last register begins `BACK` pixels early, and does them again.
+    /// The last register begins `BACK` pixels early and computes them again.
     #[inline(always)]
     fn registers<L: Lanes, S: Span<L>, const K: usize, const P: usize, const BACK: usize>(
         self,

@@ -1,7 +1,7 @@
-//! Convolutions with any window, as products with what the window sees at each of its places.
+//! Convolutions with any window, as products with the values under the window at each of its places.
 //!
-//! What a window sees is not copied: tap `t` at place `p` reads `input[from[p] + taps[t]]`, whatever stride,
-//! dilation or kernel these offsets stand for.
+//! These values are not copied: tap `t` at place `p` reads `input[from[p] + taps[t]]`, and the offsets hold stride,
+//! dilation and kernel.
 
 // The loops walk several register arrays in step; the index says which register.
 #![allow(clippy::needless_range_loop)]
@@ -11,7 +11,7 @@ use crate::per_sample::Lanes8;
 use super::product::{OUTPUTS, Weights};
 use super::{Lanes, One, RUN, Span, SpanKernel, dispatch_spans};
 
-/// `output[to[p] + o step] = bias[o] + sum_t weights[t, o] input[from[p] + taps[t]]`, one block.
+/// Computes `output[to[p] + o step] = bias[o] + sum_t weights[t, o] input[from[p] + taps[t]]` for one block.
 pub(crate) struct GatherProduct<'a> {
     /// `[taps, outputs]`.
     pub weights: &'a Weights,
@@ -19,9 +19,9 @@ pub(crate) struct GatherProduct<'a> {
     pub bias: &'a [f32],
     pub taps: &'a [u32],
     pub from: &'a [u32],
-    /// As many as `from`.
+    /// The place of each value in an output, as many as `from`.
     pub to: &'a [u32],
-    /// From one output to the next.
+    /// The distance from one output to the next.
     pub step: usize,
     pub input: &'a [Lanes8],
     pub output: &'a mut [Lanes8],
@@ -32,7 +32,7 @@ impl GatherProduct<'_> {
         dispatch_spans(self);
     }
 
-    /// `O` outputs from `first` on, at all places.
+    /// Computes `O` outputs from `first` on, at all places.
     #[inline(always)]
     fn outputs<L: Lanes, S: Span<L>, const O: usize>(
         &mut self,
@@ -47,7 +47,7 @@ impl GatherProduct<'_> {
         while p < self.from.len() {
             let left = self.from.len() - p;
             let at = (p, first);
-            // Twelve accumulators of one group of eight lanes, or sixteen of two where there are 32 registers.
+            // Twelve accumulators of one group of eight lanes, or sixteen of two groups if there are 32 registers.
             p += match left / S::GROUPS {
                 4.. if S::GROUPS > 1 || O == 1 => self.tile::<L, S, O, 4>(weights, start, at),
                 3.. => self.tile::<L, S, O, 3>(weights, start, at),
@@ -58,7 +58,7 @@ impl GatherProduct<'_> {
         }
     }
 
-    /// `O` outputs at `P` registers of places; answers how many places that are.
+    /// Computes `O` outputs at `P` registers of places and returns the number of places done.
     #[inline(always)]
     fn tile<L: Lanes, S: Span<L>, const O: usize, const P: usize>(
         &mut self,
@@ -114,7 +114,7 @@ impl SpanKernel for GatherProduct<'_> {
     }
 }
 
-/// Adds `sum_p delta[o, p] input[from[p] + taps[t]]` to `rows [o, t]`, one block.
+/// Adds `sum_p delta[o, p] input[from[p] + taps[t]]` to `rows [o, t]` for one block.
 pub(crate) struct GatherRows<'a> {
     pub taps: &'a [u32],
     pub from: &'a [u32],
@@ -130,7 +130,7 @@ impl GatherRows<'_> {
         dispatch_spans(self);
     }
 
-    /// `O` rows from `first` on, at all taps.
+    /// Computes `O` rows from `first` on, at all taps.
     #[inline(always)]
     fn outputs<L: Lanes, S: Span<L>, const O: usize>(&mut self, first: usize) {
         let mut t = 0;
@@ -146,7 +146,7 @@ impl GatherRows<'_> {
         }
     }
 
-    /// `O` rows at `T` registers of taps; answers how many taps that are.
+    /// Computes `O` rows at `T` registers of taps and returns the number of taps done.
     #[inline(always)]
     fn tile<L: Lanes, S: Span<L>, const O: usize, const T: usize>(
         &mut self,

@@ -7,10 +7,10 @@ use crate::per_sample::Lanes8;
 
 use super::{Kernel, Lanes, RUN, dispatch};
 
-/// Rows on each side of a tile.
+/// The number of rows on each side of a tile.
 const SIDE: usize = 3;
 
-/// Adds `scale * rows rows^T` to `gram [g, g]` for `rows [g, length]`, one block.
+/// Adds `scale * rows rows^T` to `gram [g, g]` for `rows [g, length]` of one block.
 pub(crate) struct Gram<'a> {
     pub g: usize,
     pub rows: &'a [Lanes8],
@@ -54,7 +54,7 @@ impl Kernel for Gram<'_> {
     }
 }
 
-/// Rows `r .. r + R` against rows `s .. s + S`, and the mirror image off the diagonal.
+/// Multiplies rows `r .. r + R` with rows `s .. s + S`, and mirrors the products off the diagonal.
 #[inline(always)]
 fn tile<L: Lanes, const R: usize, const S: usize>(
     rows: &[Lanes8],

@@ -4,7 +4,7 @@ use crate::per_sample::Lanes8;
 
 use super::{Kernel, Lanes, dispatch};
 
-/// `output[c, p] = max_t input[c, from[p] + taps[t]]`, one block.
+/// Computes `output[c, p] = max_t input[c, from[p] + taps[t]]` for one block.
 pub(crate) struct Largest<'a> {
     pub taps: &'a [u32],
     pub from: &'a [u32],
@@ -36,15 +36,15 @@ impl Kernel for Largest<'_> {
     }
 }
 
-/// Adds `delta[r, c, p]` to `below[r, c, from[p] + taps[t]]`, where `t` is the first tap whose value is the
-/// largest of its window, one block.
+/// Adds `delta[r, c, p]` to `below[r, c, from[p] + taps[t]]` for one block, where `t` is the first tap with the
+/// largest value of its window.
 pub(crate) struct ToLargest<'a> {
     pub taps: &'a [u32],
     pub from: &'a [u32],
     /// `[c, plane]`.
     pub input: &'a [Lanes8],
     pub plane: usize,
-    /// `[c, places]`, what [`Largest`] answered.
+    /// `[c, places]`, the output of [`Largest`].
     pub output: &'a [Lanes8],
     /// `[g, c, places]`.
     pub delta: &'a [Lanes8],

@@ -1,17 +1,17 @@
 //! The inner loops of the host layers, written once over [`Lanes`].
 //!
-//! A kernel is a struct of borrowed buffers whose [`Kernel::run`] is compiled twice: for any
-//! processor, and for x86-64 processors that have AVX2 and FMA. Both versions give the same results
-//! up to rounding: the second rounds once in a multiplication followed by an addition. A
-//! [`SpanKernel`] is compiled for AVX-512 too, with the results of the second.
+//! A kernel is a struct of borrowed buffers whose [`Kernel::run`] is compiled twice: for any processor, and for
+//! x86-64 processors with AVX2 and FMA. Both versions give the same results up to rounding: the second rounds a
+//! multiplication followed by an addition once. A [`SpanKernel`] is also compiled for AVX-512, with the results of
+//! the second version.
 //!
 //! # Rounding of Gram matrices
 //!
-//! The allowance `GRAM_ROUNDING = 2^-16` of the trace is 256 units of `u = 2^-24`. With every sum
-//! split in runs of about [`RUN`] terms, a sum of `m` terms is rounded by at most
-//! `(RUN + m / RUN) u` of the sum of its absolute values. An entry of a row of `J` over a plane of
-//! 28 x 28 is then rounded by at most `(56 + 14) u` (by `(4 + 48 + 5) u` behind a pool), an inner product of two rows of 2304 entries by
-//! `(48 + 48) u`: together `2 * 70 + 96 = 236 < 256`, where nothing cancels.
+//! The allowance `GRAM_ROUNDING = 2^-16` of the trace is 256 units of `u = 2^-24`. Every sum is split in runs of
+//! about [`RUN`] terms, so a sum of `m` terms is rounded by at most `(RUN + m / RUN) u` of the sum of its absolute
+//! values. An entry of a row of `J` over a plane of 28 x 28 is then rounded by at most `(56 + 14) u` (by
+//! `(4 + 48 + 5) u` if a pool follows), and an inner product of two rows of 2304 entries by `(48 + 48) u`: together
+//! `2 * 70 + 96 = 236 < 256`, if nothing cancels.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -60,13 +60,13 @@ trait Lanes: Copy {
     fn store_eight(self, to: &mut [f32; LANES]);
     fn add(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
-    /// Which lanes are greater than zero, a bit for each.
+    /// The lanes that are greater than zero, with a bit for each.
     fn positive(self) -> u8;
-    /// The larger value in each lane; either, where one is not a number.
+    /// The larger value in each lane; either of the two if one is NaN.
     fn max(self, other: Self) -> Self;
-    /// Which lanes are the same, a bit for each.
+    /// The lanes that are equal, with a bit for each.
     fn equal(self, other: Self) -> u8;
-    /// `self` where the bit of a lane is set, `other` elsewhere.
+    /// The lanes of `self` whose bit is set, and those of `other` elsewhere.
     fn select(self, other: Self, bits: u8) -> Self;
     /// `self * factor + term`.
     fn mul_add(self, factor: Self, term: Self) -> Self;
@@ -74,13 +74,13 @@ trait Lanes: Copy {
 
 /// A kernel with its buffers.
 ///
-/// `run` and all that it calls with `L` must be `#[inline(always)]`: only then is it compiled with
-/// the features of its caller.
+/// `run` and all that it calls with `L` must be `#[inline(always)]`: only then does the compiler use the features of
+/// its caller.
 trait Kernel {
     fn run<L: Lanes>(self);
 }
 
-/// Runs `kernel` in the fastest version that this processor has.
+/// Runs `kernel` in the fastest version for this processor.
 fn dispatch<K: Kernel>(kernel: K) {
     #[cfg(target_arch = "x86_64")]
     if avx2::available() {
@@ -89,7 +89,7 @@ fn dispatch<K: Kernel>(kernel: K) {
     portable::run(kernel);
 }
 
-/// [`dispatch`] with AVX-512.
+/// Does [`dispatch`] with AVX-512 as a third version.
 fn dispatch_spans<K: SpanKernel>(kernel: K) {
     #[cfg(target_arch = "x86_64")]
     if avx512::available() {

@@ -2,7 +2,7 @@
 
 use crate::per_sample::Lanes8;
 
-/// A plane of `height x width` under a `kernel x kernel` window, `kernel` odd.
+/// A plane of `height x width` under a `kernel x kernel` window, with `kernel` odd.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plane {
     pub height: usize,
@@ -11,17 +11,17 @@ pub(crate) struct Plane {
 }
 
 impl Plane {
-    /// Pixels in a plane.
+    /// The number of pixels in a plane.
     pub(crate) fn pixels(&self) -> usize {
         self.height * self.width
     }
 
-    /// The distance of two rows of a plane with borders.
+    /// The distance between two lines of a plane with borders.
     pub(crate) fn stride(&self) -> usize {
         self.width + self.kernel - 1
     }
 
-    /// Pixels in a plane with borders.
+    /// The number of pixels in a plane with borders.
     pub(crate) fn padded(&self) -> usize {
         (self.height + self.kernel - 1) * self.stride()
     }

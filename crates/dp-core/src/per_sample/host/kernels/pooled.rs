@@ -1,9 +1,9 @@
-//! A leaky rectifier and 2x2 average pooling behind a convolution.
+//! A leaky ReLU and 2x2 average pooling after a convolution.
 //!
-//! The cotangent at the convolution's output is that at the pool's output, repeated in 2x2 blocks
-//! and multiplied by a slope that depends on the record but not on the row of `J`. It is formed row
-//! by row, never for all rows at once, and the weight gradients of all rows share the sums over
-//! 2x2 blocks of slope times input: one quarter of the multiplications is left for each row.
+//! The cotangent at the convolution's output is that at the pool's output, repeated in 2x2 blocks and multiplied by a
+//! slope that depends on the record but not on the row of `J`. It is formed row by row, never for all rows at once.
+//! The weight gradients of all rows share the sums of slope times input over 2x2 blocks, so each row takes a quarter
+//! of the multiplications.
 
 // The loops walk several register arrays in step; the index says which register.
 #![allow(clippy::needless_range_loop)]
@@ -12,14 +12,14 @@ use crate::per_sample::Lanes8;
 
 use super::{Kernel, Lanes, Plane, RUN, dispatch};
 
-/// Rectifies and pools planes `[c, h, w]` to `[c, h/2, w/2]`; keeps the signs. One block.
+/// Rectifies and pools planes `[c, h, w]` of one block to `[c, h/2, w/2]`, and keeps the signs.
 pub(crate) struct Pool<'a> {
     pub plane: Plane,
     pub slope: f32,
     pub input: &'a [Lanes8],
     /// `[c, h, w]`, overwritten.
     pub signs: &'a mut [u8],
-    /// Overwritten.
+    /// `[c, h/2, w/2]`, overwritten.
     pub output: &'a mut [Lanes8],
 }
 
@@ -52,7 +52,7 @@ impl Kernel for Pool<'_> {
     }
 }
 
-/// The derivative of the pool's output by each of its pixels: a quarter of 1 or of the slope.
+/// Computes the derivative of the pool's output by each of its pixels: a quarter of 1 or of the slope.
 pub(crate) struct Slopes<'a> {
     pub slope: f32,
     pub signs: &'a [u8],
@@ -76,7 +76,7 @@ impl Kernel for Slopes<'_> {
     }
 }
 
-/// The cotangent at the convolution's output for that at the pool's, `delta [c, h/2, w/2]`.
+/// Computes the cotangent at the convolution's output from that at the pool's, `delta [c, h/2, w/2]`.
 pub(crate) struct Spread<'a> {
     pub plane: Plane,
     /// `[c, h, w]`.
@@ -117,7 +117,7 @@ impl Kernel for Spread<'_> {
     }
 }
 
-/// The weight gradients for `g` cotangents at the pool's output, one block.
+/// Computes the weight gradients for `g` cotangents at the pool's output, for one block.
 pub(crate) struct PooledRows<'a> {
     pub plane: Plane,
     /// Zero-bordered input planes `[c_in, padded]`.
@@ -126,7 +126,7 @@ pub(crate) struct PooledRows<'a> {
     pub slopes: &'a [Lanes8],
     /// `[g, c_out, h/2, w/2]`.
     pub delta: &'a [Lanes8],
-    /// `[g, stride]`, of which the first `c_out c_in K K` of each are overwritten.
+    /// `[g, stride]`, of which the first `c_out c_in K K` of each row are overwritten.
     pub rows: &'a mut [Lanes8],
     pub stride: usize,
 }
@@ -180,7 +180,7 @@ impl Kernel for PooledRows<'_> {
     }
 }
 
-/// Slope times input, summed over 2x2 blocks, for the `K` taps of a line.
+/// Sums slope times input over 2x2 blocks, for the `K` taps of a line.
 #[inline(always)]
 fn block_sums<L: Lanes, const K: usize>(
     plane: &Plane,
@@ -210,7 +210,7 @@ fn block_sums<L: Lanes, const K: usize>(
     }
 }
 
-/// `R` rows against `K` taps; answers `R`.
+/// Multiplies `R` rows with `K` taps and returns `R`.
 #[inline(always)]
 fn products<L: Lanes, const K: usize, const R: usize>(
     sums: &[[Lanes8; K]],

@@ -8,7 +8,7 @@ pub(super) fn run<K: Kernel>(kernel: K) {
     kernel.run::<Plain>();
 }
 
-/// Eight floats that the compiler may put into whatever registers it has.
+/// Eight floats, in any registers that the compiler has.
 #[derive(Clone, Copy)]
 struct Plain([f32; LANES]);
 

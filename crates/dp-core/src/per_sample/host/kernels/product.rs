@@ -7,7 +7,7 @@ use crate::per_sample::{LANES, Lanes8};
 
 use super::{Kernel, Lanes, dispatch};
 
-/// Outputs that share one pass over the input.
+/// The number of outputs that share one pass over the input.
 pub(super) const OUTPUTS: usize = 4;
 
 /// A matrix `[inputs, outputs]` in the order in which [`Product`] reads it.
@@ -43,7 +43,7 @@ impl Weights {
     }
 }
 
-/// `output[v, o] = bias[o] + sum_i weights[i, o] input[v, i]` for any number of vectors `v`.
+/// Computes `output[v, o] = bias[o] + sum_i weights[i, o] input[v, i]` for any number of vectors `v`.
 pub(crate) struct Product<'a> {
     pub weights: &'a Weights,
     /// `[outputs]`, or empty.
@@ -75,7 +75,7 @@ impl Kernel for Product<'_> {
         let (weights, _) = grouped.as_chunks::<OUTPUTS>();
         let mut first = 0;
         while first < full {
-            // One vector alone needs more outputs to keep enough accumulators busy.
+            // A single vector needs more outputs to keep enough accumulators busy.
             let wide = vectors == 1 && first + 3 * OUTPUTS <= full;
             let count = if wide { 3 } else { 1 };
             let at = (first, outputs);
@@ -119,7 +119,7 @@ impl Kernel for Product<'_> {
     }
 }
 
-/// `G` groups of `O` outputs of `V` vectors; answers `V`.
+/// Computes `G` groups of `O` outputs of `V` vectors and returns `V`.
 #[inline(always)]
 fn tile<L: Lanes, const O: usize, const G: usize, const V: usize>(
     weights: &[[f32; O]],
@@ -227,7 +227,7 @@ impl Kernel for OuterProduct<'_> {
     }
 }
 
-/// Four inputs against `V` groups of eight outputs; answers `V`.
+/// Multiplies four inputs with `V` groups of eight outputs and returns `V`.
 #[inline(always)]
 fn outer<L: Lanes, const V: usize>(
     column: &[[f32; OUTPUTS]],

@@ -7,15 +7,15 @@ use crate::per_sample::Lanes8;
 
 use super::{Kernel, Lanes, Plane, RUN, dispatch};
 
-/// Cotangent planes that share one pass over the input.
+/// The number of cotangent planes that share one pass over the input.
 const PLANES: usize = 4;
 
-/// Adds `sum_p delta[o, p] input[c, p + tap]` to `rows [o, c, K, K]`, one block.
+/// Adds `sum_p delta[o, p] input[c, p + tap]` to `rows [o, c, K, K]` for one block.
 pub(crate) struct WeightRows<'a> {
     pub plane: Plane,
     /// Zero-bordered input planes `[c_in, padded]`.
     pub padded: &'a [Lanes8],
-    /// Cotangent planes `[o, h, w]`: those of all rows of `J`, one after the other.
+    /// Cotangent planes `[o, h, w]` of all rows of `J`, one row after the other.
     pub delta: &'a [Lanes8],
     pub rows: &'a mut [Lanes8],
 }
@@ -66,7 +66,7 @@ impl Kernel for WeightRows<'_> {
     }
 }
 
-/// `H` lines of `K` taps against `P` cotangent planes.
+/// Multiplies `H` lines of `K` taps with `P` cotangent planes.
 #[inline(always)]
 fn tile<L: Lanes, const K: usize, const H: usize, const P: usize>(
     plane: &Plane,

@@ -1,25 +1,25 @@
-//! Octets that lie side by side in one register.
+//! Registers of one or two neighbouring groups of eight lanes.
 
 use crate::per_sample::Lanes8;
 
 use super::{Kernel, Lanes};
 
-/// As many neighbouring groups of eight lanes as a register holds: pixels of a line.
+/// A register of neighbouring groups of eight lanes, which are pixels of a line.
 pub(super) trait Span<L: Lanes>: Copy {
-    /// Octets in a register, 1 or 2.
+    /// The number of groups in a register, 1 or 2.
     const GROUPS: usize;
     fn splat(value: f32) -> Self;
-    /// The first groups of eight lanes of `from`.
+    /// Loads the first groups of `from`.
     fn load(from: &[Lanes8]) -> Self;
-    /// The groups of eight lanes at `at`, of which one group of eight lanes alone takes the first.
+    /// Loads the groups at `at`; a register of one group loads the first.
     fn load_two(from: &[Lanes8], at: [usize; 2]) -> Self;
-    /// The same group of eight lanes in each place.
+    /// Repeats one group in the register.
     fn splat_group(from: &Lanes8) -> Self;
-    /// To the groups of eight lanes at `at`, of which one group of eight lanes alone takes the first.
+    /// Stores to the groups at `at`; a register of one group stores to the first.
     fn store_two(self, to: &mut [Lanes8], at: [usize; 2]);
-    /// To the first groups of eight lanes of `to`.
+    /// Stores to the first groups of `to`.
     fn store(self, to: &mut [Lanes8]);
-    /// `self * factor + term`.
+    /// Computes `self * factor + term`.
     fn mul_add(self, factor: Self, term: Self) -> Self;
 }
 
@@ -28,7 +28,7 @@ pub(super) trait SpanKernel {
     fn run<L: Lanes, S: Span<L>>(self);
 }
 
-/// A kernel on one group of eight lanes at a time.
+/// A span kernel that runs on one group of eight lanes at a time.
 pub(super) struct Narrow<K>(pub(super) K);
 
 impl<K: SpanKernel> Kernel for Narrow<K> {
@@ -38,7 +38,7 @@ impl<K: SpanKernel> Kernel for Narrow<K> {
     }
 }
 
-/// one group of eight lanes.
+/// A register of one group of eight lanes.
 #[derive(Clone, Copy)]
 pub(super) struct One<L>(L);
 

@@ -4,10 +4,10 @@ use crate::per_sample::Lanes8;
 
 use super::{Kernel, Lanes, dispatch};
 
-/// The rows of a sparse matrix, one behind the other.
+/// The rows of a sparse matrix, one after the other.
 #[derive(Default)]
 pub(crate) struct Sparse {
-    /// Where each row ends.
+    /// The end of each row in `entries`.
     ends: Vec<u32>,
     entries: Vec<(u32, f32)>,
 }
@@ -19,12 +19,12 @@ impl Sparse {
         self.ends.push(self.entries.len() as u32);
     }
 
-    /// Rows.
+    /// The number of rows.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The transpose of a matrix with so many columns.
+    /// Transposes a matrix of `columns` columns.
     pub(crate) fn transposed(&self, columns: usize) -> Self {
         let mut rows = vec![Vec::new(); columns];
         let mut start = 0;
@@ -42,7 +42,7 @@ impl Sparse {
     }
 }
 
-/// `output[v, i] = sum_j matrix[i, j] input[v, j]` for any number of vectors `v`.
+/// Computes `output[v, i] = sum_j matrix[i, j] input[v, j]` for any number of vectors `v`.
 pub(crate) struct SparseProduct<'a> {
     pub matrix: &'a Sparse,
     /// `[v, columns]`.
@@ -71,7 +71,7 @@ impl Kernel for SparseProduct<'_> {
                 };
                 let (fours, rest) = entries[start..end as usize].as_chunks::<4>();
                 let mut sum = L::zero();
-                // In pairs, so that the sum of a block of two by two is that of its lines.
+                // Terms are added in pairs, so that the sum over a block of two by two is that of its lines.
                 for &[a, b, c, d] in fours {
                     let lines = (product(a).add(product(b))).add(product(c).add(product(d)));
                     sum = sum.add(lines);

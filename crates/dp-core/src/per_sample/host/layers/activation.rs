@@ -1,4 +1,4 @@
-//! Activations in lanes of eight: the same function of each value.
+//! Activations, for eight records side by side.
 
 use std::sync::Arc;
 
@@ -6,23 +6,23 @@ use crate::per_sample::{HostLayer, LANES, Lanes8, SavedActivations};
 
 /// A function of one value.
 pub(crate) type Function = Arc<dyn Fn(f32) -> f32 + Send + Sync>;
-/// `f'(x)` from `x` and `f(x)`.
+/// The derivative `f'(x)` from `x` and `f(x)`.
 pub(crate) type Slope = Arc<dyn Fn(f32, f32) -> f32 + Send + Sync>;
 
-/// `y = x` for `x > 0`, else `slope x`.
+/// The leaky ReLU: `y = x` for `x > 0`, else `slope x`.
 pub(crate) struct HostLeakyRelu {
     pub slope: f32,
     pub features: usize,
 }
 
-/// `y = f(x)`.
+/// Any activation `y = f(x)`.
 pub(crate) struct HostPointwise {
     pub function: Function,
     pub slope: Slope,
     pub features: usize,
 }
 
-/// Calls `each` with input, output and cotangent of every value; its answer is the cotangent at the input.
+/// Calls `each` with input, output and cotangent of every value; it returns the cotangent at the input.
 #[inline(always)]
 fn pull_back(
     features: usize,

@@ -1,4 +1,4 @@
-//! The fully connected layer in lanes of eight.
+//! The fully connected layer, for eight records side by side.
 
 use crate::per_sample::{HostLayer, LANES, Lanes8, SavedActivations};
 
@@ -19,7 +19,7 @@ pub(crate) struct HostLinear {
 impl HostLinear {
     /// - `weight`: `[inputs, outputs]`;
     /// - `bias`: `[outputs]`, or empty;
-    /// - `trained`: whether the weight and the bias are.
+    /// - `trained`: whether the weight and the bias are trained.
     pub(crate) fn new(
         [inputs, outputs]: [usize; 2],
         weight: &[f32],
@@ -101,7 +101,7 @@ impl HostLayer for HostLinear {
                 }
                 .apply();
             }
-            // Either factor may vanish while the other is large.
+            // Either factor may vanish while the other is large, so both are raised by what they may have lost.
             let one = f32::from(u8::from(self.trained[1])) + lost(self.inputs);
             let scale = Lanes8(squares[0].0.map(|s| s + one));
             Gram {

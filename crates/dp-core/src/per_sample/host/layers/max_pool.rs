@@ -1,12 +1,12 @@
-//! The largest value of each window, in lanes of eight.
+//! The max pool, for eight records side by side.
 
 use crate::per_sample::host::kernels::{Largest, ToLargest};
 use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 
-/// Windows over planes, with nothing (`-inf`) around them.
+/// A max pool over planes with `-inf` around them.
 pub(crate) struct HostMaxPool {
     channels: usize,
-    /// Height and width of a plane, alone and with what lies around it.
+    /// Height and width of a plane, without and with its border.
     size: [usize; 2],
     whole: [usize; 2],
     before: [usize; 2],
@@ -15,8 +15,8 @@ pub(crate) struct HostMaxPool {
 }
 
 impl HostMaxPool {
-    /// - `places`: of the window, down and across;
-    /// - `before`: what lies above and to the left of a plane.
+    /// - `places`: the number of places of the window, down and across;
+    /// - `before`: the width of the border above and to the left of a plane.
     pub(crate) fn new(
         channels: usize,
         size: [usize; 2],
@@ -52,7 +52,7 @@ impl HostMaxPool {
         self.size == self.whole
     }
 
-    /// The lines of a plane inside of its border.
+    /// The ranges of a plane's lines inside of its border.
     fn lines(&self) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
         let (size, width, before) = (self.size, self.whole[1], self.before);
         (0..size[0]).map(move |y| {

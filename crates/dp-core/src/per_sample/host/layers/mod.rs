@@ -1,7 +1,7 @@
 //! The host form of each layer.
 
-/// What [`HostLayer`](super::HostLayer) asks of parameters, for a layer that has none. A layer says so itself: one that
-/// only left a Gram matrix out would be clipped as if it had no gradient.
+/// The methods of [`HostLayer`](super::HostLayer) for a layer without parameters. They have no defaults in the trait:
+/// a layer that merely forgot its Gram matrix would be clipped as if it had no gradient.
 macro_rules! without_parameters {
     () => {
         fn parameters(&self) -> usize {
@@ -40,15 +40,15 @@ pub(crate) use same_conv::HostConv;
 
 use super::{LANES, Lanes8};
 
-/// `total += group of eight lanes`.
+/// Adds `group` to `total`, lane by lane.
 fn add(total: &mut Lanes8, group: &Lanes8) {
     for lane in 0..LANES {
         total.0[lane] += group.0[lane];
     }
 }
 
-/// Adds the records of `row`, one a lane, to `totals`, and clears it: whole records meet here, so that what is rounded
-/// does not grow with the places of a record.
+/// Adds the records of `row`, one in each lane, to `totals` and clears it. Only sums of whole records are added here,
+/// so that the rounding does not grow with the places of a record.
 fn add_records(row: &mut [Lanes8], totals: &mut [f32]) {
     for (total, sum) in totals.iter_mut().zip(row) {
         *total += sum.0.iter().sum::<f32>();

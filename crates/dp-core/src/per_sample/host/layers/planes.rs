@@ -1,12 +1,12 @@
-//! Linear maps of planes without parameters, in lanes of eight: average pools and upsampling.
+//! Linear maps of planes without parameters, for eight records side by side: average pools and upsampling.
 
 use crate::per_sample::host::kernels::{Sparse, SparseProduct};
 use crate::per_sample::{HostLayer, LANES, Lanes8, SavedActivations};
 
-/// What one value along an axis of the output is made of: indices and weights along the input's axis.
+/// The terms of each value along an axis of the output: indices and weights along the input's axis.
 pub(crate) type Along = Vec<Vec<(usize, f32)>>;
 
-/// The same map for each plane of a record.
+/// One map for all planes of a record.
 pub(crate) struct HostPlanes {
     channels: usize,
     inputs: usize,
@@ -75,7 +75,7 @@ impl HostLayer for HostPlanes {
     without_parameters!();
 }
 
-/// `scale` times the sum over 2x2 blocks of planes of `width`.
+/// Writes `scale` times the sums over 2x2 blocks of planes of `width`.
 pub(super) fn block_sums(x: &[Lanes8], y: &mut [Lanes8], width: usize, scale: f32) {
     for (pair, line) in x.chunks_exact(2 * width).zip(y.chunks_exact_mut(width / 2)) {
         let (top, bottom) = pair.split_at(width);

@@ -1,4 +1,4 @@
-//! A convolution, a leaky rectifier and 2x2 average pooling as one layer in lanes of eight.
+//! A convolution, a leaky ReLU and 2x2 average pooling as one layer, for eight records side by side.
 
 use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 
@@ -6,7 +6,7 @@ use super::planes::block_sums;
 use super::{HostConv, add, add_records};
 use crate::per_sample::host::kernels::{Correlate, Gram, Plane, Pool, PooledRows, Slopes, Spread};
 
-/// The convolution, and the slope of the rectifier behind it.
+/// The convolution, and the slope of the leaky ReLU after it.
 pub(crate) struct HostConvPool {
     pub conv: HostConv,
     pub slope: f32,
@@ -24,7 +24,7 @@ impl HostConvPool {
         slopes
     }
 
-    /// The gradients by the biases, at the end of each of `rows [g, parameters]`.
+    /// Writes the gradients of the biases to the end of each of `rows [g, parameters]`.
     fn bias_rows(&self, slopes: &[Lanes8], delta: &[Lanes8], rows: &mut [Lanes8]) {
         let (width, weights) = (self.conv.plane.width, self.conv.weights());
         let mut sums = Buffer::scratch(slopes.len() / 4);
@@ -172,7 +172,7 @@ impl HostLayer for HostConvPool {
     }
 
     fn gradient(&self, saved: &SavedActivations, delta: &[Lanes8], gradient: &mut [f32]) {
-        // Without borders.
+        // The same plane without borders.
         let flat = Plane {
             kernel: 1,
             ..self.conv.plane

@@ -1,4 +1,4 @@
-//! The convolution in lanes of eight.
+//! The convolution that keeps the size of an image, for eight records side by side.
 
 use crate::per_sample::{Buffer, HostLayer, LANES, Lanes8, SavedActivations};
 
@@ -17,7 +17,7 @@ pub(crate) struct HostConv {
 }
 
 impl HostConv {
-    /// Kernel sizes that the kernels are compiled for.
+    /// The window sizes that the kernels are compiled for.
     pub(crate) const SIZES: [usize; 3] = [1, 3, 5];
 
     /// `weight` is `[c_out, c_in, K, K]`.
@@ -47,7 +47,7 @@ impl HostConv {
         }
     }
 
-    /// Scalars in the kernels.
+    /// The number of scalars in the kernels.
     pub(super) fn weights(&self) -> usize {
         self.parameters() - self.c_out
     }

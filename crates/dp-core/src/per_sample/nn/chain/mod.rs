@@ -1,4 +1,4 @@
-//! Layers of burn in sequence.
+//! Sequences of burn's layers.
 
 mod activations;
 mod pools;
@@ -25,16 +25,16 @@ use crate::per_sample::LayerError;
 use crate::per_sample::{Layer, Stack};
 use shape::{fits, image, last_replaced, places, sequence};
 
-/// A layer, and the shape of a record behind it.
+/// A layer, and the shape of a record after it.
 type Added = (Box<dyn Layer>, Vec<usize>);
 
 /// Layers of `burn::nn` in the order in which a record passes them.
 ///
-/// A chain knows the shape of a record between any two layers, so that [`Chain::build`] names the layer that
-/// does not fit and both numbers. Layers read the values of their parameters when they are added, whether the
-/// model is on a device with autodiff or not; parameters that do not require gradients have none. The chain
-/// borrows the model: for new weights there is a new chain, which costs nothing. Whoever differentiates through
-/// a chain finds constants in the place of its parameters.
+/// A chain knows the shape of a record between any two layers, so [`Chain::build`] names the layer that does not fit
+/// and both numbers. A layer reads the values of its parameters when it is added, on a device with autodiff or
+/// without; parameters that do not require gradients get none. The chain borrows the model: build a new chain for new
+/// weights, which costs nothing. Autodiff through a stack sees the model's parameters in [`Stack::output`] alone, and
+/// only if the input has a graph.
 ///
 /// # Example
 ///
@@ -92,13 +92,13 @@ pub struct Chain<'a> {
     layers: Vec<Box<dyn Layer>>,
     shape: Vec<usize>,
     activation: Option<usize>,
-    /// The first.
+    /// The first error.
     error: Option<LayerError>,
     model: PhantomData<&'a ()>,
 }
 
 impl<'a> Chain<'a> {
-    /// Records of any shape, in the order of memory: `[n, product of the shape]` for a layer.
+    /// Starts a chain for records of any shape, in memory order: a batch is `[n, product of the shape]`.
     pub fn new(shape: impl Into<Vec<usize>>) -> Self {
         Self {
             layers: Vec::new(),
@@ -109,45 +109,45 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Records of `d` numbers.
+    /// Starts a chain for records of `d` numbers.
     pub fn features(d: usize) -> Self {
         Self::new([d])
     }
 
-    /// Images, `[channels, height, width]`.
+    /// Starts a chain for images, `[channels, height, width]`.
     pub fn image(shape: [usize; 3]) -> Self {
         Self::new(shape)
     }
 
-    /// Sequences, `[channels, length]`.
+    /// Starts a chain for sequences, `[channels, length]`.
     pub fn sequence(shape: [usize; 2]) -> Self {
         Self::new(shape)
     }
 
-    /// Sequences of `length` tokens, for [`Chain::embedding`].
+    /// Starts a chain for sequences of `length` tokens, for [`Chain::embedding`].
     pub fn tokens(length: usize) -> Self {
         Self::new([length])
     }
 
-    /// The shape of a record behind the last layer.
+    /// The shape of a record after the last layer.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The layers as a stack.
+    /// Makes a stack of the layers.
     ///
     /// # Errors
     ///
-    /// [`LayerError::Misfit`] for the first layer that does not fit what reaches it, and for a parameter that two
-    /// layers share: the norm of its gradient is not made of theirs.
+    /// [`LayerError::Misfit`] for the first layer whose input does not fit, and for a parameter that two layers
+    /// share: the norm of its gradient cannot be computed from theirs.
     pub fn build(self) -> Result<Stack<'a>, LayerError> {
         let layers = self.checked()?.layers;
         Ok(Stack::new(layers))
     }
 
-    /// What stands in front of [`Chain::mark_latent`] as a stack, and what stands behind it, if anything does.
+    /// Makes a stack of the layers before [`Chain::mark_latent`], and one of those after it, if there are any.
     ///
-    /// Without one everything stands in front.
+    /// Without a mark all layers are in the first stack.
     ///
     /// # Errors
     ///
@@ -181,17 +181,17 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Marks the activation that is looked at from outside, by a penalty: see [`Chain::split`].
+    /// Marks the activation that a penalty looks at: see [`Chain::split`].
     pub fn mark_latent(mut self) -> Self {
         self.activation = Some(self.layers.len());
         self
     }
 
-    /// A module that has no layer here, by autodiff, one record and one cotangent at a time: as slow as it is
-    /// general. [`Stack::formed_by_record`] names it.
+    /// Adds any module by autodiff, one record and one cotangent at a time, for modules without a layer here. It is
+    /// slow. [`Stack::formed_by_record`] names it.
     ///
-    /// - `shape`: of a record behind it;
-    /// - `forward`: from `[1, features]` to `[1, product of the shape]`.
+    /// - `shape`: the shape of a record after it;
+    /// - `forward`: maps `[1, features]` to `[1, product of the shape]`.
     pub fn by_record<M: Module + 'static>(
         self,
         name: &'static str,
@@ -205,7 +205,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// `y = x W + b` over the last axis.
+    /// Applies `y = x W + b` over the last axis.
     pub fn linear(self, module: &'a Linear) -> Self {
         self.add("Linear", |shape| {
             let inputs = module.weight.lazy_shape()[0];
@@ -218,7 +218,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// A convolution of images.
+    /// Adds a convolution of images.
     pub fn conv2d(self, module: &'a Conv2d) -> Self {
         self.add("Conv2d", |shape| {
             let [channels, height, width] = image(shape)?;
@@ -229,7 +229,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// A convolution of sequences, `[channels, length]`.
+    /// Adds a convolution of sequences, `[channels, length]`.
     pub fn conv1d(self, module: &'a Conv1d) -> Self {
         self.add("Conv1d", |shape| {
             let [channels, length] = sequence(shape)?;
@@ -240,7 +240,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// A transposed convolution of images.
+    /// Adds a transposed convolution of images.
     pub fn conv_transpose2d(self, module: &'a ConvTranspose2d) -> Self {
         self.add("ConvTranspose2d", |shape| {
             let [channels, height, width] = image(shape)?;
@@ -250,10 +250,10 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// A vector for each token: `[length] -> [length, d]`.
+    /// Looks up a vector for each token: `[length] -> [length, d]`.
     ///
-    /// A record is a row of numbers of tokens. One with a value that is no number of a token gives no finite
-    /// output, and so contributes nothing to a private step.
+    /// A record is a row of token numbers. A record with a value that is not a token number has an output that is not
+    /// finite, and so contributes nothing to a private step.
     pub fn embedding(self, module: &'a Embedding) -> Self {
         self.add("Embedding", |shape| {
             let [length] = *shape else {
@@ -265,7 +265,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// A normalisation over the last axis.
+    /// Normalises over the last axis.
     pub fn layer_norm(self, module: &'a LayerNorm) -> Self {
         self.add("LayerNorm", |shape| {
             let places = places(shape, module.gamma.lazy_shape()[0])?;
@@ -273,7 +273,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// A scaling to a mean square of one over the last axis.
+    /// Scales the last axis to a mean square of one.
     pub fn rms_norm(self, module: &'a RmsNorm) -> Self {
         self.add("RmsNorm", |shape| {
             let places = places(shape, module.gamma.lazy_shape()[0])?;
@@ -281,7 +281,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// A normalisation over groups of channels, the first axis.
+    /// Normalises over groups of channels, the first axis.
     pub fn group_norm(self, module: &'a GroupNorm) -> Self {
         self.add("GroupNorm", |shape| {
             let channels = shape.first().copied().unwrap_or_default();
@@ -291,13 +291,13 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// A record as one row of features.
+    /// Flattens a record to one row of features.
     pub fn flatten(self) -> Self {
         let features: usize = self.shape.iter().product();
         self.reshape([features])
     }
 
-    /// A record in another shape of as many numbers.
+    /// Reshapes a record to a shape of as many numbers.
     pub fn reshape(mut self, shape: impl Into<Vec<usize>>) -> Self {
         let shape = shape.into();
         let [before, behind] = [&self.shape, &shape].map(|shape| shape.iter().product::<usize>());
@@ -310,7 +310,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// The two axes of a record change places: tokens, `[length, d]`, become a sequence, `[d, length]`.
+    /// Swaps the two axes of a record: tokens, `[length, d]`, become a sequence, `[d, length]`.
     pub fn transpose(self) -> Self {
         self.add("Transpose", |shape| {
             let axes = sequence(shape)?;
@@ -318,14 +318,14 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// `y = mask * x`, the same in every pass: [`dropout_mask`](super::dropout_mask) draws one.
+    /// Applies `y = mask * x`, with the same mask in every pass: [`dropout_mask`](super::dropout_mask) draws one.
     ///
-    /// - `mask`: `[n, features]`, a row for each of the `n` records that the stack is for, so that a batch in
-    ///   chunks needs a stack for each. It is public: what it is sampled from may not know of any record.
+    /// - `mask`: `[n, features]`, a row for each of the `n` records of the stack, so that each chunk of a batch needs
+    ///   a stack of its own. It is public: it must not depend on any record.
     ///
     /// # Panics
     ///
-    /// Its stack panics on another number of records.
+    /// The stack panics on another number of records.
     pub fn dropout(self, mask: Tensor<2>) -> Self {
         self.add("Dropout", |shape| {
             fits("features", mask.dims()[1], shape.iter().product())?;
@@ -333,7 +333,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// `y = x + f(x)`: `inner` adds the layers of `f`.
+    /// Computes `y = x + f(x)`: `inner` adds the layers of `f`.
     pub fn residual(self, inner: impl FnOnce(Self) -> Self) -> Self {
         self.add_inner("Residual", |shape| {
             let inner = inner(Self::new(shape)).checked()?;
@@ -350,7 +350,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// `y = [f(x), h(x)]` along the first axis, that of channels or features.
+    /// Computes `y = [f(x), h(x)]` along the first axis, that of channels or features.
     pub fn concat(
         self,
         first: impl FnOnce(Self) -> Self,
@@ -376,7 +376,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// Adds a layer where none has been refused.
+    /// Adds a layer unless an earlier one was refused.
     fn add(self, name: &'static str, make: impl FnOnce(&[usize]) -> Result<Added, Reason>) -> Self {
         self.add_inner(name, |shape| Ok(make(shape)))
     }

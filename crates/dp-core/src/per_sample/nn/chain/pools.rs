@@ -12,7 +12,7 @@ use crate::per_sample::nn::geometry::{Window, pair, pairs};
 use crate::per_sample::nn::pool::{MaxPool, Planes, adaptive_means, means, nearest};
 
 impl<'a> Chain<'a> {
-    /// The largest value of each window of an image.
+    /// Takes the largest value of each window of an image.
     pub fn max_pool2d(self, module: &'a MaxPool2d) -> Self {
         self.add("MaxPool2d", |shape| {
             let [channels, height, width] = image(shape)?;
@@ -34,7 +34,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// The largest value of each window of a sequence.
+    /// Takes the largest value of each window of a sequence.
     pub fn max_pool1d(self, module: &'a MaxPool1d) -> Self {
         self.add("MaxPool1d", |shape| {
             let [channels, length] = sequence(shape)?;
@@ -52,7 +52,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// The mean of each window of an image.
+    /// Takes the mean of each window of an image.
     pub fn avg_pool2d(self, module: &'a AvgPool2d) -> Self {
         self.add("AvgPool2d", |shape| {
             let [channels, height, width] = image(shape)?;
@@ -78,7 +78,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// The mean of each window of a sequence.
+    /// Takes the mean of each window of a sequence.
     pub fn avg_pool1d(self, module: &'a AvgPool1d) -> Self {
         self.add("AvgPool1d", |shape| {
             let [channels, length] = sequence(shape)?;
@@ -100,7 +100,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// Means over as many windows as the output shall have, whatever the image.
+    /// Takes means over a fixed number of windows, the output's size, for any image.
     pub fn adaptive_avg_pool2d(self, module: &'a AdaptiveAvgPool2d) -> Self {
         self.add("AdaptiveAvgPool2d", |shape| {
             let planes = image(shape)?;
@@ -113,7 +113,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// Means over as many windows as the output shall have, whatever the sequence.
+    /// Takes means over a fixed number of windows, the output's size, for any sequence.
     pub fn adaptive_avg_pool1d(self, module: &'a AdaptiveAvgPool1d) -> Self {
         self.add("AdaptiveAvgPool1d", |shape| {
             let [channels, length] = sequence(shape)?;
@@ -126,7 +126,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// An image made larger, each pixel from the nearest one.
+    /// Enlarges an image, each pixel from the nearest one.
     pub fn interpolate2d(self, module: &'a Interpolate2d) -> Self {
         self.add("Interpolate2d", |shape| {
             let planes = image(shape)?;

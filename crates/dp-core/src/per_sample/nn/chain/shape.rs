@@ -1,8 +1,8 @@
-//! What a layer asks of the shape of a record.
+//! Checks of the shape of a record before a layer.
 
 use crate::per_sample::nn::geometry::Reason;
 
-/// How often the last axis, of `inputs` numbers, stands in a record.
+/// The number of rows of a record, each a last axis of `inputs` numbers.
 pub(super) fn places(shape: &[usize], inputs: usize) -> Result<usize, Reason> {
     let (last, others) = shape.split_last().ok_or("takes no record of no axis")?;
     if *last != inputs {

@@ -1,16 +1,16 @@
-//! Which taps of a sliding window reach which value, axis by axis.
+//! The taps of a sliding window that reach each value, axis by axis.
 
 use super::border::Sliding;
 
 /// Values along an axis that the same taps reach.
 pub(super) struct Class {
-    /// Index in the kernel, and offset.
+    /// The index in the kernel and the offset of each tap.
     pub(super) taps: Vec<(usize, usize)>,
-    /// Index along the axis, and first place.
+    /// The index along the axis and the first place of each value.
     pub(super) values: Vec<(usize, usize)>,
 }
 
-/// One axis of the transpose: which taps reach which value.
+/// One axis of the transpose, with the taps that reach each value.
 pub(super) struct Axis {
     pub(super) classes: Vec<Class>,
     pub(super) whole: usize,
@@ -20,7 +20,7 @@ pub(super) struct Axis {
 impl Axis {
     pub(super) fn new(s: &Sliding, axis: usize) -> Self {
         let (stride, dilation) = (s.stride[axis], s.dilation[axis]);
-        // The place whose tap `k` reads a value, which may lie before the first or behind the last.
+        // The place whose tap `k` reads a value; it may lie before the first place or after the last.
         let place = |value: usize, k: usize| {
             let at = (value + s.before[axis]) as i64 - (k * dilation) as i64;
             at.div_euclid(stride as i64)
@@ -41,7 +41,7 @@ impl Axis {
             }
         }
         let class = |(taps, values): (Vec<usize>, Vec<usize>)| {
-            // A value that no tap reaches is seen from nowhere.
+            // If no tap reaches a value, no place reads it.
             let first = |value| taps.last().map_or(0, |&k| (place(value, k) - low) as usize);
             let values = values
                 .into_iter()

@@ -1,22 +1,22 @@
-//! How the planes of a convolution lie to each other, and the zeros around them.
+//! The geometry of the planes of a convolution, and the zeros around them.
 
 use crate::per_sample::{Buffer, Lanes8};
 
-/// How large planes and small ones lie to each other.
+/// The geometry of a window that slides over large planes and fills small ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sliding {
-    /// Height and width of a large plane.
+    /// The height and width of a large plane.
     pub size: [usize; 2],
-    /// Places of the window, down and across: height and width of a small plane.
+    /// The number of places of the window, down and across: the height and width of a small plane.
     pub places: [usize; 2],
     pub kernel: [usize; 2],
     pub stride: [usize; 2],
     pub dilation: [usize; 2],
-    /// Zeros above and to the left of a large plane.
+    /// The number of zeros above and to the left of a large plane.
     pub before: [usize; 2],
 }
 
-/// Planes inside larger ones, with zeros around.
+/// Planes inside larger ones, with zeros around them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Border {
     pub(super) size: [usize; 2],
@@ -29,13 +29,13 @@ impl Border {
         self.whole[0] * self.whole[1]
     }
 
-    /// What lies behind the last window may be cut off while zeros stand before the first.
+    /// Values after the last window may be cut off, so equal sizes alone do not rule out zeros before the first.
     pub(super) fn bare(&self) -> bool {
         self.size == self.whole && self.before == [0; 2]
     }
 
-    /// `planes [c, size]`, in `scratch [c, whole]` where there is a border. What `scratch` holds around them is
-    /// zero and stays so.
+    /// Returns `planes [c, size]`, or `scratch [c, whole]` with the planes inside if there is a border. The border of
+    /// `scratch` is zero and stays so.
     pub(super) fn around<'a>(
         &self,
         planes: &'a [Lanes8],
@@ -46,7 +46,7 @@ impl Border {
         }
         let [height, width] = self.size;
         let area = self.plane();
-        // What lies behind the last window is not read.
+        // Values after the last window are not read.
         let saved = width.min(self.whole[1] - self.before[1]);
         for (plane, target) in planes
             .chunks_exact(height * width)
@@ -60,7 +60,7 @@ impl Border {
         scratch
     }
 
-    /// Room for [`Border::around`].
+    /// Takes the buffer that [`Border::around`] needs.
     pub(super) fn scratch(&self, channels: usize) -> Buffer {
         Buffer::zeros(if self.bare() {
             0

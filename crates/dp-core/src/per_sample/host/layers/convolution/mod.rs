@@ -1,8 +1,7 @@
 //! Convolutions with any window, and their transposes.
 //!
-//! Both relate large planes, over which a window slides, to small ones, with a value for each of its places.
-//! *Down* takes large to small, *up* is its transpose; a transposed convolution has them the other way round, and
-//! the same weight.
+//! A window slides over large planes and fills small ones, with a value for each of its places. *Down* maps large
+//! planes to small ones, and *up* is its transpose. A transposed convolution swaps the two and has the same weight.
 
 mod axis;
 mod border;
@@ -17,15 +16,15 @@ use border::Border;
 
 pub(crate) use border::Sliding;
 
-/// Entries of a row of `J_i` up to which rows are kept for the weighted sum: 4 MiB for eight records. Longer ones
-/// are formed twice, a few outputs at a time.
+/// The largest length of a row of `J_i` that is kept for the weighted sum: 4 MiB for eight records. Longer rows are
+/// formed twice, a few outputs at a time.
 const KEPT: usize = 1 << 17;
-/// Entries of a row that are formed at once where it is not kept.
+/// The number of entries of a row that are formed at once if the row is not kept.
 const AT_ONCE: usize = 1 << 12;
 
-/// Places that see the same taps.
+/// Places that read the same taps.
 struct Phase {
-    /// A matrix for each group.
+    /// One matrix for each group.
     weights: Vec<Weights>,
     taps: Vec<u32>,
     from: Vec<u32>,
@@ -40,10 +39,10 @@ struct Map {
 
 /// The host form of `Conv1d`, `Conv2d` and `ConvTranspose2d`.
 pub(crate) struct HostConvolution {
-    /// Channels of the large planes and of the small ones.
+    /// The numbers of channels of the large planes and of the small ones.
     channels: [usize; 2],
     groups: usize,
-    /// Values of a large plane and of a small one.
+    /// The numbers of values of a large plane and of a small one.
     areas: [usize; 2],
     down: Map,
     up: Map,
@@ -53,18 +52,18 @@ pub(crate) struct HostConvolution {
     trained: [bool; 2],
 }
 
-/// What a convolution computes with.
+/// The weight and the bias of a convolution.
 pub(crate) struct Parameters {
     /// `[small channels, large channels / groups, k_h, k_w]`.
     pub weight: Vec<f32>,
-    /// One for each channel of the output, or empty.
+    /// One value for each channel of the output, or empty.
     pub bias: Vec<f32>,
     /// Whether the weight and the bias are trained.
     pub trained: [bool; 2],
 }
 
 impl HostConvolution {
-    /// A convolution between `channels` of large planes and of small ones; `transposed` takes small to large.
+    /// A convolution between `channels` of large planes and of small ones; `transposed` maps small planes to large ones.
     pub(crate) fn new(
         channels: [usize; 2],
         groups: usize,
@@ -178,17 +177,17 @@ impl HostConvolution {
         }
     }
 
-    /// Values of all large planes and of all small ones.
+    /// The numbers of values of all large planes and of all small ones.
     fn lengths(&self) -> [usize; 2] {
         [0, 1].map(|i| self.channels[i] * self.areas[i])
     }
 
-    /// Taps of one small channel.
+    /// The taps of one small channel.
     fn taps(&self) -> &[u32] {
         &self.down.phases[0].taps
     }
 
-    /// Entries of the weight and of the bias that are trained.
+    /// The numbers of trained entries of the weight and of the bias.
     fn trained(&self) -> [usize; 2] {
         let weight = self.channels[1] * self.taps().len();
         [
@@ -197,7 +196,7 @@ impl HostConvolution {
         ]
     }
 
-    /// Takes each vector of `input` down or up.
+    /// Maps each vector of `input` down or up.
     fn apply(&self, down: bool, bias: &[f32], input: &[Lanes8], output: &mut [Lanes8]) {
         let (map, from, to) = if down {
             (&self.down, 0, 1)
@@ -249,7 +248,7 @@ impl HostConvolution {
         let (phase, length) = (&self.down.phases[0], self.taps().len());
         let mut first = channels.start;
         while first < channels.end {
-            // Not beyond the end of a group.
+            // A pass stays within one group.
             let group = first / outputs;
             let end = channels.end.min((group + 1) * outputs);
             let plane = inputs * self.down.border.plane();
@@ -279,7 +278,7 @@ impl HostConvolution {
         }
     }
 
-    /// Small channels whose gradients are formed at once where rows are not kept.
+    /// The small channels whose gradients are formed at once if rows are not kept.
     fn tiles(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let all = if self.trained[0] { self.channels[1] } else { 0 };
         let some = (AT_ONCE / self.taps().len().max(1)).max(1);
@@ -288,7 +287,7 @@ impl HostConvolution {
             .map(move |first| first..(first + some).min(all))
     }
 
-    /// Which of a layer's values and of its cotangents are the large ones and the small ones.
+    /// Sorts a layer's values and its cotangents into large planes and small ones.
     fn large_and_small<'a>(&self, values: &'a [Lanes8], delta: &'a [Lanes8]) -> [&'a [Lanes8]; 2] {
         if self.transposed {
             [delta, values]
@@ -366,7 +365,7 @@ impl HostLayer for HostConvolution {
                     let (weight, bias) = rows[r * length..][..length].split_at_mut(weights);
                     let ends = self.large_and_small(x, delta);
                     if weights > 0 {
-                        // Of a convolution they are the record's own, the same for all rows.
+                        // A convolution's large planes are the record's input, the same for all rows.
                         if r == 0 || self.transposed {
                             large = border.around(ends[0], &mut scratch);
                         }
