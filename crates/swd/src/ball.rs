@@ -1,4 +1,4 @@
-//! The uniform distribution on the unit ball, as a public prior: its exact cells, and samples.
+//! The uniform distribution on the unit ball as a public prior: its exact cells, and samples.
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal, StandardUniform};
@@ -26,7 +26,7 @@ pub struct UniformBall {
 }
 
 impl UniformBall {
-    /// The distribution in dimension `dim`.
+    /// Returns the distribution in dimension `dim`.
     ///
     /// # Errors
     /// `dim` is zero.
@@ -42,12 +42,12 @@ impl UniformBall {
         self.dim
     }
 
-    /// The `n` exact quantile cells of the projected distribution, the same for every slice.
+    /// Returns the `n` exact quantile cells of the projected distribution, the same for every slice.
     ///
     /// `q_r = n [H(F^-1(r/n)) - H(F^-1((r-1)/n))]` with `H(t) = -a (1-t^2)^((d+1)/2) / (d+1)`, an
-    /// antiderivative of `t f(t)`; computed to about `n` times 1e-16. The within-cell variance
-    /// is what they lack of the second moment `1/(d+2)`. Unlike those of a sample, these cells do
-    /// not change from step to step.
+    /// antiderivative of `t f(t)`, computed to about `n` times 1e-16. The within-cell variance is the second
+    /// moment `1/(d+2)` less the mean square of the cells. Unlike the cells of a sample, these do not change
+    /// from step to step.
     ///
     /// # Errors
     /// `n` is zero.
@@ -70,7 +70,7 @@ impl UniformBall {
             let direction: Vec<f64> = (0..self.dim).map(|_| StandardNormal.sample(rng)).collect();
             let norm = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
             let uniform: f64 = StandardUniform.sample(rng);
-            // A Gaussian vector of norm zero (probability zero) stands for the centre.
+            // A Gaussian vector of norm zero (probability zero) gives the centre.
             let scale = uniform.powf(1.0 / self.dim as f64) / norm.max(f64::MIN_POSITIVE);
             points.extend(direction.iter().map(|x| (x * scale) as f32));
         }
@@ -78,7 +78,7 @@ impl UniformBall {
     }
 }
 
-/// The projected distribution under `t = sin(angle)`, where its density is `cos(angle)^d / W`: all integrals
+/// The projected distribution under `t = sin(angle)`: its density is `cos(angle)^d / W`, so all integrals
 /// are elementary.
 struct Projected {
     dim: usize,
@@ -95,7 +95,7 @@ impl Projected {
         Self { dim, mass }
     }
 
-    /// `F(sin(angle))`, by the recurrence for the integrals of powers of the cosine.
+    /// Returns `F(sin(angle))`, by the recurrence for the integrals of powers of the cosine.
     fn distribution(&self, angle: f64) -> f64 {
         let (sin, cos) = angle.sin_cos();
         let odd = self.dim % 2 == 1;
@@ -112,13 +112,13 @@ impl Projected {
         integral / self.mass
     }
 
-    /// `H(sin(angle)) = integral of t f(t) from -1`.
+    /// Returns `H(sin(angle)) = integral of t f(t) from -1`.
     fn partial_mean(&self, angle: f64) -> f64 {
         let power = self.dim as i32 + 1;
         -angle.cos().powi(power) / (f64::from(power) * self.mass)
     }
 
-    /// The angle in `[from, 0]` with distribution value `p <= 1/2`: Newton steps inside a bracket.
+    /// Finds the angle in `[from, 0]` with distribution value `p <= 1/2`, by Newton steps inside a bracket.
     fn quantile_angle(&self, p: f64, from: f64) -> f64 {
         let (mut low, mut high) = (from, 0.0_f64);
         let mut angle = 0.5 * (low + high);

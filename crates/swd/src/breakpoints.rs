@@ -1,6 +1,6 @@
 //! The coupling of two sorted samples: the intervals between the merged breakpoints `i/n` and `j/m`.
 
-/// One interval on which both quantile functions are constant: rank `i` of `n` meets rank `j` of
+/// An interval on which both quantile functions are constant: rank `i` of `n` meets rank `j` of
 /// `m`, for the share `weight / (n m)` of the mass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Overlap {
@@ -9,7 +9,7 @@ pub(crate) struct Overlap {
     pub(crate) weight: u64,
 }
 
-/// The at most `n + m - 1` intervals in order; their weights are the `R_ij` of Rodriguez-Vitores et al. 2025,
+/// Returns the at most `n + m - 1` intervals in order. Their weights are the `R_ij` of Rodriguez-Vitores et al. 2025,
 /// arXiv 2502.01701, proposition 3.1, as exact integers out of `n m`. Both counts are below 2^32.
 pub(crate) fn overlaps(n: usize, m: usize) -> impl Iterator<Item = Overlap> {
     let (mut i, mut j, mut start) = (0, 0, 0);
@@ -29,7 +29,7 @@ pub(crate) fn overlaps(n: usize, m: usize) -> impl Iterator<Item = Overlap> {
     })
 }
 
-/// [`Overlap`] of samples with weights: `weight` is the share of the mass.
+/// An [`Overlap`] of samples with weights: `weight` is the share of the mass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct WeightedOverlap {
     pub(crate) i: usize,
@@ -37,8 +37,8 @@ pub(crate) struct WeightedOverlap {
     pub(crate) weight: f64,
 }
 
-/// The at most `n + m - 1` intervals of two sorted samples with weights of at least 0 that sum to 1, up to
-/// rounding; a value without weight is in none.
+/// Returns the at most `n + m - 1` intervals of two sorted samples with weights of at least 0 that sum to 1, up to
+/// rounding. No interval holds a value of weight zero.
 pub(crate) fn weighted_overlaps(a: &[f64], b: &[f64]) -> impl Iterator<Item = WeightedOverlap> {
     let (mut i, mut j, mut start) = (0, 0, 0.0);
     let (mut end_i, mut end_j) = (a[0], b[0]);

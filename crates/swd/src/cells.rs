@@ -1,10 +1,9 @@
-//! Quantile cells: what each rank of one sample is transported to.
+//! Quantile cells: the values that the ranks of a sample are transported to.
 //!
 //! The cell of rank `r = 1..n` is the mean of the target's quantile function over the `r`-th of `n`
 //! equal parts, `q_r = n * integral over ((r-1)/n, r/n] of G^-1`. Then
-//! `W_2^2(u, v) = (1/n) sum_r (u_(r) - q_r)^2 + within`, where `within` is the mean variance of the
-//! target inside its cells: no function of `u`, so the gradient does not see it, but part of the
-//! distance.
+//! `W_2^2(u, v) = (1/n) sum_r (u_(r) - q_r)^2 + within`. Here `within` is the mean variance of the target
+//! inside its cells: it is part of the distance, but not of its gradient, because it does not depend on `u`.
 
 use burn::tensor::{Device, Tensor, TensorData};
 use rayon::prelude::*;
@@ -15,9 +14,9 @@ use crate::region::{columns, project_columns};
 use crate::sort::{Sorter, check_rows};
 use crate::{Slices, SwdError};
 
-/// The `n` quantile cells of the `m` values of a sorted sample, for any `n` and `m`.
+/// Returns the `n` quantile cells of the `m` values of a sorted sample, for any `n` and `m`.
 ///
-/// `q_r = n * integral over ((r-1)/n, r/n] of G^-1`, in the units of the values; for `n = m` the
+/// `q_r = n * integral over ((r-1)/n, r/n] of G^-1`, in the units of the values. For `n = m` they are the
 /// values themselves. The cells never decrease, rounding included: the sensitivity rests on that.
 ///
 /// ```
@@ -46,7 +45,7 @@ pub fn quantile_cells(sorted: &[f64], n: usize) -> Result<Vec<f64>, SwdError> {
     Ok(cells)
 }
 
-/// [`quantile_cells`] of a sorted sample that was checked before; `cells` holds zeros.
+/// Writes the [`quantile_cells`] of a checked, sorted sample to `cells`, which holds zeros.
 fn fill_quantile_cells(sorted: &[f64], cells: &mut [f64]) {
     let m = sorted.len();
     if m == cells.len() {
@@ -58,8 +57,7 @@ fn fill_quantile_cells(sorted: &[f64], cells: &mut [f64]) {
     make_monotone(cells);
 }
 
-/// [`quantile_cells`] of a sorted sample that was checked before, in `f32`: at least one cell and one
-/// value.
+/// Writes the [`quantile_cells`] of a checked, sorted sample in `f32`: at least one cell and one value.
 pub(crate) fn write_quantile_cells(sorted: &[f64], cells: &mut [f32]) {
     if sorted.len() == cells.len() {
         let entries = cells.iter_mut().zip(sorted);
@@ -80,15 +78,15 @@ pub(crate) fn write_quantile_cells(sorted: &[f64], cells: &mut [f32]) {
     cells[current] = sum as f32;
 }
 
-/// [`write_quantile_cells`] for fewer values than cells: most cells lie inside one value.
+/// Does the work of [`write_quantile_cells`] for fewer values than cells: most cells lie inside one value.
 fn write_wide_cells(sorted: &[f64], cells: &mut [f32]) {
     let (m, n) = (sorted.len(), cells.len());
-    // Masses in units of 1/(nm): a value has n of them, a cell m. Both counts are below 2^32.
+    // Masses are in units of 1/(nm): a value has n of them, a cell m. Both counts are below 2^32.
     for (j, &value) in sorted.iter().enumerate() {
         let (mut first, begun) = ((j * n) / m, (j * n) % m);
         let (last, over) = (((j + 1) * n) / m, ((j + 1) * n) % m);
         if begun > 0 {
-            // The rest of a cell that the value before has begun.
+            // The rest of a cell that the previous value has begun.
             cells[first] += ((m - begun) as f64 / m as f64 * value) as f32;
             first += 1;
         }
@@ -99,13 +97,13 @@ fn write_wide_cells(sorted: &[f64], cells: &mut [f32]) {
     }
 }
 
-/// The mean, over the mass of a sorted sample, of its squared distance to its own cells.
+/// Returns the mean squared distance of a sorted sample to its own cells.
 ///
-/// `within = sum_rj R_rj (v_(j) - q_r)^2`, in squared units of the values: the part of
-/// `W_2^2(u, v)` that the residuals `u_(r) - q_r` lack. Zero for `n = m`.
+/// `within = sum_rj R_rj (v_(j) - q_r)^2`, in squared units of the values. It is the part of
+/// `W_2^2(u, v)` that the residuals `u_(r) - q_r` lack, and zero for `n = m`.
 ///
 /// # Errors
-/// As [`quantile_cells`]; `cells` must be its answer for the same sample.
+/// Fails as [`quantile_cells`] does. `cells` must be its result for the same sample.
 ///
 /// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.1.
 pub fn within_cell_variance(sorted: &[f64], cells: &[f64]) -> Result<f64, SwdError> {
@@ -114,7 +112,7 @@ pub fn within_cell_variance(sorted: &[f64], cells: &[f64]) -> Result<f64, SwdErr
     Ok(variance_of_sorted(sorted, cells))
 }
 
-/// [`within_cell_variance`] of what was checked before.
+/// Computes the [`within_cell_variance`] of checked values.
 fn variance_of_sorted(sorted: &[f64], cells: &[f64]) -> f64 {
     let (n, m) = (cells.len(), sorted.len());
     if n == m && sorted == cells {
@@ -126,7 +124,7 @@ fn variance_of_sorted(sorted: &[f64], cells: &[f64]) -> f64 {
     sum / (n as f64 * m as f64)
 }
 
-/// The targets of all slices: `n` cells each, or one row of `n` that all slices share.
+/// The quantile cells of a target in all slices: `n` cells each, or one row of `n` that all slices share.
 ///
 /// ```
 /// use swd::{TargetQuantiles, Slices, UniformBall};
@@ -154,7 +152,7 @@ impl TargetQuantiles {
     /// Takes one row of cells for all slices, with its within-cell variance.
     ///
     /// # Errors
-    /// No cells, values that decrease or are not finite, or a variance that is not a bound.
+    /// No cells, values that decrease or are not finite, or a variance that is negative or not finite.
     pub fn shared(values: Vec<f64>, within: f64) -> Result<Self, SwdError> {
         Self::from_rows(values.len(), values, vec![within])
     }
@@ -181,9 +179,9 @@ impl TargetQuantiles {
         Ok(Self { n, values, within })
     }
 
-    /// One row of `n` cells for all slices, of a distribution that is symmetric around 0 with this second
-    /// moment: `lower` gives the cells below the median in turn, the others mirror them, so that the mean is
-    /// exactly 0. The within-cell variance is what the cells lack of the second moment.
+    /// Builds one row of `n` cells for all slices, of a distribution that is symmetric around 0 with this second
+    /// moment. `lower` gives the cells below the median in turn and the others mirror them, so the mean is
+    /// exactly 0. The within-cell variance is the second moment less the mean square of the cells.
     ///
     /// # Errors
     /// `n` is zero.
@@ -203,9 +201,9 @@ impl TargetQuantiles {
         Self::shared(values, within.max(0.0))
     }
 
-    /// The `n` cells of a sample in each slice: projects, sorts, and averages.
+    /// Computes the `n` cells of a sample in each slice: it projects, sorts and averages.
     ///
-    /// `points` holds the sample row by row, `m x d`; the cells are in units of the points.
+    /// `points` holds the sample row by row, `m x d`. The cells are in units of the points.
     ///
     /// # Errors
     /// No points, a length that is no multiple of `d`, a coordinate that is not finite, or `n = 0`.
@@ -230,7 +228,7 @@ impl TargetQuantiles {
             .for_each(|(l, (cells, within))| {
                 *within = write_cells_in_slice(&columns, m, slices.direction(l), cells);
             });
-        // Finite and sorted as they come: of finite points, along directions of norm at most 1.
+        // Finite and sorted already: the points are finite, the directions have norm at most 1.
         Ok(Self { n, values, within })
     }
 
@@ -239,7 +237,7 @@ impl TargetQuantiles {
         self.n
     }
 
-    /// The number of rows: the number of slices, or 1 where all share the row.
+    /// The number of rows: the number of slices, or 1 if all slices share a row.
     pub fn rows(&self) -> usize {
         self.within.len()
     }
@@ -260,14 +258,14 @@ impl TargetQuantiles {
         self.within.iter().sum::<f64>() / self.rows() as f64
     }
 
-    /// The cells as a constant tensor of shape `[k, n]`, or `[1, n]` where all slices share a row.
+    /// Returns the cells as a constant tensor of shape `[k, n]`, or `[1, n]` if all slices share a row.
     pub fn tensor(&self, device: &Device) -> Tensor<2> {
         let values = self.values.iter().map(|&q| q as f32).collect();
         let data = TensorData::new::<f32, _>(values, [self.rows(), self.n]);
         Tensor::from_data(data, &device.clone().without_autodiff())
     }
 
-    /// Whether the cells fit `count` slices.
+    /// Refuses cells that do not fit `count` slices.
     pub(crate) fn check_slices(&self, count: usize) -> Result<(), SwdError> {
         if self.rows() == 1 || self.rows() == count {
             return Ok(());
@@ -280,7 +278,7 @@ impl TargetQuantiles {
     }
 }
 
-/// Writes the cells of `m` points, column after column, along one direction; gives their within-cell variance.
+/// Writes the cells of `m` points, stored column after column, along one direction and returns their within-cell variance.
 pub(crate) fn write_cells_in_slice(
     columns: &[f32],
     m: usize,
@@ -299,14 +297,14 @@ pub(crate) fn write_cells_in_slice(
     })
 }
 
-/// Lifts each value to its predecessor where rounding put it below.
+/// Raises each value to its predecessor if rounding put it below.
 pub(crate) fn make_monotone(cells: &mut [f64]) {
     for r in 1..cells.len() {
         cells[r] = cells[r].max(cells[r - 1]);
     }
 }
 
-/// Checks rows of `n` values for being there, finite and not decreasing.
+/// Checks that rows of `n` values are there, finite and do not decrease.
 fn check_sorted(what: &'static str, values: &[f64], n: usize) -> Result<(), SwdError> {
     if values.is_empty() {
         return Err(SwdError::Empty { what });

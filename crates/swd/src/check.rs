@@ -1,8 +1,8 @@
-//! What input has to be before anything is computed from it.
+//! Checks of input before anything is computed from it.
 
 use crate::SwdError;
 
-/// Checks the length of a matrix of points, one a row, for being there and whole.
+/// Checks that a matrix of points, one a row, is not empty and has whole rows.
 pub(crate) fn check_shape(what: &'static str, len: usize, d: usize) -> Result<(), SwdError> {
     if len == 0 {
         return Err(SwdError::Empty { what });
@@ -17,7 +17,7 @@ pub(crate) fn check_shape(what: &'static str, len: usize, d: usize) -> Result<()
     Ok(())
 }
 
-/// Checks a length for being the one that other lengths ask for.
+/// Checks that a length is the one that other lengths require.
 pub(crate) fn check_length(
     what: &'static str,
     found: usize,
@@ -33,7 +33,7 @@ pub(crate) fn check_length(
     })
 }
 
-/// Checks a matrix of points, one a row, for being there, whole and finite.
+/// Checks that a matrix of points, one a row, is not empty, has whole rows and is finite.
 pub(crate) fn check_points(what: &'static str, points: &[f32], d: usize) -> Result<(), SwdError> {
     check_shape(what, points.len(), d)?;
     if let Some(place) = points.iter().position(|value| !value.is_finite()) {
@@ -47,7 +47,7 @@ pub(crate) fn check_points(what: &'static str, points: &[f32], d: usize) -> Resu
     Ok(())
 }
 
-/// A bound must be a finite number that is not negative: NaN would vanish in a maximum.
+/// Checks that a bound is a finite number that is not negative: NaN would vanish in a maximum.
 pub(crate) fn check_bound(what: &'static str, value: f64) -> Result<(), SwdError> {
     if value.is_finite() && value >= 0.0 {
         return Ok(());
@@ -55,7 +55,7 @@ pub(crate) fn check_bound(what: &'static str, value: f64) -> Result<(), SwdError
     Err(SwdError::NotABound { what, value })
 }
 
-/// Checks the weights of a sample, and adds them up.
+/// Checks the weights of a sample and returns their sum.
 pub(crate) fn check_weights(weights: &[f64]) -> Result<f64, SwdError> {
     weights.iter().try_for_each(|&w| check_bound("weight", w))?;
     let sum: f64 = weights.iter().sum();

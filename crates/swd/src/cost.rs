@@ -1,4 +1,4 @@
-//! Convex costs of moving a point: what the distance between two samples on a line is the mean of.
+//! Convex costs of moving a point, whose mean is the distance between two samples on a line.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -8,17 +8,17 @@ use crate::SwdError;
 /// A convex, even cost `h(x)` of moving a point by `x`.
 ///
 /// `C(u, v)`, the least mean of `h` over all ways to match two samples on a line, matches them in order:
-/// `(1/n) sum_r h(u_(r) - v_(r))`. Its gradient has a bound that falls as `1/n` (as `n^(1-p)` for powers below 2), which the
-/// Wasserstein distance `W_1` itself, `h = |x|`, does not have: [`crate::sensitivity::Norms::line_bound`].
+/// `(1/n) sum_r h(u_(r) - v_(r))`. The sensitivity of its gradient falls as `1/n` (as `n^(1-p)` for powers below 2)
+/// ([`crate::sensitivity::Norms::line_bound`]). The Wasserstein distance `W_1` itself, `h = |x|`, has no such bound.
 ///
-/// | cost | `h(x)` | `h'(x)` | at most off from `abs(x)` by |
+/// | cost | `h(x)` | `h'(x)` | differs from `abs(x)` by at most |
 /// |---|---|---|---|
 /// | `Square` | `x^2` | `2x` | |
 /// | `Power(p)`, `1 < p <= 16` | `abs(x)^p` | `p abs(x)^(p-1) sign(x)` | |
 /// | `Huber(t)` | `x^2/2t` up to `t`, then `abs(x) - t/2` | `x/t` within `[-1, 1]` | `t/2` |
 ///
-/// The width `t` is in the units of the points. Of all costs with `h'' <= 1/t` none is nearer to `abs(x)`, up to a constant,
-/// than Huber's.
+/// The width `t` is in the units of the points. Of all costs with `h'' <= 1/t` none is nearer to `abs(x)` than
+/// Huber's, up to a constant.
 ///
 /// ```
 /// use swd::Cost;
@@ -36,12 +36,12 @@ pub enum Cost {
     Square,
     /// A power: `W_p^p`.
     Power(f64),
-    /// A square up to a distance, and linear beyond.
+    /// A square up to the given distance, and linear beyond it.
     Huber(f64),
 }
 
 impl Cost {
-    /// Refuses a power or a width that no bound is known of.
+    /// Refuses a power or a width for which no bound is known.
     ///
     /// # Errors
     /// [`SwdError::Cost`] for a power outside of `(1, 16]`, and for a width that is not positive and finite.
@@ -60,7 +60,7 @@ impl Cost {
         }
     }
 
-    /// `h(x)`.
+    /// Returns `h(x)`, the cost of moving a point by `x`.
     pub fn value(self, x: f64) -> f64 {
         let size = x.abs();
         match self {
@@ -71,7 +71,7 @@ impl Cost {
         }
     }
 
-    /// `h'(x)`.
+    /// Returns the derivative `h'(x)`.
     pub fn slope(self, x: f64) -> f64 {
         match self {
             Self::Square => 2.0 * x,
@@ -80,7 +80,7 @@ impl Cost {
         }
     }
 
-    /// The largest `h''` on `[-reach, reach]`: infinite for a power below 2.
+    /// Returns the largest `h''` on `[-reach, reach]`, which is infinite for a power below 2.
     pub(crate) fn curvature_upper(self, reach: f64) -> f64 {
         match self {
             Self::Square => 2.0,
@@ -95,7 +95,7 @@ impl Cost {
         matches!(self, Self::Huber(_))
     }
 
-    /// Whether `h'` is convex above 0, and not concave.
+    /// Whether `h'` is convex above 0.
     pub(crate) fn rises(self) -> bool {
         match self {
             Self::Square => true,
@@ -104,21 +104,21 @@ impl Cost {
         }
     }
 
-    /// Of a cost whose `h'` is concave above 0: the largest `h'(x) - s x` for `x` in `[0, most]`, with `s >= 0`.
+    /// Returns the largest `h'(x) - s x` for `x` in `[0, most]` and `s >= 0`, for a cost whose `h'` is concave above 0.
     pub(crate) fn conjugate(self, s: f64, most: f64) -> f64 {
-        // Where h''(x) = s.
+        // The place at which h''(x) = s.
         let x = match self {
             Self::Square => 0.0,
             Self::Power(p) => (s / (p * (p - 1.0))).powf(1.0 / (p - 2.0)),
             Self::Huber(t) => f64::from(u8::from(s * t < 1.0)) * t,
         };
-        // At s = 0 the place is infinite, or not a number.
+        // At s = 0 this place is infinite, or not a number.
         let x = if x < most { x } else { most };
         (self.slope(x) - s * x).max(0.0)
     }
 }
 
-/// The names of the costs, as they are written: `square`, `huber:0.3`.
+/// The names of the costs in text: `square`, `huber:0.3`.
 const NAMES: [&str; 3] = ["square", "power", "huber"];
 
 impl Display for Cost {
@@ -135,7 +135,7 @@ impl Display for Cost {
 impl FromStr for Cost {
     type Err = SwdError;
 
-    /// As it is displayed: `square`, or `power:P` and `huber:T`.
+    /// Parses a cost as it is displayed: `square`, `power:P` or `huber:T`.
     fn from_str(text: &str) -> Result<Self, SwdError> {
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
         let value = value.parse();

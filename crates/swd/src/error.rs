@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-/// What can be wrong with the input of a transport function: the value that was found and its bound.
+/// The ways in which the input of a transport function can be wrong, each with the value found and its bound.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum SwdError {
     /// A count that must not be zero.
@@ -40,7 +40,7 @@ pub enum SwdError {
     TooLong {
         /// The number of keys.
         found: usize,
-        /// The largest number.
+        /// The largest number of keys.
         most: usize,
     },
     /// A key that has no place in an order.
@@ -51,7 +51,7 @@ pub enum SwdError {
         /// The place in the row (the record).
         index: usize,
     },
-    /// An infinite or undefined coordinate.
+    /// A coordinate that is infinite or NaN.
     #[error("{what}: row {row}, coordinate {index} is {value}, expected a finite number")]
     NotFinite {
         /// The argument.
@@ -77,7 +77,7 @@ pub enum SwdError {
         /// The order.
         value: f64,
     },
-    /// Values that must not decrease, and do.
+    /// Values that must not decrease, but do.
     #[error("{what} must not decrease along a row: row {row}, index {index}")]
     NotSorted {
         /// The argument.
@@ -87,17 +87,17 @@ pub enum SwdError {
         /// The index of the value that is below its predecessor.
         index: usize,
     },
-    /// A cost of a power or a width that is out of its bounds.
+    /// A cost whose power or width is out of its bounds.
     #[error("the {what} of a cost must be {bound}, found {value}")]
     Cost {
-        /// What it has: a power or a width.
+        /// The parameter: a power or a width.
         what: &'static str,
         /// The value.
         value: f64,
         /// Its bounds.
         bound: &'static str,
     },
-    /// A name that no cost has.
+    /// A name that is not the name of a cost.
     #[error("a cost is square, power:P or huber:T with a number, found {found:?}")]
     UnknownCost {
         /// The text.
@@ -119,14 +119,14 @@ pub enum SwdError {
         /// The value.
         value: f64,
     },
-    /// A radius whose square is lost in 32 bits.
+    /// A radius whose square cannot be held in 32 bits.
     #[error("radius must be from {least:e} to {most:e}, found {value:e}: rescale the rows")]
     Radius {
         /// The radius.
         value: f64,
-        /// The least.
+        /// The least radius.
         least: f64,
-        /// The largest.
+        /// The largest radius.
         most: f64,
     },
     /// A count that must be a power of two.
@@ -137,14 +137,14 @@ pub enum SwdError {
         /// The count.
         found: usize,
     },
-    /// The place of something that is not there.
+    /// A place that does not exist.
     #[error("{what} {index} was asked for, there are {count}")]
     NotThere {
-        /// What was asked for.
+        /// The kind of item that was asked for.
         what: &'static str,
         /// Its place, counted from 0.
         index: usize,
-        /// How many there are.
+        /// The number of items.
         count: usize,
     },
     /// Data that could not be read back from a device.

@@ -1,4 +1,4 @@
-//! Slices for images: smooth random fields, where random directions would see pixels as if they had no neighbours.
+//! Slices for images: smooth random fields, because random directions ignore which pixels are neighbours.
 
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
@@ -6,17 +6,17 @@ use rayon::prelude::*;
 
 use crate::{Slices, SwdError};
 
-/// The blur of a field, in pixels: from the first, to the side of the image over the second.
+/// The least and the largest blur of a field: the first in pixels, the other as the side of the image over this number.
 const BLUR: [f64; 2] = [0.7, 7.0];
-/// The window of a local field, as the side of the image over these.
+/// The least and the largest window of a local field, each as the side of the image over this number.
 const WINDOW: [f64; 2] = [14.0, 4.7];
 
 impl Slices {
     /// Draws `count` directions in the space of images `[channels, height, width]` that vary smoothly over the
-    /// image, on scales from a pixel to a seventh of the side; every other one lives in a window.
+    /// image, on scales from a pixel to a seventh of the side. Every other one is confined to a window.
     ///
-    /// Images have most of what tells them apart in smooth directions and in parts: a release along these says more
-    /// of them than one along as many directions of [`Slices::iid`]. They are sampled without a look at any record. A
+    /// Images differ mostly in smooth directions and in parts, so a release along these slices says more
+    /// about them than one along as many directions of [`Slices::iid`]. They are sampled without any record. A
     /// direction is white noise, blurred by a Gaussian whose width is log-uniform, times a Gaussian window at a random
     /// place for every other direction, times random weights of the channels. They are no tight frame.
     ///
@@ -46,7 +46,7 @@ impl Slices {
     }
 }
 
-/// What is random in a direction.
+/// The random parts of one direction.
 struct Field {
     noise: Vec<f64>,
     blur: f64,
@@ -81,7 +81,7 @@ impl Field {
 
     fn write(&self, [height, width]: [usize; 2], direction: &mut [f64]) {
         let bell = |distance: f64, width: f64| (-0.5 * (distance / width).powi(2)).exp();
-        // Along rows, and then along columns.
+        // Blurs along rows, and then along columns.
         let blurred = |values: &[f64], length: usize, stride: usize| -> Vec<f64> {
             let weights: Vec<f64> = (0..length).map(|a| bell(a as f64, self.blur)).collect();
             (0..values.len())

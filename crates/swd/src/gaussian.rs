@@ -6,14 +6,14 @@ use rand_distr::{Distribution, StandardNormal};
 use crate::normal::{density, upper_quantile};
 use crate::{SwdError, TargetQuantiles};
 
-/// The distribution `N(0, I)` of `R^dim`; every projection of it is `N(0, 1)`.
+/// The distribution `N(0, I)` of `R^dim`, every projection of which is `N(0, 1)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StandardGaussian {
     dim: usize,
 }
 
 impl StandardGaussian {
-    /// The distribution in dimension `dim`.
+    /// Returns the distribution in dimension `dim`.
     ///
     /// # Errors
     /// `dim` is zero.
@@ -29,7 +29,8 @@ impl StandardGaussian {
         self.dim
     }
 
-    /// The `n` exact quantile cells of the projected distribution, the same for every slice:
+    /// Returns the `n` exact quantile cells of the projected distribution, the same for every slice.
+    ///
     /// `q_r = n (phi(x_(r-1)) - phi(x_r))` with `x_r` the `r/n` quantile and `phi` the density.
     ///
     /// # Errors
@@ -44,7 +45,7 @@ impl StandardGaussian {
         })
     }
 
-    /// `n` points, one after the other, `[n, dim]`.
+    /// Draws `n` points, row by row, `[n, dim]`.
     pub fn sample(&self, n: usize, rng: &mut impl Rng) -> Vec<f32> {
         (0..n * self.dim)
             .map(|_| StandardNormal.sample(rng))

@@ -2,27 +2,26 @@
 //!
 //! # Distances
 //!
-//! | distance | function | a bound on its gradient |
+//! | distance | function | bound on the sensitivity of its gradient |
 //! |---|---|---|
 //! | squared sliced Wasserstein | [`SlicedWasserstein`], [`transport::tensor::sliced_w2_squared`], [`transport::host::sliced_gradient_and_distance`] | [`sensitivity`] |
-//! | the same by another cost: powers, Huber | [`Cost`], [`transport::host::sliced_cotangents_and_cost`] | [`sensitivity::Norms::line_bound`], [`sensitivity::Norms::prior_bound`] |
+//! | sliced, with another cost (powers, Huber) | [`Cost`], [`transport::host::sliced_cotangents_and_cost`] | [`sensitivity::Norms::line_bound`], [`sensitivity::Norms::prior_bound`] |
 //! | smoothed, to noisy projections | [`smoothed::smoothed_distance_and_gradient`] | not needed: the projections have the noise |
 //! | on a line, any weights and powers | [`transport::line`], [`transport::tensor::w2_squared_1d`], [`transport::tensor::wp_power_1d`] | [`sensitivity::Norms::line_bound`]; none for `W_1` and for roots |
-//! | entropic (Sinkhorn), its divergence | [`sinkhorn::Sinkhorn`] | none |
+//! | entropic (Sinkhorn), and its divergence | [`sinkhorn::Sinkhorn`] | none |
 //!
-//! # Where what is
+//! # Modules
 //!
-//! [`Slices`] are directions to project on; [`TargetQuantiles`] the quantile cells of a target in each of
-//! them; [`transport`] has the residuals, cotangents and squared distances, and [`sensitivity`]
-//! says how far the gradient can move when one record is replaced, for `p = 2` alone: for other orders the
-//! gradient has no such bound.
+//! [`Slices`] are the directions to project on. [`TargetQuantiles`] holds the quantile cells of a target in each slice.
+//! [`transport`] computes residuals, cotangents and squared distances. [`sensitivity`] bounds how far the gradient moves
+//! when one record is replaced, for `p = 2` alone: for other orders the gradient has no such bound.
 //!
 //! [`sinkhorn`] is entropic transport, whose minimiser is the distribution before a known noise.
 //!
 //! [`SlicedWasserstein`] is the distance as a loss of burn.
 //!
-//! [`smoothed`] is the distance to noisy projections of private records, which are a [`FlowTarget`] for the particles of
-//! [`flow`]. Nothing here is released: what is measured of private records is for `private-queries`.
+//! [`smoothed`] computes the distance to noisy projections of private records. They are a [`FlowTarget`] for the particles of
+//! [`flow`]. Nothing here is released: the crate `private-queries` measures private records.
 
 #![forbid(unsafe_code)]
 

@@ -8,21 +8,21 @@ use rand::Rng;
 use crate::transport::tensor::sliced_w2_squared;
 use crate::{Slices, SwdError};
 
-/// How [`SlicedWasserstein`] draws its slices.
+/// The settings of [`SlicedWasserstein`]: how it draws its slices.
 #[derive(Config, Debug)]
 pub struct SlicedWassersteinConfig {
     /// The number of slices, `k`.
     #[config(default = 50)]
     pub slices: usize,
-    /// Whether they form a tight frame ([`Slices::tight`], at least as many slices as dimensions), whose
+    /// Whether the slices form a tight frame ([`Slices::tight`], at least as many slices as dimensions), whose
     /// estimate varies less, or are independent ([`Slices::iid`]).
     #[config(default = false)]
     pub tight_frame: bool,
 }
 
 impl SlicedWassersteinConfig {
-    /// The loss; a number of slices that cannot be sampled is refused by [`SlicedWasserstein::forward`],
-    /// which knows the dimension.
+    /// Builds the loss. [`SlicedWasserstein::forward`], which knows the dimension, refuses a number of slices that
+    /// cannot be sampled.
     pub fn init(&self) -> SlicedWasserstein {
         SlicedWasserstein {
             slices: self.slices,
@@ -33,12 +33,11 @@ impl SlicedWassersteinConfig {
 
 /// The squared sliced 2-Wasserstein distance `SW_2^2` between two batches of points, as a loss.
 ///
-/// Differentiable in both arguments, on any device, for batches of any two sizes. It is the square, in
-/// squared units of the points, of what POT's `sliced_wasserstein_distance` returns: the square is what has
-/// an unbiased estimate, and a gradient where the batches are equal. The formula is that of
-/// [`sliced_w2_squared`].
+/// It is differentiable in both arguments, on any device, for batches of any two sizes. It is the square of what
+/// POT's `sliced_wasserstein_distance` returns, in squared units of the points: the square has an unbiased
+/// estimate, and a gradient even if the batches are equal. [`sliced_w2_squared`] has the formula.
 ///
-/// A loss alone is not private: a private step clips and adds noise as [`crate::sensitivity`] says.
+/// The loss alone is not private: a private step clips and adds noise as [`crate::sensitivity`] says.
 ///
 /// ```
 /// use burn::tensor::{Device, Distribution, Tensor};
@@ -69,20 +68,20 @@ impl SlicedWassersteinConfig {
 pub struct SlicedWasserstein {
     /// The number of slices of each call.
     pub slices: usize,
-    /// Whether they form a tight frame.
+    /// Whether the slices form a tight frame.
     pub tight_frame: bool,
 }
 
 impl SlicedWasserstein {
-    /// `SW_2^2` along slices sampled from `rng`: new ones in each call.
+    /// Computes `SW_2^2` along slices that each call samples anew from `rng`.
     ///
     /// # Shapes
     /// - `x`: `[n, d]`
     /// - `y`: `[m, d]`
-    /// - answer: `[1]`
+    /// - result: `[1]`
     ///
     /// # Errors
-    /// As [`Slices::iid`] or [`Slices::tight`], and [`sliced_w2_squared`].
+    /// Fails as [`Slices::iid`] or [`Slices::tight`], and [`sliced_w2_squared`], do.
     pub fn forward(
         &self,
         x: Tensor<2>,
@@ -98,10 +97,10 @@ impl SlicedWasserstein {
         self.forward_with(x, y, &slices)
     }
 
-    /// `SW_2^2` along given slices, of any number; shapes as those of [`SlicedWasserstein::forward`].
+    /// Computes `SW_2^2` along given slices, of any number. The shapes are those of [`SlicedWasserstein::forward`].
     ///
     /// # Errors
-    /// As [`sliced_w2_squared`].
+    /// Fails as [`sliced_w2_squared`] does.
     pub fn forward_with(
         &self,
         x: Tensor<2>,

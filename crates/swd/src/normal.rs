@@ -1,10 +1,10 @@
-//! The standard normal distribution: tail and quantile.
+//! The standard normal distribution: its tail and quantile.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
-/// The `x` with `P(X > x) = p` under the standard normal distribution, for `1e-300 < p < 1`.
+/// Returns the `x` with `P(X > x) = p` under the standard normal distribution, for `1e-300 < p < 1`.
 ///
-/// Newton's steps from 0: the tail is convex there, so they never go too far.
+/// It takes Newton's steps from 0: the tail is convex there, so they never go too far.
 pub(crate) fn upper_quantile(p: f64) -> f64 {
     if p > 0.5 {
         return -upper_quantile(1.0 - p);
@@ -20,7 +20,7 @@ pub(crate) fn upper_quantile(p: f64) -> f64 {
     x
 }
 
-/// `P(X > x)`.
+/// Returns `P(X > x)` under the standard normal distribution.
 pub(crate) fn upper_tail(x: f64) -> f64 {
     0.5 * libm::erfc(x * FRAC_1_SQRT_2)
 }

@@ -1,18 +1,18 @@
-//! The ball or sphere that every private row is put into before anything is computed from it.
+//! The ball or sphere that every private row is projected onto before anything is computed from it.
 
 use crate::check::check_shape;
 use crate::{Slices, SwdError};
 use rayon::prelude::*;
 use std::ops::RangeInclusive;
 
-/// The radii of a [`NormBound`]: rows and their squares are then far from the least and the largest numbers of `f32`, where
-/// rounding is no longer relative.
+/// The radii that a [`NormBound`] accepts: they keep rows and their squares far from the least and the largest numbers of
+/// `f32`, near which rounding is no longer relative.
 pub const RADII: RangeInclusive<f64> = 1e-9..=1e18;
 
-/// Where rows are allowed to be: a ball around the origin, or its surface.
+/// The region that rows must lie in: a ball around the origin, or its surface.
 ///
-/// A sensitivity that rests on `|x| <= r` is worth nothing where the rows were only assumed to be
-/// that short, so the functions that state one take a region and put the rows into it themselves.
+/// A sensitivity that rests on `|x| <= r` does not hold if the rows are merely assumed to be that short.
+/// So the functions that state one take a region and put the rows into it themselves.
 ///
 /// ```
 /// use swd::NormBound;
@@ -30,7 +30,7 @@ pub struct NormBound {
 }
 
 impl NormBound {
-    /// The ball of this radius: longer rows are scaled down to it.
+    /// Returns the ball of this radius: longer rows are scaled down to it.
     ///
     /// # Errors
     /// A radius outside of [`RADII`].
@@ -38,7 +38,7 @@ impl NormBound {
         Self::new(radius, false)
     }
 
-    /// The sphere of this radius: rows are scaled to it, and the origin stays where it is.
+    /// Returns the sphere of this radius: rows are scaled to it, except the origin, which stays.
     ///
     /// # Errors
     /// A radius outside of [`RADII`].
@@ -58,12 +58,12 @@ impl NormBound {
         Ok(Self { radius, surface })
     }
 
-    /// The radius `r`: no row is longer once it was put into the region, up to a relative 1e-15.
+    /// The radius `r`: a row in the region is no longer than this, up to a relative 1e-15.
     pub fn radius(&self) -> f64 {
         self.radius
     }
 
-    /// The factor that puts a row into the region, or `None` for a row that is not finite, which
+    /// Returns the factor that scales a row into the region, or `None` for a row that is not finite, which
     /// counts as the origin.
     pub fn scale(&self, row: &[f32]) -> Option<f64> {
         let squares: f64 = row.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
@@ -77,7 +77,7 @@ impl NormBound {
         }
     }
 
-    /// Puts rows of `dim` into the region, as plain numbers: what is projected of them, for scores of public ones.
+    /// Puts rows of `dim` numbers into the region in place, such as public rows that are to be scored.
     pub fn restrict(&self, rows: &mut [f32], dim: usize) {
         for row in rows.chunks_exact_mut(dim) {
             let scale = self.scale(row);
@@ -87,13 +87,13 @@ impl NormBound {
         }
     }
 
-    /// Rows (`[n, d]`) put into the region and projected: `[k, n]`, one row of `n` a slice.
+    /// Puts rows (`[n, d]`) into the region and projects them: `[k, n]`, one row of `n` a slice.
     ///
-    /// What a record gives depends on that record alone.
+    /// The projections of a record depend on that record alone.
     ///
     /// # Errors
-    /// No rows, or a length that is no multiple of `d`. Rows that are not finite are no error, which
-    /// would tell about a record: they count as the origin.
+    /// No rows, or a length that is no multiple of `d`. A row that is not finite is no error, because an error
+    /// would tell about a record: it counts as the origin.
     pub fn project(&self, rows: &[f32], slices: &Slices) -> Result<Vec<f64>, SwdError> {
         if let Some(signs) = &slices.signs {
             check_shape("private rows", rows.len(), slices.dim())?;
@@ -109,10 +109,10 @@ impl NormBound {
         Ok(projected)
     }
 
-    /// Rows put into the region, column after column, so that a projection runs along memory.
+    /// Puts rows into the region and stores them column after column, so that a projection runs along memory.
     ///
     /// # Errors
-    /// As [`NormBound::project`].
+    /// Fails as [`NormBound::project`] does.
     pub(crate) fn columns(&self, rows: &[f32], d: usize) -> Result<Vec<f64>, SwdError> {
         check_shape("private rows", rows.len(), d)?;
         let n = rows.len() / d;
@@ -128,7 +128,7 @@ impl NormBound {
     }
 }
 
-/// Rows of `d` column after column, so that a projection runs along memory.
+/// Stores rows of `d` numbers column after column, so that a projection runs along memory.
 pub(crate) fn columns(rows: &[f32], d: usize) -> Vec<f32> {
     let n = rows.len() / d;
     let mut columns = vec![0.0; rows.len()];
@@ -140,7 +140,7 @@ pub(crate) fn columns(rows: &[f32], d: usize) -> Vec<f32> {
     columns
 }
 
-/// `projected[i] = <x_i, theta>` for rows that [`columns`] or [`NormBound::columns`] gave.
+/// Writes `projected[i] = <x_i, theta>` for rows stored by [`columns`] or [`NormBound::columns`].
 pub(crate) fn project_columns<T: Copy + Into<f64>>(
     columns: &[T],
     direction: &[f64],
@@ -149,7 +149,7 @@ pub(crate) fn project_columns<T: Copy + Into<f64>>(
     sum_columns::<_, false>(columns, direction, projected);
 }
 
-/// `projected[i] += <x_i, theta>` for such rows.
+/// Adds `<x_i, theta>` to `projected[i]` for rows stored by [`columns`] or [`NormBound::columns`].
 pub(crate) fn add_projection<T: Copy + Into<f64>>(
     columns: &[T],
     direction: &[f64],
@@ -158,7 +158,7 @@ pub(crate) fn add_projection<T: Copy + Into<f64>>(
     sum_columns::<_, true>(columns, direction, projected);
 }
 
-/// Eight rows at a time: what is summed stays in registers.
+/// Sums eight rows at a time, so that the sums stay in registers.
 fn sum_columns<T: Copy + Into<f64>, const ADD: bool>(
     columns: &[T],
     direction: &[f64],

@@ -1,4 +1,4 @@
-//! Tight frames of signs: sampled in no time, and projected on without a product.
+//! Tight frames of sign vectors: quickly sampled, and projected on without a product.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
@@ -6,11 +6,11 @@ use rayon::prelude::*;
 
 use crate::{NormBound, Slices, SwdError};
 
-/// Rows that one thread transforms at a time.
+/// The number of rows that one thread transforms at a time.
 const ROWS: usize = 8;
 
-/// What makes the directions `theta_{l,a} = s_a H_{l, p(a)} / sqrt(d)`, `H` the Hadamard matrix of order `k` in
-/// Sylvester's order: the places `p`, and the signs `s` times the size of a coordinate.
+/// The places `p`, and the signs `s` times the size of a coordinate, of the directions
+/// `theta_{l,a} = s_a H_{l, p(a)} / sqrt(d)`, `H` the Hadamard matrix of order `k` in Sylvester's order.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Signs {
     places: Vec<usize>,
@@ -18,13 +18,13 @@ pub(crate) struct Signs {
 }
 
 impl Slices {
-    /// Draws the tight frame of `count` sign vectors, `theta_{l,a} = s_a H_{l, p(a)} / sqrt(dim)`: random signs `s`
-    /// and `dim` random places `p` among the columns of the Hadamard matrix `H` of order `count`, a power of two.
+    /// Draws the tight frame of `count` sign vectors, `count` a power of two.
     ///
-    /// `Theta Theta^T = (count/dim) I` to the last bit, so its sensitivity is that of any tight frame, and needs no
-    /// eigenvalues. Projections take `count log2(count)` additions a row, where other slices take `count dim`
-    /// multiplications. One direction is uniform over the corners of a cube and not over the sphere, so the sliced
-    /// distance is another average than that of [`Slices::tight`], close to it in many dimensions.
+    /// `theta_{l,a} = s_a H_{l, p(a)} / sqrt(dim)`, with random signs `s` and `dim` random places `p` among the columns of
+    /// the Hadamard matrix `H` of order `count`. `Theta Theta^T = (count/dim) I` to the last bit, so it has the sensitivity
+    /// of any tight frame, without eigenvalues. Projections take `count log2(count)` additions a row, where other slices
+    /// take `count dim` multiplications. One direction is uniform over the corners of a cube and not over the sphere, so the
+    /// sliced distance is another average than with [`Slices::tight`], close to it in many dimensions.
     ///
     /// ```
     /// use rand::SeedableRng;
@@ -36,7 +36,7 @@ impl Slices {
     /// ```
     ///
     /// # Errors
-    /// `dim` is zero, `count < dim`, or a `count` that is no power of two.
+    /// `dim` is zero, `count < dim`, or `count` is no power of two.
     pub fn signs(dim: usize, count: usize, rng: &mut impl Rng) -> Result<Self, SwdError> {
         if count < dim {
             return Err(SwdError::TooFewSlices { count, dim });
@@ -54,7 +54,7 @@ impl Slices {
         let signs: Vec<f64> = (0..dim)
             .map(|_| if rng.random() { 1.0 } else { -1.0 })
             .collect();
-        // The first of them is the signs: all coordinates are alike but for theirs, after rounding too.
+        // The first direction is the signs. All coordinates have the same size, after rounding too.
         let size = Self::from_directions(dim, &signs)?.direction(0)[0].abs();
         let coordinates: Vec<f64> = signs.iter().map(|sign| sign * size).collect();
         let mut directions = vec![0.0; dim * count];
@@ -78,12 +78,12 @@ impl Slices {
 }
 
 impl Signs {
-    /// `lambda_max(Theta Theta^T / k)`: the square of a coordinate.
+    /// Returns `lambda_max(Theta Theta^T / k)`, the square of a coordinate.
     pub(crate) fn lambda_max(&self) -> f64 {
         self.coordinates[0] * self.coordinates[0]
     }
 
-    /// Rows (`[n, d]`) put into a region and projected on `count` slices: `[k, n]`.
+    /// Puts rows (`[n, d]`) into a region and projects them on `count` slices: `[k, n]`.
     pub(crate) fn project(&self, rows: &[f32], region: &NormBound, count: usize) -> Vec<f64> {
         let d = self.places.len();
         let n = rows.len() / d;
@@ -103,7 +103,7 @@ impl Signs {
                 }
             });
         let mut projected = vec![0.0; n * count];
-        // Eight slices at a time: a line of the cache each way.
+        // Copies eight slices at a time: a line of the cache each way.
         projected
             .par_chunks_mut(8 * n)
             .enumerate()
@@ -120,7 +120,7 @@ impl Signs {
     }
 }
 
-/// The product with the Hadamard matrix in Sylvester's order, in place; a power of two of values.
+/// Multiplies by the Hadamard matrix in Sylvester's order, in place; the number of values is a power of two.
 fn hadamard(values: &mut [f64]) {
     let mut half = 1;
     while half < values.len() {

@@ -1,8 +1,8 @@
 //! Directions to project on: the columns of `Theta`, sampled independently or as a tight frame.
 //!
-//! A tight frame has `Theta Theta^T = (k/d) I`, so that its slices cover all directions evenly;
+//! A tight frame has `Theta Theta^T = (k/d) I`, so its slices cover all directions evenly. Its
 //! `lambda_max(Theta Theta^T / k)`, which drives the sensitivity of the sliced gradient
-//! ([`crate::sensitivity`]), is then `1/d`, the smallest value that unit directions can have.
+//! ([`crate::sensitivity`]), is `1/d`, the smallest value that unit directions can have.
 
 use std::sync::OnceLock;
 
@@ -15,14 +15,14 @@ use crate::SwdError;
 use crate::signs::Signs;
 
 /// The relative amount by which [`Slices::lambda_max_upper`] exceeds the computed eigenvalue: the
-/// symmetric QR iteration errs by a few `d` units of 2^-53, which for every `d` up to 10^4 is less.
+/// symmetric QR iteration errs by a few `d` units of 2^-53, which is less for every `d` up to 10^4.
 const EIGENVALUE_SLACK: f64 = 1e-10;
 
 /// Unit directions in `R^d`, one a slice.
 ///
-/// Every coordinate is a value of `f32` held in `f64`, so that host and device project on the very
-/// same directions, and the Euclidean norm of each direction is at most 1 (and at least
-/// `1 - 2^-21`): rounding never lengthens a projection, so the sensitivity needs no term for it.
+/// Every coordinate is a value of `f32` held in `f64`, so host and device project on exactly the same
+/// directions. The Euclidean norm of each direction is at most 1 (and at least `1 - 2^-21`): rounding
+/// never lengthens a projection, so the sensitivity needs no term for it.
 ///
 /// ```
 /// use rand::SeedableRng;
@@ -44,11 +44,11 @@ pub struct Slices {
     count: usize,
     directions: Vec<f64>,
     lambda_max_upper: Once,
-    /// How they can be projected on without a product.
+    /// The structure of sign vectors, with which they are projected on without a product.
     pub(crate) signs: Option<Signs>,
 }
 
-/// What is computed of the directions when it is first asked for: no part of what they are.
+/// A value computed from the directions when it is first asked for; equality ignores it.
 #[derive(Debug, Clone, Default)]
 struct Once(OnceLock<f64>);
 
@@ -73,7 +73,7 @@ impl Slices {
 
     /// Draws `count` directions that form a tight frame: `Theta Theta^T = (count/dim) I`.
     ///
-    /// Blocks of Haar-random orthonormal bases; where `count` is no multiple of `dim`, the last
+    /// The directions are blocks of Haar-random orthonormal bases. If `count` is no multiple of `dim`, the last
     /// block has `dim + (count mod dim)` directions and is a randomly rotated harmonic frame. Every
     /// single direction is uniform on the sphere, so averages over slices stay unbiased.
     ///
@@ -105,10 +105,10 @@ impl Slices {
         Self::from_directions(dim, &directions)
     }
 
-    /// Draws `count` orthonormal directions, at most `dim` of them: `sigma_max(Theta) = 1`, the least that any
-    /// set of unit directions has, up to the rounding of the directions.
+    /// Draws `count` orthonormal directions, at most `dim` of them.
     ///
-    /// The first vectors of a Haar-random basis, so that every single direction is uniform on the sphere.
+    /// `sigma_max(Theta) = 1`, the least that any set of unit directions has, up to the rounding of the directions.
+    /// They are the first vectors of a Haar-random basis, so every single direction is uniform on the sphere.
     ///
     /// # Errors
     /// `dim` or `count` is zero, or `count > dim`.
@@ -132,8 +132,8 @@ impl Slices {
     /// ```
     ///
     /// # Errors
-    /// No direction at all, a length that is no multiple of `dim`, a coordinate or a norm that is not
-    /// finite, or a direction of norm zero.
+    /// No directions, a length that is no multiple of `dim`, a coordinate or a norm that is not finite, or a
+    /// direction of norm zero.
     pub fn from_directions(dim: usize, directions: &[f64]) -> Result<Self, SwdError> {
         if dim == 0 {
             return Err(SwdError::Empty { what: "dimension" });
@@ -185,7 +185,7 @@ impl Slices {
         })
     }
 
-    /// Directions of unit norm in `f32` that can be projected on without a product.
+    /// Takes sign vectors, of unit norm in `f32`, that can be projected on without a product.
     pub(crate) fn of_signs(dim: usize, count: usize, directions: Vec<f64>, signs: Signs) -> Self {
         Self {
             dim,
@@ -198,7 +198,7 @@ impl Slices {
 
     /// Takes the columns of a tensor `[d, k]` as directions and scales them to unit norm.
     ///
-    /// Reads them back from their device, once.
+    /// It reads the tensor back from its device, once.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -210,7 +210,7 @@ impl Slices {
     /// ```
     ///
     /// # Errors
-    /// As [`Slices::from_directions`].
+    /// Fails as [`Slices::from_directions`] does.
     pub fn from_tensor(columns: Tensor<2>) -> Result<Self, SwdError> {
         let [dim, _] = columns.dims();
         let rows = columns.without_autodiff().transpose();
@@ -239,17 +239,17 @@ impl Slices {
         &self.directions
     }
 
-    /// `Theta` as a constant tensor of shape `[d, k]`.
+    /// Returns `Theta` as a constant tensor of shape `[d, k]`.
     pub fn tensor(&self, device: &Device) -> Tensor<2> {
         let columns = self.directions.iter().map(|&x| x as f32).collect();
         let data = TensorData::new::<f32, _>(columns, [self.count, self.dim]);
         Tensor::from_data(data, &device.clone().without_autodiff()).transpose()
     }
 
-    /// An upper bound on `lambda_max(Theta Theta^T / k)`, at most a relative `1e-10` too large.
+    /// Returns an upper bound on `lambda_max(Theta Theta^T / k)`, at most a relative `1e-10` too large.
     ///
-    /// It lies between `1/d` (tight frames; up to the rounding of the directions) and 1. Computed once: it takes
-    /// seconds where `d` and `k` are near a thousand.
+    /// It lies between `1/d` (tight frames, up to the rounding of the directions) and 1. It is computed once, which
+    /// takes seconds if `d` and `k` are near a thousand.
     pub fn lambda_max_upper(&self) -> f64 {
         let first = || self.computed_lambda_max_upper();
         *self.lambda_max_upper.0.get_or_init(first)
@@ -270,7 +270,7 @@ impl Slices {
     }
 }
 
-/// Scales to unit norm and rounds to `f32`, with the norm of the result at most 1.
+/// Scales a direction to unit norm and rounds it to `f32`, so that the norm of the result is at most 1.
 fn unit_in_f32(direction: &[f64], norm: f64) -> Vec<f64> {
     let round = |scale: f64| -> Vec<f64> {
         let rounded = direction.iter().map(|x| f64::from((x * scale) as f32));
@@ -295,13 +295,13 @@ fn random_direction(dim: usize, rng: &mut impl Rng) -> Vec<f64> {
     }
 }
 
-/// An orthonormal basis from the Haar measure, one vector after the other: Gram-Schmidt of Gaussian
+/// Draws an orthonormal basis from the Haar measure, one vector after the other: Gram-Schmidt of Gaussian
 /// vectors, which is the QR factor whose `R` has a positive diagonal.
 fn random_basis(dim: usize, rng: &mut impl Rng) -> Vec<f64> {
     random_frame(dim, dim, rng)
 }
 
-/// The first `count <= dim` vectors of such a basis.
+/// Draws the first `count <= dim` vectors of such a basis.
 fn random_frame(dim: usize, count: usize, rng: &mut impl Rng) -> Vec<f64> {
     let mut basis: Vec<f64> = Vec::with_capacity(dim * count);
     while basis.len() < dim * count {
@@ -326,9 +326,9 @@ fn orthogonalise(vector: &mut [f64], basis: &[f64]) {
     }
 }
 
-/// The harmonic unit-norm tight frame of `count` vectors in `R^dim`, `dim < count < 2 dim`: the rows
-/// of frequencies `1, 2, ...` of the real discrete Fourier transform, with the constant row where
-/// `dim` is odd. All frequencies are below `count / 2`, so the rows are orthogonal and equally long.
+/// Returns the harmonic unit-norm tight frame of `count` vectors in `R^dim`, `dim < count < 2 dim`: the rows
+/// of frequencies `1, 2, ...` of the real discrete Fourier transform, with the constant row if `dim` is odd.
+/// All frequencies are below `count / 2`, so the rows are orthogonal and equally long.
 fn harmonic_frame(dim: usize, count: usize) -> Vec<f64> {
     let mut frame = Vec::with_capacity(dim * count);
     let scale = (2.0 / dim as f64).sqrt();

@@ -1,10 +1,10 @@
-//! Stable sort-and-rank on the host: the order in which a replaced record can move the others.
+//! Stable sort-and-rank on the host: the ranks that the sensitivity rests on.
 //!
 //! The sensitivity of the transport gradient holds only if equal keys keep the order of their index,
-//! the index being independent of the data: with an unstable sort, ties (which clipping creates)
-//! let one record move all others. Keys are ordered by the total order of `f32` (`-0.0` before
-//! `0.0`), then by index. Setting the two zeros apart is harmless: the order still never puts a
-//! larger number before a smaller one, and depends on nothing but the record's own key and index.
+//! and the index does not depend on the data. With an unstable sort, ties (which clipping creates) let
+//! one record move all others. Keys are ordered by the total order of `f32` (`-0.0` before `0.0`), then
+//! by index. The two zeros may differ: the order still never puts a larger number before a smaller one,
+//! and a record's place in it depends on nothing but the record's own key and index.
 
 use std::cell::RefCell;
 
@@ -12,13 +12,13 @@ use rayon::prelude::*;
 
 use crate::SwdError;
 
-/// Rows from this length on are sorted by three digits of 11 bits, shorter ones by four of 8: there a pass less does
-/// not pay for the counts of 2048 values of each digit (measured: they cross between 600 and 2000).
+/// Rows of at least this length are sorted by three digits of 11 bits, shorter ones by four of 8. For a short row, one pass
+/// less does not pay for the counts of 2048 values of each digit (measured: they cross between 600 and 2000).
 const WIDE_FROM: usize = 1500;
 
-/// The order of one row: `order[r]` is the index of the key of rank `r`, counted from 0.
+/// Returns the stable order of one row: `order[r]` is the index of the key of rank `r`, counted from 0.
 ///
-/// Keys compare by [`f32::total_cmp`], equal ones by index (a stable sort).
+/// Keys compare by [`f32::total_cmp`], equal ones by index.
 ///
 /// ```
 /// assert_eq!(swd::sort::stable_order(&[2.0, 1.0, 2.0, 0.5])?, [3, 1, 0, 2]);
@@ -31,12 +31,13 @@ pub fn stable_order(keys: &[f32]) -> Result<Vec<u32>, SwdError> {
     stable_orders(keys, keys.len())
 }
 
-/// The orders of many rows in parallel: `keys` holds rows of `n` keys, and so does the result, where
-/// `order[row * n + r]` is the index, within its row, of the key of rank `r`.
+/// Returns the stable orders of many rows, in parallel.
+///
+/// `keys` holds rows of `n` keys, and so does the result: `order[row * n + r]` is the index, within its row, of the key
+/// of rank `r`.
 ///
 /// # Errors
-/// A length that is no multiple of `n`, more than 2^32 keys in a row, or a NaN: the first one in row
-/// order.
+/// A length that is no multiple of `n`, more than 2^32 keys in a row, or a NaN (the first one in row order).
 pub fn stable_orders(keys: &[f32], n: usize) -> Result<Vec<u32>, SwdError> {
     check_rows(keys.len(), n)?;
     if let Some(place) = keys.iter().position(|key| key.is_nan()) {
@@ -48,7 +49,7 @@ pub fn stable_orders(keys: &[f32], n: usize) -> Result<Vec<u32>, SwdError> {
     Ok(total_orders(keys, n))
 }
 
-/// [`stable_orders`] by the total order, in which a NaN has a place too; whole rows of at most 2^32.
+/// Returns the [`stable_orders`] of whole rows of at most 2^32, in the total order, in which a NaN has a place too.
 pub(crate) fn total_orders(keys: &[f32], n: usize) -> Vec<u32> {
     let mut order = vec![0; keys.len()];
     if n > 0 {
@@ -65,7 +66,7 @@ pub(crate) fn total_orders(keys: &[f32], n: usize) -> Vec<u32> {
     order
 }
 
-/// The ranks that belong to orders: `ranks[row * n + order[row * n + r]] = r`.
+/// Returns the ranks that belong to orders: `ranks[row * n + order[row * n + r]] = r`.
 ///
 /// # Errors
 /// A length that is no multiple of `n`, or an entry that is not below `n`.
@@ -96,7 +97,7 @@ pub(crate) struct Sorter {
 }
 
 impl Sorter {
-    /// Lends this thread's sorter: its memory is kept from one row, and one call, to the next, because
+    /// Lends this thread's sorter. Its memory is kept from one row, and one call, to the next, because
     /// fresh memory costs more than sorting.
     pub(crate) fn here<R>(work: impl FnOnce(&mut Self) -> R) -> R {
         thread_local! {
@@ -105,16 +106,16 @@ impl Sorter {
         HERE.with_borrow_mut(work)
     }
 
-    /// Takes the keys of one row of less than 2^32, to be sorted by [`Sorter::place`].
+    /// Takes the keys of one row, fewer than 2^32, to be sorted by [`Sorter::place`].
     pub(crate) fn load(&mut self, keys: impl Iterator<Item = f32>) -> &mut Self {
         self.keys.clear();
         self.keys.extend(keys.map(ordered_bits));
         self
     }
 
-    /// Sorts the keys that were loaded: gives each index with its rank to `visit`, in any order.
+    /// Sorts the loaded keys and passes each index with its rank to `visit`, in any order.
     ///
-    /// An entry is the key above the index. Entries start in the order of their index, so equal keys keep it.
+    /// An entry holds the key in its upper half and the index in its lower. Entries start in index order, so ties keep it.
     pub(crate) fn place(&mut self, mut visit: impl FnMut(usize, usize)) {
         let Self { keys, space, .. } = self;
         let entries = keys.iter().zip(0_u64..);
@@ -125,7 +126,7 @@ impl Sorter {
         });
     }
 
-    /// The `n` values that `fill` gives, none of them a NaN, sorted by [`f64::total_cmp`].
+    /// Sorts the `n` values that `fill` writes, none of them a NaN, by [`f64::total_cmp`].
     pub(crate) fn sorted_values(&mut self, n: usize, fill: impl FnOnce(&mut [f64])) -> &[f64] {
         let Self {
             keys,
@@ -148,7 +149,7 @@ impl Sorter {
     }
 }
 
-/// Sorts entries by their keys, stably, and gives each with its rank to `visit`.
+/// Sorts entries by their keys, stably, and passes each with its rank to `visit`.
 fn sort_entries(
     keys: &[u32],
     entries: impl Iterator<Item = u64>,
@@ -163,8 +164,8 @@ fn sort_entries(
     }
 }
 
-/// Stable passes over the digits of the keys, the lowest first; a digit that all keys share needs none. The first
-/// pass reads the entries from where they are made and the last one visits, so that neither needs space for them.
+/// Sorts by stable passes over the digits of the keys, the lowest first; a digit that all keys share needs no pass. The first
+/// pass reads the entries as they are made and the last one visits, so neither needs space for them.
 fn radix<const DIGITS: usize, const VALUES: usize>(
     keys: &[u32],
     entries: impl Iterator<Item = u64>,
@@ -209,7 +210,7 @@ fn radix<const DIGITS: usize, const VALUES: usize>(
     pass(from.iter().copied(), key, last, visit);
 }
 
-/// Gives each entry its place by one digit: its shift, and where each of its values starts.
+/// Gives each entry its place by one digit, which is given by its shift and by the start of each of its values.
 fn pass<const VALUES: usize>(
     entries: impl Iterator<Item = u64>,
     key: impl Fn(u64) -> u32,
@@ -223,8 +224,8 @@ fn pass<const VALUES: usize>(
     }
 }
 
-/// Sorts values that are sorted by their roundings to `f32`, zeros by their sign: rounding is monotone, so only values
-/// of one rounding can be out of order.
+/// Sorts values whose roundings to `f32` are in order, and zeros by their sign. Rounding is monotone, so only values of one
+/// rounding can be out of order.
 fn sort_within_keys(values: &mut [f64]) {
     let key = |x: &f64| (*x as f32).to_bits();
     let mut next = 1;
@@ -241,7 +242,7 @@ fn sort_within_keys(values: &mut [f64]) {
     }
 }
 
-/// The map from `f32` to `u32` that carries [`f32::total_cmp`] to the order of integers.
+/// Maps `f32` to `u32` so that [`f32::total_cmp`] becomes the order of integers.
 fn ordered_bits(key: f32) -> u32 {
     let bits = key.to_bits();
     bits ^ (((bits as i32 >> 31) as u32) | 1 << 31)
@@ -253,7 +254,7 @@ pub(crate) fn check_rows(len: usize, n: usize) -> Result<(), SwdError> {
     if n > most {
         return Err(SwdError::TooLong { found: n, most });
     }
-    // Zero has the one multiple 0.
+    // The only multiple of zero is 0.
     if !len.is_multiple_of(n) {
         return Err(SwdError::Length {
             what: "rows",

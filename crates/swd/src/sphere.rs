@@ -9,15 +9,15 @@ use crate::{SwdError, TargetQuantiles, UniformBall};
 
 /// The uniform distribution on the unit sphere of `R^dim`.
 ///
-/// Every projection of it has a density proportional to `(1 - t^2)^((d-3)/2)` on `[-1, 1]`, which is that
-/// of the ball two dimensions below (Archimedes).
+/// Every projection of it has a density proportional to `(1 - t^2)^((d-3)/2)` on `[-1, 1]`, which is also the
+/// density of a projection of the ball in `d - 2` dimensions (Archimedes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UniformSphere {
     dim: usize,
 }
 
 impl UniformSphere {
-    /// The distribution in dimension `dim`.
+    /// Returns the distribution in dimension `dim`.
     ///
     /// # Errors
     /// `dim` is zero.
@@ -33,7 +33,7 @@ impl UniformSphere {
         self.dim
     }
 
-    /// The `n` exact quantile cells of the projected distribution, the same for every slice.
+    /// Returns the `n` exact quantile cells of the projected distribution, the same for every slice.
     ///
     /// # Errors
     /// `n` is zero.
@@ -43,7 +43,7 @@ impl UniformSphere {
         }
         TargetQuantiles::symmetric(n, 1.0 / self.dim as f64, |r| match self.dim {
             1 => -1.0,
-            // On the circle the quantile function is -cos(pi u), and its antiderivative a sine.
+            // On the circle the quantile function is -cos(pi u), and its antiderivative is a sine.
             _ => {
                 let sine = |r: usize| (PI * r as f64 / n as f64).sin();
                 (n as f64 / PI * (sine(r) - sine(r + 1))).clamp(-1.0, 0.0)
@@ -51,7 +51,7 @@ impl UniformSphere {
         })
     }
 
-    /// `n` points, one after the other, `[n, dim]`.
+    /// Draws `n` points, row by row, `[n, dim]`.
     pub fn sample(&self, n: usize, rng: &mut impl Rng) -> Vec<f32> {
         let mut points = Vec::with_capacity(n * self.dim);
         for _ in 0..n {

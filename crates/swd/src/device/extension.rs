@@ -1,7 +1,7 @@
 //! The sort as an extension of burn's backends.
 //!
-//! Keys compare by [`f32::total_cmp`], equal ones by index, on every backend alike, so that ranks are
-//! the same numbers everywhere: a key that is not a number has its place, at the end that its sign says.
+//! Keys compare by [`f32::total_cmp`], equal ones by index, on every backend, so ranks are the same
+//! numbers everywhere. A NaN has its place too, at the end that its sign says.
 
 // ndarray is deprecated upstream in favour of flex; it is kept to check portability.
 #![allow(deprecated)]
@@ -17,7 +17,7 @@ use burn::backend::{
 
 use crate::sort::{ranks, total_orders};
 
-/// What the ranks of a row look like before they are computed.
+/// The shape and type of the ranks of a row before they are computed.
 #[cfg(feature = "cubecl")]
 fn integers(keys: &TensorSpec) -> TensorSpec {
     TensorSpec::new(keys.shape.clone(), DType::I32)
@@ -32,15 +32,15 @@ fn integers(keys: &TensorSpec) -> TensorSpec {
     Autodiff
 )]
 pub(super) trait StableSort: Backend {
-    /// At `[l, r]`: the index of the key of rank `r` in row `l`.
+    /// Returns at `[l, r]` the index of the key of rank `r` in row `l`.
     #[fusion(meta = integers)]
     fn stable_order(keys: FloatTensor<Self>) -> IntTensor<Self>;
 
-    /// At `[l, i]`: the rank of key `i` in row `l`.
+    /// Returns at `[l, i]` the rank of key `i` in row `l`.
     #[fusion(meta = integers)]
     fn stable_ranks(keys: FloatTensor<Self>) -> IntTensor<Self>;
 
-    /// At `[l, i]`: key `i` less the cell of its rank; `cells` has as many rows, or one for all.
+    /// Returns at `[l, i]` key `i` less the cell of its rank; `cells` has as many rows as the keys, or one for all.
     #[fusion(dtype = projected, shape = projected)]
     fn residual(projected: FloatTensor<Self>, cells: FloatTensor<Self>) -> FloatTensor<Self> {
         let ranks = Self::stable_ranks(projected.clone());

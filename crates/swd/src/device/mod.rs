@@ -11,12 +11,12 @@ use extension::StableSort;
 use crate::SwdError;
 use crate::sort::{ranks, stable_orders};
 
-/// The stable order of each row of `keys`, `[k, n]`: at `[l, r]` the index of the key of rank `r`.
+/// Returns the stable order of each row of `keys`, `[k, n]`: at `[l, r]` the index of the key of rank `r`.
 ///
 /// Keys compare by [`f32::total_cmp`], equal ones by index.
 ///
 /// # Errors
-/// As [`stable_ranks`].
+/// Fails as [`stable_ranks`] does.
 pub fn stable_order(keys: Tensor<2>) -> Result<Tensor<2, Int>, SwdError> {
     if !extended(&keys)? {
         return on_host(keys, |orders, _| Ok(orders));
@@ -25,12 +25,12 @@ pub fn stable_order(keys: Tensor<2>) -> Result<Tensor<2, Int>, SwdError> {
     Ok(Tensor::from_dispatch(order))
 }
 
-/// The stable ranks of each row of `keys`, `[k, n]`: at `[l, i]` the rank of key `i`, counted from 0.
+/// Returns the stable ranks of each row of `keys`, `[k, n]`: at `[l, i]` the rank of key `i`, counted from 0.
 ///
 /// # Errors
-/// More keys than a signed 32-bit index can address. Where keys lie in host memory, a NaN too (the
-/// row is the slice, the index the point); on a GPU, where looking for one would cost a round trip, it
-/// has the rank that [`f32::total_cmp`] gives it, and what is computed from it is NaN.
+/// More keys than a signed 32-bit index can address, or a NaN if keys lie in host memory (the row is the
+/// slice, the index the point). On a GPU, where looking for one would cost a round trip, a NaN has the
+/// rank that [`f32::total_cmp`] gives it, and results computed from it are NaN.
 pub fn stable_ranks(keys: Tensor<2>) -> Result<Tensor<2, Int>, SwdError> {
     if !extended(&keys)? {
         return on_host(keys, |orders, n| ranks(&orders, n));
@@ -39,20 +39,20 @@ pub fn stable_ranks(keys: Tensor<2>) -> Result<Tensor<2, Int>, SwdError> {
     Ok(Tensor::from_dispatch(ranks))
 }
 
-/// Each row of `rows`, `[k, n]`, in rising order: differentiable, on any device.
+/// Sorts each row of `rows`, `[k, n]`, in rising order: differentiable, on any device.
 ///
 /// `sorted[l, r] = rows[l, order[l, r]]` with the stable order of [`stable_order`], which is locally
 /// constant: the gradient is that of a permutation, `d f / d rows[l, order[l, r]] = d f / d sorted[l, r]`.
-/// Equal keys keep the order of their index, and so each its own gradient, the same on every device.
+/// Equal keys keep the order of their index, so each keeps its own gradient, the same on every device.
 ///
 /// # Errors
-/// As [`stable_ranks`].
+/// Fails as [`stable_ranks`] does.
 pub(crate) fn stable_sort(rows: Tensor<2>) -> Result<Tensor<2>, SwdError> {
     let order = stable_order(rows.clone())?;
     Ok(rows.gather(1, order))
 }
 
-/// `keys - cells[rank]`, `[k, n]`, in one pass where the device allows; `cells` is `[k, n]` or `[1, n]`.
+/// Computes `keys - cells[rank]`, `[k, n]`, in one pass if the device allows; `cells` is `[k, n]` or `[1, n]`.
 pub(crate) fn residual(keys: Tensor<2>, cells: Tensor<2>) -> Result<Tensor<2>, SwdError> {
     if !extended(&keys)? {
         let shape = keys.shape();
@@ -63,10 +63,10 @@ pub(crate) fn residual(keys: Tensor<2>, cells: Tensor<2>) -> Result<Tensor<2>, S
     Ok(Tensor::from_dispatch(residual))
 }
 
-/// Whether the backend of these keys has the extension; checks what can be checked for nothing.
+/// Whether the backend of these keys has the extension; refuses bad keys if checking them is cheap.
 fn extended(keys: &Tensor<2>) -> Result<bool, SwdError> {
     let [k, n] = keys.dims();
-    // Indices travel as 32-bit integers with a sign, and kernels count the keys of all rows with them.
+    // Indices are signed 32-bit integers, and kernels count the keys of all rows with them.
     let (most, found) = (i32::MAX as usize, k.saturating_mul(n));
     if found > most {
         return Err(SwdError::TooLong { found, most });
@@ -75,7 +75,7 @@ fn extended(keys: &Tensor<2>) -> Result<bool, SwdError> {
     Ok(match device.as_dispatch() {
         #[cfg(feature = "cubecl")]
         DispatchDevice::Cube(_) => true,
-        // Host memory: looking costs little beside sorting, and an error beats a silent NaN.
+        // In host memory, looking costs little beside sorting, and an error is better than a silent NaN.
         DispatchDevice::Flex(_) => no_nan(keys)?,
         #[cfg(feature = "ndarray")]
         DispatchDevice::NdArray(_) => no_nan(keys)?,
@@ -109,7 +109,7 @@ fn host_keys(keys: &Tensor<2>) -> Result<Vec<f32>, SwdError> {
     keys.map_err(|error| SwdError::Device(error.to_string()))
 }
 
-/// The way through the host, for backends that the extension does not know.
+/// Sorts on the host, for backends that the extension does not know.
 fn on_host(
     keys: Tensor<2>,
     answer: impl Fn(Vec<u32>, usize) -> Result<Vec<u32>, SwdError>,
@@ -119,7 +119,7 @@ fn on_host(
     Ok(indices(&found, [k, n], &device))
 }
 
-/// Public indices as a tensor.
+/// Returns public indices as a tensor.
 pub(crate) fn indices(values: &[u32], shape: [usize; 2], device: &Device) -> Tensor<2, Int> {
     let values: Vec<i32> = values.iter().map(|&index| index as i32).collect();
     Tensor::from_data(

@@ -1,13 +1,12 @@
 //! Particles that flow towards released projections or marginals: Euler-Maruyama steps on the host.
 //!
-//! `x <- x - h mean_l theta_l (<x, theta_l> + xi - q_{l, rank}) + sqrt(2 lambda h) N(0, I)`, the mean
-//! over the chosen slices, `xi` the smoothing of the target, `q_l` its quantile cells and the rank
-//! that of `<x, theta_l> + xi` among the particles, by the stable order of [`crate::sort`]. The
-//! target is public, so steps cost no privacy, however many there are.
+//! `x <- x - h mean_l theta_l (<x, theta_l> + xi - q_{l, rank}) + sqrt(2 lambda h) N(0, I)`. The mean is
+//! over the chosen slices, `xi` is the smoothing of the target and `q_l` its quantile cells. The rank is
+//! that of `<x, theta_l> + xi` among the particles, in the stable order of [`crate::sort`]. The target is
+//! public, so any number of steps costs no privacy.
 //!
-//! Source: Sebag et al. 2023, arXiv 2312.08227, algorithms 1 and 2, equations 18 to 21 (whose equation 18 lacks
-//! the leading
-//! `x`).
+//! Source: Sebag et al. 2023, arXiv 2312.08227, algorithms 1 and 2, equations 18 to 21 (equation 18 there lacks
+//! the leading `x`).
 //!
 //! ```
 //! use rand::SeedableRng;
@@ -43,10 +42,10 @@ use crate::check::check_points;
 use crate::sort::check_rows;
 use crate::{NormBound, SwdError};
 
-/// Particles whose coordinates lie together in memory, one coordinate after the other.
+/// The number of particles that lie together in memory, one coordinate after the other.
 const BLOCK: usize = 512;
 
-/// The numbers of one step.
+/// The step size and the diffusion of one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepSize {
     /// The step `h >= 0`. With a tight frame `h = d` moves every particle all the way to its mean
@@ -110,10 +109,10 @@ impl Particles {
         })
     }
 
-    /// Draws `count` particles from `N(0, deviation^2 I)`: where a flow starts.
+    /// Draws `count` particles from `N(0, deviation^2 I)`, at which a flow starts.
     ///
     /// # Errors
-    /// `count` or `dim` is zero, or a deviation that is no finite number of at least 0.
+    /// `count` or `dim` is zero, or a deviation is negative or not finite.
     pub fn gaussian(
         count: usize,
         dim: usize,
@@ -139,7 +138,7 @@ impl Particles {
         self.count
     }
 
-    /// The particles row by row, `[n, d]`.
+    /// Returns the particles row by row, `[n, d]`.
     pub fn rows(&self) -> Vec<f32> {
         let mut rows = vec![0.0; self.blocks.len()];
         let width = BLOCK * self.dim;
@@ -154,7 +153,7 @@ impl Particles {
         rows
     }
 
-    /// Puts every particle into a region, such as the sphere that the private rows lie on.
+    /// Projects every particle onto a region, such as the sphere that the private rows lie on.
     pub fn project_onto(&mut self, region: NormBound) {
         let mut row = vec![0.0; self.dim];
         for block in self.blocks.chunks_mut(BLOCK * self.dim) {

@@ -1,9 +1,9 @@
 //! One step of all particles.
 //!
 //! In parallel over slices: project, sort packed (key, index) entries, scatter the residuals. Then
-//! in parallel over blocks of particles: add the slices' residuals up in their order, and move. Sums
-//! have a fixed order, and each slice and each block draws from a generator of its own, so the
-//! particles come out bitwise the same whatever the number of threads.
+//! in parallel over blocks of particles: add up the slices' residuals in their order, and move. Sums
+//! have a fixed order, and each slice and each block draws from its own generator, so the particles
+//! come out bitwise the same on any number of threads.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, SeedableRng};
@@ -14,11 +14,11 @@ use super::{BLOCK, FlowTarget, Particles, StepSize};
 use crate::SwdError;
 use crate::sort::Sorter;
 
-/// Slices whose residuals are kept at a time.
+/// The number of slices whose residuals are kept at a time.
 const SLICES_AT_ONCE: usize = 128;
 
-/// The generator of one slice or block. A step draws millions of numbers, none of them secret, so it
-/// is a fast one; the caller's generator only seeds it.
+/// The generator of one slice or block: a fast one, because a step draws millions of numbers, none of
+/// them secret. The caller's generator only seeds it.
 pub(super) type Child = Xoshiro256PlusPlus;
 
 /// The working memory of one thread.
@@ -29,20 +29,19 @@ struct Scratch {
 }
 
 impl Particles {
-    /// One step towards `target` in the slices `chosen`, by their places in it; gives the squared
-    /// distance before the step.
+    /// Moves the particles one step towards `target` and returns the squared distance before the step.
     ///
-    /// The answer is `(1/k) sum_l (1/n) sum_i rho_{l,i}^2` over the `k` chosen slices, the squared
-    /// (smoothed) sliced distance to the target less the target's variance inside its cells, in
-    /// squared units of the particles: post-processing of a release, so free to be published.
+    /// `chosen` holds the indices of the slices to use; a slice that is chosen twice counts twice. The result is
+    /// `(1/k) sum_l (1/n) sum_i rho_{l,i}^2` over the `k` chosen slices: the squared (smoothed) sliced distance to
+    /// the target less the target's variance inside its cells, in squared units of the particles. It is
+    /// post-processing of a release, so it may be published.
     ///
-    /// A slice that is chosen twice counts twice. The generator is asked for one seed a chosen
-    /// slice where the target is smoothed, and one for each 512 particles where there is diffusion;
-    /// neither noise is secret, as the target is private by itself.
+    /// `rng` gives one seed a chosen slice if the target is smoothed, and one for each 512 particles if there is
+    /// diffusion. Neither noise is secret, because the target is private by itself.
     ///
     /// # Errors
-    /// Nothing chosen, a choice that is not there, dimensions that differ, a negative or infinite
-    /// step or diffusion, or particles that have gone beyond the range of `f32` (a step too large).
+    /// No chosen slices, an index that is out of range, dimensions that differ, a step or diffusion that is
+    /// negative or infinite, or particles beyond the range of `f32` (the step is too large).
     pub fn step(
         &mut self,
         target: &impl FlowTarget,
@@ -102,7 +101,7 @@ impl Particles {
         }
     }
 
-    /// Residuals of the chosen slices, one row of `n` a slice, and the sum of their squares.
+    /// Computes the residuals of the chosen slices, one row of `n` a slice, and returns the sum of their squares.
     fn fill_residuals(
         &mut self,
         target: &impl FlowTarget,
@@ -175,7 +174,7 @@ impl Particles {
     }
 }
 
-/// The sum of squares, in eight interleaved sums that do not wait for each other.
+/// Returns the sum of squares, in eight interleaved sums that do not wait for each other.
 fn sum_of_squares(row: &[f32]) -> f64 {
     let mut sums = [0.0; 8];
     let (chunks, rest) = row.as_chunks::<8>();
@@ -188,14 +187,14 @@ fn sum_of_squares(row: &[f32]) -> f64 {
     sums.iter().sum::<f64>() + rest.sum::<f64>()
 }
 
-/// `count` generators, seeded by the given one, or nothing in their places.
+/// Returns `count` generators, seeded by the given one, or `count` times `None` if they are not wanted.
 fn children(count: usize, wanted: bool, rng: &mut impl Rng) -> Vec<Option<Child>> {
     (0..count)
         .map(|_| wanted.then(|| Child::from_rng(rng)))
         .collect()
 }
 
-/// `row[i] = <x_i, theta>` for particles in blocks.
+/// Writes `row[i] = <x_i, theta>` for particles in blocks.
 fn project(blocks: &[f32], dim: usize, direction: &[f64], row: &mut [f32]) {
     for (row, block) in row.chunks_mut(BLOCK).zip(blocks.chunks(BLOCK * dim)) {
         row.fill(0.0);

@@ -1,19 +1,19 @@
-//! What particles are transported to: cells in each slice, however they are kept.
+//! Targets of particles: quantile cells in each slice, however they are kept.
 
 use crate::cells::write_quantile_cells;
 use crate::check::check_shape;
 use crate::{Slices, SwdError, TargetQuantiles};
 
-/// A public distribution on every slice, given by the quantile cells that it has for any number of particles.
+/// A public distribution on every slice, given by its quantile cells for any number of particles.
 pub trait FlowTarget: Sync {
-    /// The slices.
+    /// The slices of the target.
     fn slices(&self) -> &Slices;
 
-    /// The standard deviation of the noise that smooths the distribution on each slice, 0 for none: the
-    /// particles' projections get the same.
+    /// The standard deviation of the noise that smooths the distribution on each slice, 0 for none. The
+    /// particles' projections get the same noise.
     fn deviation(&self) -> f64;
 
-    /// The cells of slice `l`, one for each entry, which they overwrite in increasing order:
+    /// Overwrites `cells` with the cells of slice `l`, in increasing order:
     /// `q_r = n * integral over ((r-1)/n, r/n] of G_l^-1` for `n = cells.len()`.
     fn write_cells(&self, l: usize, cells: &mut [f32]);
 }
@@ -32,7 +32,7 @@ impl<T: FlowTarget + ?Sized> FlowTarget for Box<T> {
     }
 }
 
-/// Cells that were computed before, for one number of particles.
+/// Quantile cells that were computed before, for one number of particles.
 #[derive(Debug, Clone)]
 pub struct StoredCells {
     slices: Slices,
@@ -49,10 +49,10 @@ impl StoredCells {
         Ok(Self { slices, cells })
     }
 
-    /// The cells in each slice of a public sample, `[m, d]`, for `n` particles.
+    /// Computes the cells in each slice of a public sample, `[m, d]`, for `n` particles.
     ///
     /// # Errors
-    /// As [`TargetQuantiles::of_sample`].
+    /// Fails as [`TargetQuantiles::of_sample`] does.
     pub fn of_sample(points: &[f32], slices: Slices, n: usize) -> Result<Self, SwdError> {
         check_shape("sample", points.len(), slices.dim())?;
         let cells = TargetQuantiles::of_sample(points, &slices, n)?;
@@ -69,8 +69,8 @@ impl FlowTarget for StoredCells {
         0.0
     }
 
-    /// For another number of particles than that of the cells, the cells of the cells: the spread
-    /// inside each is lost.
+    /// Writes the cells of the cells if the number of particles is not that of the cells: the spread
+    /// inside each cell is lost.
     fn write_cells(&self, l: usize, cells: &mut [f32]) {
         write_quantile_cells(self.cells.row(l), cells);
     }

@@ -1,26 +1,26 @@
 //! Bounds on a line for costs other than the square.
 //!
-//! With `psi = h'` and `kappa` the sum of what a replacement does to the coefficients of a slice, `n Delta` is at most the largest
-//! `kappa max(2 L1, L1 + L2)`. Where `psi` is convex above 0 that is attained by moving one record from one end to the other
-//! (theorem A). Where it is concave, `psi(a + b) <= psi(a) + psi(b)`, and the worst record jumps over as many others as there are
-//! (theorem B). `docs/theory.md` of the repository has the proofs.
+//! Let `psi = h'`, and let `kappa` be the sum of the changes of a slice's coefficients when a record is replaced. `n Delta` is
+//! at most the largest `kappa max(2 L1, L1 + L2)`. If `psi` is convex above 0, moving one record from one end to the other
+//! attains it (theorem A). If `psi` is concave, `psi(a + b) <= psi(a) + psi(b)`, and the worst record jumps over as many others
+//! as there are (theorem B). `docs/theory.md` of the repository has the proofs.
 
 use super::{Norms, ROUNDING};
 use crate::{Cost, SwdError};
 
-/// Steps of the search for a multiplier: each of its values gives a bound.
+/// The number of steps of the search for a multiplier, each of whose values gives a bound.
 const STEPS: usize = 120;
 
 impl Norms {
-    /// The sensitivity of the gradient of a cost on a line, for one private side of `n` records that is compared with `m` others, or
-    /// with a distribution or weights (`None`).
+    /// Returns the sensitivity of the gradient of a cost on a line, for one private side of `n` records.
     ///
+    /// The side is compared with `m` others, or with a distribution or weights (`None`).
     /// - `Square`, and powers of at least 2: `p (2M)^(p-1) max(2 L1, L1 + L2) / n`, attained for every `n` and `m`;
     /// - Huber, `L2 = 0`, `t <= M` and `N >= 1 + M/t`: `(2 + 2M/t) L1 / n`, attained;
     /// - all others: the largest sum of `E(l1) + E(l2) + (L1 + L2)(2N-4) psi(c / (2N-4))` with `l1 + l2 + c = 2M`,
     ///   `E(l) = max{2 L1 psi(l), 2 (L1 + L2) psi(l/2)}` and `N = min(n, m)`, attained if `n = m`, or one divides the other.
     ///
-    /// A mean over slices has this bound too, since each slice has.
+    /// A mean over slices has the same bound, because each slice has it.
     ///
     /// ```
     /// use swd::Cost;
@@ -34,7 +34,7 @@ impl Norms {
     /// ```
     ///
     /// # Errors
-    /// `n` or `m` is zero, a norm is negative or not finite, or [`Cost::check`].
+    /// `n` or `m` is zero, a norm is negative or not finite, or an error of [`Cost::check`].
     pub fn line_bound(&self, cost: Cost, n: usize, m: Option<usize>) -> Result<f64, SwdError> {
         if cost == Cost::Square {
             return self.theorem_bound(n);
@@ -47,12 +47,12 @@ impl Norms {
     }
 }
 
-/// `n Delta` on a line for `values` points on the side of fewer, rounded up by at most 1e-9 where `psi` is concave.
+/// Returns `n Delta` on a line if the smaller side has `values` points, rounded up by at most 1e-9 if `psi` is concave.
 pub(super) fn n_delta(cost: Cost, m_bound: f64, l1: f64, l2: f64, values: usize) -> f64 {
     if cost.rises() {
         return cost.slope(2.0 * m_bound) * (2.0 * l1).max(l1 + l2);
     }
-    // E(l) in its two forms, a psi(l / b).
+    // The two forms of E(l): a psi(l / b).
     let forms = [(2.0 * l1, 1.0), (2.0 * (l1 + l2), 2.0)];
     if values == 1 {
         let one = forms.map(|(a, b)| a * cost.slope(2.0 * m_bound / b));
@@ -67,9 +67,9 @@ pub(super) fn n_delta(cost: Cost, m_bound: f64, l1: f64, l2: f64, values: usize)
     pairs.into_iter().fold(0.0, f64::max)
 }
 
-/// No less than the largest `sum_i a_i psi(x_i / b_i)` over `x_i >= 0` that sum to `total`, for a concave `psi`.
+/// Returns at least the largest `sum_i a_i psi(x_i / b_i)` over `x_i >= 0` that sum to `total`, for a concave `psi`.
 ///
-/// By duality: for every multiplier `mu >= 0` it is at most `mu total + sum_i max_x (a_i psi(x / b_i) - mu x)`, with equality at
+/// By duality, for every multiplier `mu >= 0` it is at most `mu total + sum_i max_x (a_i psi(x / b_i) - mu x)`, with equality at
 /// the best one.
 fn largest_sum(cost: Cost, pieces: &[(f64, f64)], total: f64) -> f64 {
     let dual = |mu: f64| {
@@ -79,7 +79,7 @@ fn largest_sum(cost: Cost, pieces: &[(f64, f64)], total: f64) -> f64 {
     };
     let steepest = pieces.iter().map(|&(a, b)| a / b).fold(0.0, f64::max);
     let curvature = match cost {
-        // The slope at 0 has no bound, and this is beyond any multiplier that is best.
+        // The slope at 0 has no bound, and this one exceeds any best multiplier.
         Cost::Power(p) => p * (p - 1.0) * (1e-12 * total).powf(p - 2.0),
         _ => cost.curvature_upper(total),
     };

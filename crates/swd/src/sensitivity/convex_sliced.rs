@@ -6,7 +6,7 @@ use super::{CellSpread, Norms, PriorMatchingBound, ROUNDING};
 use crate::{Cost, Slices, SwdError, TargetQuantiles};
 
 impl Norms {
-    /// [`Norms::prior_bound`] for another cost than the square.
+    /// Does the work of [`Norms::prior_bound`] for costs other than the square.
     pub(super) fn prior_cost_bound(
         &self,
         cost: Cost,
@@ -35,7 +35,7 @@ impl Norms {
         let spread = CellSpread::new(cells, lambda)?;
         let largest = spread.q_max;
         let curvature = cost.curvature_upper(m_bound.max(largest) * 2.0);
-        // What a jump from one cell to the next may do to a coefficient.
+        // The most that a jump from one cell to the next changes a coefficient.
         let jump = |low: f64, high: f64| match cost.rises() {
             true => {
                 let at = |x: f64| cost.slope(x - low) - cost.slope(x - high);
@@ -50,7 +50,7 @@ impl Norms {
         };
         let mut shift = mean(&jumps).min(shift_spread(cells, lambda, &jump));
         let own = if cost.rises() {
-            // A record that moves from the first cell to the last may do so at once.
+            // A record that moves from the first cell to the last may jump at once.
             let ends = |row: &[f64]| {
                 let at = |x: f64| cost.slope(x - row[0]) - cost.slope(x - row[n - 1]);
                 at(m_bound).max(at(-m_bound))
@@ -99,7 +99,7 @@ impl Norms {
         })
     }
 
-    /// [`Norms::private_sample_bounds`] for a record of the `m` of the private sample.
+    /// Returns the second of [`Norms::private_sample_bounds`], for one of the `m` records of the target.
     pub(super) fn sample_bound(
         &self,
         cost: Cost,
@@ -121,7 +121,7 @@ impl Norms {
         Ok(moved * self.l1 / m as f64 * (1.0 + ROUNDING))
     }
 
-    /// For a record of one of two private sides, of `n` records; the other one has `m`, or is cells.
+    /// Returns the sensitivity for a record of one of two private sides, of `n` records; the other has `m`, or is cells.
     pub(super) fn one_side(
         &self,
         cost: Cost,
@@ -139,7 +139,7 @@ impl Norms {
         let moved = 2.0 * root * m_bound * cost.curvature_upper(2.0 * m_bound);
         let rest = 2.0 * root * cost.slope((1.0 + root) * m_bound) + 2.0 * cost.slope(m_bound);
         let joint = (self.l1 * (rest + moved) + self.l2 * moved) / n as f64 * (1.0 + ROUNDING);
-        // A curvature without a bound has no joint one.
+        // If the curvature has no bound, the joint bound is infinite or not a number.
         Ok(if joint < line { joint } else { line })
     }
 }

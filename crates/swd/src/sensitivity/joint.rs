@@ -6,42 +6,33 @@ use super::{Norms, ROUNDING};
 use crate::SwdError;
 use crate::check::check_bound;
 
-/// The maximum is enclosed to this relative width; the upper end is the answer.
+/// The relative width to which the maximum is enclosed; the upper end is the result.
 const WIDTH: f64 = 1e-4;
 
-/// Enough boxes for the width in every case seen, by a factor of 20; where they run out, the upper
-/// end is still a bound.
+/// More boxes than any case seen needed, by a factor of 20. If they run out, the upper end is still a bound.
 const MOST_BOXES: usize = 400_000;
 
 /// The public quantities of the joint bound.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct JointInput {
     pub norms: Norms,
-    /// Private records.
+    /// The number of private records.
     pub n: usize,
     /// An upper bound on `lambda_max(Theta Theta^T / k)`.
     pub lambda_max: f64,
-    /// `Q`: the root mean square over the slices of the largest cell.
+    /// `Q`, the root mean square over the slices of the largest cell.
     pub q_rms: f64,
-    /// An upper bound on the moves of the other records ([`super::CellSpread::shift_upper`]); twice
-    /// `Q` where nothing better is known.
+    /// An upper bound on the moves of the other records ([`super::CellSpread::shift_upper`]), or twice
+    /// `Q` if nothing better is known.
     pub shift: f64,
 }
 
-/// The joint bound over all slices, at most a relative `1.1e-4` above its exact value, never below.
+/// Returns the joint bound over all slices, at most a relative `1.1e-4` above its exact value, never below.
 ///
 /// `Delta <= (2/n) max { L1 A(s, t) + L1 min(s, S) + L2 sqrt(lambda) t }` over `0 <= s <= 2Q` and
 /// `0 <= t <= 2M`, where `S` is the shift and
 /// `A(s, t)^2 = 2 lambda (2 lambda M^2 + 2 Q^2 + sqrt(lambda) sqrt(4M^2 - t^2) sqrt(4Q^2 - s^2))`.
-///
-/// *Proof.* Let `B = Theta Theta^T / k`, `y = B^(1/2) U` and `r = B^(-1/2) Theta v / k` for the
-/// replaced record and its cells, and `y~`, `r~` after the replacement. Its cotangent is
-/// `B^(1/2) (y - r)` up to the factor `2/n`, with `|y| <= sqrt(lambda) M` and `|r| <= rms v <= Q`.
-/// Ranks are monotone in each slice, so `<y - y~, r - r~> = mean_l (u_l - u~_l)(v_l - v~_l) >= 0`.
-/// With `|y - y~| = sqrt(lambda) t` and `rms(v - v~) = s` the parallelogram law gives
-/// `|y - r|^2 + |y~ - r~|^2 <= 2 lambda M^2 + 2 Q^2 + |y + y~| |r + r~|`, hence `A`. The other
-/// records move by at most `mean_l |v_l - v~_l| <= s`, and by at most `S`; the other side by
-/// `mean_l |u_l - u~_l| <= sqrt(lambda) t`.
+/// `docs/theory.md` of the repository has the proof (theorem 2).
 ///
 /// *Rounding up.* `A` falls in `s` and `t`, the other terms rise. So on a rectangle the expression
 /// is at most its first term at the lower corner plus the others at the upper corner. Rectangles of
@@ -57,7 +48,7 @@ pub(super) fn joint_bound(input: &JointInput) -> Result<f64, SwdError> {
     Ok(2.0 / input.n as f64 * JointObjective::new(input).maximum_upper() * (1.0 + ROUNDING))
 }
 
-/// The function to maximise, in `s = 2Q sin a` and `t = 2M sin b`: the square roots become cosines.
+/// The function to maximise, in `s = 2Q sin a` and `t = 2M sin b`, where the square roots become cosines.
 struct JointObjective {
     /// `A^2 = constant + product cos a cos b`, times `L1^2`.
     constant: f64,
@@ -81,7 +72,7 @@ impl JointObjective {
             ..
         } = *input;
         let factor = 2.0 * lambda_max * l1 * l1;
-        // Beyond s = S and, without a second trained side, beyond t = 0 everything falls.
+        // Beyond s = S everything falls, and without a second trained side beyond t = 0.
         let a_max = if shift < 2.0 * q_rms {
             (shift / (2.0 * q_rms)).asin()
         } else {
@@ -98,7 +89,7 @@ impl JointObjective {
         }
     }
 
-    /// The falling term at the angles `low` plus the rising terms at the angles `high`.
+    /// Returns the falling term at the angles `low` plus the rising terms at the angles `high`.
     fn value(&self, low: (Angle, Angle), high: (Angle, Angle)) -> f64 {
         let falling = (self.constant + self.product * low.0.cos * low.1.cos).sqrt();
         falling + (self.moves * high.0.sin).min(self.moves_most) + self.other * high.1.sin
@@ -155,7 +146,7 @@ struct Angle {
 impl Angle {
     fn new(angle: f64) -> Self {
         let (sin, cos) = angle.sin_cos();
-        // The cosine of the nearest number to pi/2 is not negative; of one above, it could be.
+        // The cosine of the number nearest to pi/2 is not negative; that of a larger one could be.
         let cos = cos.max(0.0);
         Self { angle, sin, cos }
     }
@@ -165,7 +156,7 @@ impl Angle {
     }
 }
 
-/// A rectangle of angles and an upper bound on the objective there; compared by the bound.
+/// A rectangle of angles with an upper bound on the objective there, by which rectangles are compared.
 struct Rectangle {
     low: (Angle, Angle),
     high: (Angle, Angle),

@@ -1,32 +1,27 @@
-//! How far the transport gradient can move when one record is replaced.
+//! Bounds on how far the transport gradient moves when one record is replaced.
 //!
 //! For `n` private records with activations `|u_i| <= M` in `R^d` and Jacobians of spectral norm at
 //! most `L1`, the gradient of `SW_2^2` in the parameters is `sum_i J_i^T c_i` with the cotangents of
-//! [`crate::transport`], plus the same for the other side, with Jacobians at most `L2` (0 where that
-//! side is not trained). Every function here bounds the L2 distance of this gradient on two data
-//! sets that differ in one record: it is a sensitivity, to be divided by nothing, in the units of
-//! the gradient. Neighbours are "replace one record"; `n` is public.
+//! [`crate::transport`]. The other side adds a like term, with Jacobians of at most `L2` (0 if that side
+//! is not trained). Every function here bounds the L2 distance between the gradients of two data sets that
+//! differ in one record. The bound is a sensitivity, to be divided by nothing, in the units of the
+//! gradient. Neighbours are "replace one record"; `n` is public.
 //!
-//! **What the bounds rest on**: ranks by a data-independent tie-break (as [`crate::sort`]); `M`
+//! **What the bounds rest on**: ranks with a data-independent tie-break (as in [`crate::sort`]); `M`
 //! enforced on every activation and `L1`, `L2` on every Jacobian; slices and cells that are public.
 //! [`Norms::prior_bound`] takes the smallest bound for records against public cells.
 //!
-//! **Other orders**: [`Norms::line_bound`] is for powers and other costs. For `W_1`, and for `p`-th roots, there is nothing here,
-//! because there is nothing to offer. Rodriguez-Vitores et al. 2025, arXiv 2502.01701, appendix F, has a counterexample in
-//! which the sensitivity of the gradient does not decrease with `n`.
+//! **Other orders**: [`Norms::line_bound`] bounds powers and other costs. No bound exists here for `W_1` or for `p`-th roots:
+//! Rodriguez-Vitores et al. 2025, arXiv 2502.01701, appendix F, has a counterexample in which the sensitivity
+//! of the gradient does not decrease with `n`.
 //!
 //! # The theorem
-//! `Delta <= (4M/n) max(2 L1, L1 + L2)`, attained for every `n` and `m`; Rodriguez-Vitores et al. (2025) have
-//! `4M (3 L1 + L2)/n` ([`Norms::published_bound`]). *Proof, one slice.* The part of the private side is
-//! `(2/n) sum_i rho_i grad_i`. Take away the replaced record: the others keep their relative order,
-//! and exactly one of them moves by one rank for each rank between the old place and the new, so
-//! their coefficients change by amounts of one sign that telescope to `va - vb >= 0`, the cells of
-//! the two places, where the larger value `U` has the larger cell `va`. The record itself gives
-//! `|U - va|` and `|U~ - vb|`. The other side gives at most `(2 L2/n) |U - U~|`, because order
-//! statistics are monotone. So `Delta <= (2/n) max { L1 (|U - va| + |U~ - vb| + va - vb) +
-//! L2 (U - U~) }`, convex over `{U >= U~} x {va >= vb}`: the maximum is at one of nine vertices.
-//! Slices only average. It is attained at `U = U~ = M`, all cells `-M`, opposite gradients.
-//! # Which one
+//! `Delta <= (4M/n) max(2 L1, L1 + L2)`, attained for every `n` and `m`. Rodriguez-Vitores et al. (2025) have
+//! `4M (3 L1 + L2)/n` ([`Norms::published_bound`]). `docs/theory.md` of the repository has the proof (theorem 1). In one
+//! slice it bounds `Delta`, for the values `U >= U~` of the replaced record and its cells `va >= vb`, by
+//! `(2/n) max { L1 (|U - va| + |U~ - vb| + va - vb) + L2 (U - U~) }`.
+//!
+//! # Which bound to use
 //! ```
 //! use rand::SeedableRng;
 //! use rand_chacha::ChaCha20Rng;
@@ -68,16 +63,16 @@ use crate::{Cost, Slices, SwdError, TargetQuantiles};
 /// The relative excess that clipping in `f32` can leave over its bound.
 ///
 /// A norm computed in `f32` and the scaling by its inverse err by a few units of 2^-24, so clipped
-/// activations and Jacobians exceed `M` and `L` by less than this: multiply a sensitivity by
-/// `1 + F32_CLIP_SLACK` where the records were clipped in `f32`. No bound here does so by itself;
-/// [`PriorMatchingBound::in_f32_upper`] does.
+/// activations and Jacobians exceed `M` and `L` by less than this. If the records were clipped in `f32`,
+/// multiply a sensitivity by `1 + F32_CLIP_SLACK`. Only
+/// [`PriorMatchingBound::in_f32_upper`] and its weighted form do so by themselves.
 pub const F32_CLIP_SLACK: f64 = 1e-5;
 
 /// The relative amount added to every computed bound for the rounding of its own sums in `f64`,
-/// which for up to 10^6 terms is less.
+/// which is less for up to 10^6 terms.
 const ROUNDING: f64 = 1e-9;
 
-/// What records are clipped to, which every bound rests on.
+/// The norms that records are clipped to. Every bound rests on them.
 ///
 /// ```
 /// use swd::sensitivity::Norms;
@@ -96,8 +91,8 @@ pub struct Norms {
 }
 
 impl Norms {
-    /// Both sides' activations are at most `activation` (`M`) in norm, and Jacobians of the private side at most `jacobian` (`L1`) in
-    /// spectral norm; the other side is not trained (`L2 = 0`).
+    /// Sets bounds on the activations of both sides (`activation`, `M`) and on the spectral norm of the private side's Jacobians
+    /// (`jacobian`, `L1`). The other side is not trained (`L2 = 0`).
     pub fn new(activation: f64, jacobian: f64) -> Self {
         Self {
             m_bound: activation,
@@ -106,7 +101,7 @@ impl Norms {
         }
     }
 
-    /// The same with Jacobians of the other side, which is trained too, of at most `jacobian` (`L2`).
+    /// Sets the bound on the spectral norm of the other side's Jacobians (`jacobian`, `L2`), if that side is trained too.
     #[must_use]
     pub fn other_jacobian(self, jacobian: f64) -> Self {
         Self {
@@ -115,7 +110,7 @@ impl Norms {
         }
     }
 
-    /// The norms as the other side sees them.
+    /// Swaps the two sides.
     fn turned(self) -> Self {
         Self {
             l1: self.l2,
@@ -124,9 +119,9 @@ impl Norms {
         }
     }
 
-    /// The sensitivity for one private side of `n` records: `(4M/n) max(2 L1, L1 + L2)`.
+    /// Returns the sensitivity for one private side of `n` records: `(4M/n) max(2 L1, L1 + L2)`.
     ///
-    /// Attained for every `n` and every number of public points.
+    /// It is attained for every `n` and every number of public points.
     ///
     /// # Errors
     /// `n` is zero, or a norm is negative or not finite.
@@ -138,21 +133,21 @@ impl Norms {
         Ok(4.0 * self.m_bound / n as f64 * (2.0 * self.l1).max(self.l1 + self.l2))
     }
 
-    /// The sensitivity if both sides are private, of `n` and `m` records, and a record of either may be replaced, for known slices:
-    /// the smaller of the theorem and the joint bound.
+    /// Returns the sensitivity if both sides, of `n` and `m` records, are private and a record of either may be replaced.
     ///
-    /// `lambda_max` is an upper bound on `lambda_max(Theta Theta^T / k)` ([`Slices::lambda_max_upper`]). The cells are private here,
-    /// so the joint bound knows only that they lie in `[-M, M]`. With tight frames, `n = m` and `L1 = L2 = L`, it is the smaller
-    /// one from `d = 6` on: `7.40 M L/n`; `5.16 M L/n` at `d = 48`.
+    /// For the square it is the smaller of the theorem and the joint bound for known slices. `lambda_max` is an upper bound on
+    /// `lambda_max(Theta Theta^T / k)` ([`Slices::lambda_max_upper`]). The cells are private, so the joint bound knows only that
+    /// they lie in `[-M, M]`. With tight frames, `n = m` and `L1 = L2 = L`, it is the smaller one from `d = 6` on: `7.40 M L/n`,
+    /// and `5.16 M L/n` at `d = 48`.
     ///
-    /// For another cost it is, for a record of the first side, the smaller of [`Norms::line_bound`] and, if `psi = h'` is concave,
+    /// For another cost and a record of the first side it is the smaller of [`Norms::line_bound`] and, if `psi = h'` is concave,
     ///
     /// ```text
     /// (L1 (2 sqrt(lambda) psi((1 + sqrt lambda) M) + 2 psi(M) + 2 sqrt(lambda) M B) + L2 2 sqrt(lambda) M B) / n
     /// ```
     ///
-    /// with `B` the largest `h''`; for one of the second side `L1`, `L2` and `n`, `m` change places. It is for the gradient of the
-    /// cost itself, [`crate::transport::between::sliced_gradients_and_cost`].
+    /// with `B` the largest `h''`. For a record of the second side `L1`, `L2` and `n`, `m` change places. The bound holds for the
+    /// gradient of the cost itself, [`crate::transport::between::sliced_gradients_and_cost`].
     ///
     /// ```
     /// use swd::Cost;
@@ -165,7 +160,7 @@ impl Norms {
     /// ```
     ///
     /// # Errors
-    /// As [`Norms::line_bound`]; `lambda_max` is negative or not finite.
+    /// Fails as [`Norms::line_bound`] does, and if `lambda_max` is negative or not finite.
     pub fn both_private_bound(
         &self,
         cost: Cost,
@@ -179,7 +174,7 @@ impl Norms {
         Ok(side(*self, n, m)?.max(side(self.turned(), m, n)?))
     }
 
-    /// For a record of the first side of `n`, by the square; the other side is private too.
+    /// Returns the sensitivity for a record of the first side, of `n`, with the square; the other side is private too.
     fn square_side(&self, n: usize, lambda_max: f64) -> Result<f64, SwdError> {
         let joint = joint_bound(&JointInput {
             norms: *self,
@@ -191,15 +186,15 @@ impl Norms {
         Ok(self.theorem_bound(n)?.min(joint))
     }
 
-    /// The sensitivities if both sides are private and only the first is trained: for a record of the `n` that the map is fed, and
-    /// for one of the `m` that it should be like, which it does not touch.
+    /// Returns the two sensitivities if both sides are private and only the first is trained.
     ///
-    /// The first is that of [`Norms::both_private_bound`] for `L2 = 0`. The second is [`Norms::public_noise_bound`], which asks of the
-    /// map's inputs only that they stay as they are; for another cost `2 sqrt(lambda) M B L / m`, `B` the largest `h''`: a record of
-    /// the sample moves the cells of a slice by what sums to `n/m` times its own move, and each coefficient by `B` times that.
+    /// The first is for one of the `n` records that the map is fed: [`Norms::both_private_bound`] for `L2 = 0`. The second is
+    /// for one of the `m` target records, which the map is not fed: [`Norms::public_noise_bound`], which only needs the map's
+    /// inputs to stay the same. For another cost it is `2 sqrt(lambda) M B L / m`, `B` the largest `h''`: a target record moves
+    /// the cells of a slice by amounts that sum to `n/m` times its own move, and each coefficient by `B` times that.
     ///
     /// # Errors
-    /// As [`Norms::both_private_bound`]; [`SwdError::Cost`] for a power below 2, whose `B` is infinite.
+    /// Fails as [`Norms::both_private_bound`] does, and with [`SwdError::Cost`] for a power below 2, whose `B` is infinite.
     pub fn private_sample_bounds(
         &self,
         cost: Cost,
@@ -219,11 +214,11 @@ impl Norms {
         })
     }
 
-    /// The sensitivity if the trained map, with Jacobians of at most `L1`, is fed public noise and the target of `m` points is private:
-    /// `4 sqrt(lambda) M L1 / m`.
+    /// Returns the sensitivity if the trained map is fed public noise and the target of `m` points is private.
     ///
-    /// `lambda_max` as in [`Norms::both_private_bound`]. The replaced point moves the cells by amounts of one sign that sum to
-    /// `|v_l - v~_l|` in each slice, and `mean_l |v_l - v~_l| <= sqrt(lambda) |V - V~| <= 2 sqrt(lambda) M`.
+    /// It is `4 sqrt(lambda) M L1 / m`, with `lambda_max` as in [`Norms::both_private_bound`]. The replaced point moves the cells
+    /// by amounts of one sign that sum to `|v_l - v~_l|` in each slice, and
+    /// `mean_l |v_l - v~_l| <= sqrt(lambda) |V - V~| <= 2 sqrt(lambda) M`.
     ///
     /// ```
     /// use swd::sensitivity::Norms;
@@ -241,15 +236,15 @@ impl Norms {
         Ok(4.0 * lambda_max.sqrt() * self.m_bound * self.l1 / m as f64 * (1.0 + ROUNDING))
     }
 
-    /// The sensitivity of the sliced gradient for private records against public cells, whose residuals go through `h'` of the cost.
+    /// Returns the sensitivity of the sliced gradient for private records against public cells, with the given cost.
     ///
-    /// `slices` and `cells` as they are passed to [`crate::transport::host::sliced_cotangents_and_cost`]. The number of records is that
-    /// of the cells. If cells are shared and frames tight, the result does not change from step to step. For another cost than the
-    /// square the gradient is that of the *quantised* cost `(1/n) sum_r h(u_(r) - q_r)`, which is at most `B/2` times the mean
+    /// `slices` and `cells` are those passed to [`crate::transport::host::sliced_cotangents_and_cost`]. There are as many records
+    /// as cells. If cells are shared and frames tight, the result does not change from step to step. For a cost other than
+    /// the square the gradient is that of the *quantised* cost `(1/n) sum_r h(u_(r) - q_r)`. It is at most `B/2` times the mean
     /// variance within the cells below the cost itself, `B` the largest `h''`.
     ///
-    /// `M` may be infinite for the Huber cost with `L2 = 0`: `(2 sqrt(lambda) + S) L1 / n` holds for any activations, `S` what the jumps
-    /// of a record from cell to cell may add up to. Nothing needs to be projected onto a ball then.
+    /// For the Huber cost with `L2 = 0`, `M` may be infinite: `(2 sqrt(lambda) + S) L1 / n` holds for any activations, with `S` a
+    /// bound on the sum of a record's jumps from cell to cell. Then nothing needs to be projected onto a ball.
     ///
     /// ```
     /// use rand::SeedableRng;
@@ -266,7 +261,7 @@ impl Norms {
     /// ```
     ///
     /// # Errors
-    /// Cells that do not fit the slices, a norm that is negative or not finite, and [`Cost::check`].
+    /// Cells that do not fit the slices, a norm that is negative or not finite, or an error of [`Cost::check`].
     pub fn prior_bound(
         &self,
         cost: Cost,
@@ -318,37 +313,37 @@ impl Norms {
     }
 }
 
-/// The bounds for private records against public cells; each of them holds.
+/// Several bounds for private records against public cells, each of which holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PriorMatchingBound {
-    /// [`Norms::theorem_bound`], with `M` raised to the largest cell where cells are larger.
+    /// [`Norms::theorem_bound`], with `M` raised to the largest cell if a cell is larger.
     pub theorem: f64,
     /// The joint bound over all slices.
     pub joint: f64,
-    /// The mean over the slices of the theorem's maximum with each slice's own cells.
+    /// The mean over the slices of the theorem's maximum with the cells of each slice.
     pub per_slice: f64,
-    /// What rounding the cotangents to `f32` can add.
+    /// The amount that rounding the cotangents to `f32` can add.
     rounding: f64,
 }
 
 impl PriorMatchingBound {
-    /// The smallest of the three bounds, for exact arithmetic.
+    /// Returns the smallest of the three bounds, for exact arithmetic.
     pub fn sensitivity(&self) -> f64 {
         self.theorem.min(self.joint).min(self.per_slice)
     }
 
-    /// The sensitivity for records clipped in `f32` and cotangents rounded to `f32`.
+    /// Returns the sensitivity for records clipped in `f32` and cotangents rounded to `f32`.
     ///
     /// `sensitivity * (1 + F32_CLIP_SLACK) + 2^-22 L1 sqrt(lambda) (sqrt(lambda) M + Q)`: a
     /// replaced record may move every other one by a rank, and then each cotangent of both data
-    /// sets is rounded by up to `2^-24` of its norm, on its own. That is 2e-5 of the bound for 600
-    /// records and 3e-3 for 100 000. What later `f32` operations add is not in here.
+    /// sets is rounded separately, by up to `2^-24` of its norm. That is 2e-5 of the bound for 600
+    /// records and 3e-3 for 100 000. The rounding of later `f32` operations is not included.
     pub fn in_f32_upper(&self) -> f64 {
         self.sensitivity() * (1.0 + F32_CLIP_SLACK) + self.rounding
     }
 
-    /// [`PriorMatchingBound::in_f32_upper`] where a weight of at most 1 is multiplied to the cotangents
-    /// and they are rounded to `f32` once more.
+    /// Returns [`PriorMatchingBound::in_f32_upper`] for cotangents that are multiplied by a weight of at most 1 and rounded to
+    /// `f32` once more.
     pub fn weighted_in_f32_upper(&self) -> f64 {
         self.in_f32_upper() + self.rounding
     }

@@ -1,11 +1,11 @@
-//! The bounds as Rodriguez-Vitores et al. (2025, arXiv 2502.01701) state them, for comparison: valid, and larger than
-//! needed.
+//! The bounds as Rodriguez-Vitores et al. (2025, arXiv 2502.01701) state them, for comparison: they hold, but are larger
+//! than needed.
 
 use super::Norms;
 use crate::SwdError;
 
 impl Norms {
-    /// The published sensitivity for one private sample: `4M (3 L1 + L2)/n`.
+    /// Returns the published sensitivity for one private sample: `4M (3 L1 + L2)/n`.
     ///
     /// [`Norms::theorem_bound`] is smaller by a factor of 1.5 for `L2 = 0` and 2 for `L2 = L1`.
     ///
@@ -18,7 +18,7 @@ impl Norms {
         Ok(4.0 * self.m_bound * (3.0 * self.l1 + self.l2) / n as f64)
     }
 
-    /// The published sensitivity if both samples, of `n` and `m` records, are private:
+    /// Returns the published sensitivity if both samples, of `n` and `m` records, are private:
     /// `4M max { (3 L1 + L2)/n, (L1 + 3 L2)/m }`.
     ///
     /// # Errors

@@ -2,7 +2,7 @@ use super::{Norms, ROUNDING};
 use crate::{SwdError, TargetQuantiles};
 
 impl Norms {
-    /// The mean over the slices of the theorem's maximum with each slice's own cells.
+    /// Returns the mean over the slices of the theorem's maximum with the cells of each slice.
     ///
     /// `(2/n) (1/k) sum_l max { L1 (|u - x| + |w - y| + x - y) + L2 (u - w) }` over the nine vertices
     /// `u >= w` in `{-M, M}` and `x >= y` in `{q_l1, q_ln}`. Cells may exceed `M`.
@@ -23,8 +23,8 @@ impl Norms {
     }
 }
 
-/// The function is convex in `(u, w, x, y)`, so its maximum over `{u >= w} x {x >= y}` inside the
-/// ranges is at a pair of corners of the two triangles.
+/// Returns the maximum over `{u >= w} x {x >= y}` inside the ranges. The function is convex in `(u, w, x, y)`,
+/// so the maximum is at a pair of corners of the two triangles.
 fn slice_maximum(m_bound: f64, l1: f64, l2: f64, lowest: f64, highest: f64) -> f64 {
     let corners = |low: f64, high: f64| [(low, low), (high, low), (high, high)];
     let mut maximum = 0.0_f64;

@@ -3,10 +3,10 @@ use rayon::prelude::*;
 use crate::check::check_bound;
 use crate::{SwdError, TargetQuantiles};
 
-/// Spacings summed together, in a fixed order: the same bound on any number of threads.
+/// The number of spacings summed together, in a fixed order: the bound is the same on any number of threads.
 const BLOCK: usize = 8192;
 
-/// What the joint bound needs to know about public cells: how large they are, and how far apart.
+/// The spread of public cells, as the joint bound needs it: how large they are, and how far apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CellSpread {
     /// `Q`, the root mean square over the slices of `max_r |q_lr|`.
@@ -23,12 +23,12 @@ impl CellSpread {
     /// Summarises cells for slices with `lambda_max(Theta Theta^T / k) <= lambda_max`.
     ///
     /// A replaced record moves others by one rank each, through distinct spacings of each slice.
-    /// The sum of the norms of these moves is at most `S_trivial`, and at most, for every
-    /// `tau >= 0` and the spacings `delta` of all slices,
-    /// `(1/k) sum (delta - tau)_+ + sqrt(lambda/k) sqrt((n-1) sum min(delta, tau)^2)`: the part
-    /// above `tau` by the triangle inequality, the part below by Cauchy-Schwarz over the records
-    /// and `|Theta w / k| <= sqrt(lambda/k) |w|`. `S_spread` is the smallest value over the
-    /// thresholds tried; each of them gives a valid bound.
+    /// The sum of the norms of these moves is at most `S_trivial`. For every `tau >= 0` and the spacings
+    /// `delta` of all slices it is also at most
+    /// `(1/k) sum (delta - tau)_+ + sqrt(lambda/k) sqrt((n-1) sum min(delta, tau)^2)`. The part above `tau`
+    /// follows from the triangle inequality, the part below from Cauchy-Schwarz over the records and
+    /// `|Theta w / k| <= sqrt(lambda/k) |w|`. `S_spread` is the smallest value over the thresholds tried,
+    /// each of which gives a valid bound.
     ///
     /// # Errors
     /// `lambda_max` is negative or not finite.
@@ -51,13 +51,13 @@ impl CellSpread {
         })
     }
 
-    /// The smaller of the two bounds on the moves of the records that are not replaced.
+    /// Returns the smaller of the two bounds on the moves of the records that are not replaced.
     pub fn shift_upper(&self) -> f64 {
         self.shift_trivial.min(self.shift_spread)
     }
 }
 
-/// `S_spread` for what a jump between two neighbouring cells moves.
+/// Returns `S_spread`, where `jump` gives how far a record moves between two neighbouring cells.
 pub(super) fn shift_spread(
     cells: &TargetQuantiles,
     lambda_max: f64,
@@ -69,7 +69,7 @@ pub(super) fn shift_spread(
         .flat_map(|l| values[l * n..(l + 1) * n].windows(2))
         .map(|pair| jump(pair[0], pair[1]))
         .collect();
-    // Where all k slices share one row, k times its sums over k is the row itself: only the number
+    // If all k slices share one row, k times its sums over k is the row itself: only the number
     // of rows remains in the formula.
     let mean_square_factor = lambda_max / rows * (n as f64 - 1.0);
     let bound = |(above, squares): (f64, f64)| above / rows + (mean_square_factor * squares).sqrt();
@@ -93,7 +93,7 @@ pub(super) fn shift_spread(
     best
 }
 
-/// `sum (delta - tau)_+` and `sum min(delta, tau)^2`.
+/// Returns `sum (delta - tau)_+` and `sum min(delta, tau)^2`.
 fn split(spacings: &[f64], tau: f64) -> (f64, f64) {
     let blocks: Vec<(f64, f64)> = spacings
         .par_chunks(BLOCK)

@@ -5,10 +5,10 @@ use wide::f64x4;
 
 use super::{Cost, Memory, Sinkhorn};
 
-/// Points that a row of costs is computed for at once.
+/// The number of points that a row of costs is computed for at once.
 const LANES: usize = 4;
 
-/// One side's view of the costs, divided by `lambda`: row `i` has those from its point `i` to all of the other side.
+/// The costs seen from one side, divided by `lambda`: row `i` holds those from its point `i` to every point of the other side.
 #[derive(Clone)]
 pub(super) struct Side<'a> {
     from: &'a [f32],
@@ -19,7 +19,7 @@ pub(super) struct Side<'a> {
     kept: Option<Vec<f64>>,
 }
 
-/// The costs as both sides see them.
+/// The costs seen from both sides.
 #[derive(Clone)]
 pub(super) struct Costs<'a> {
     pub x: Side<'a>,
@@ -63,12 +63,12 @@ impl<'a> Costs<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// The points of this side.
+    /// The number of points of this side.
     pub(super) fn points(&self) -> usize {
         self.from.len() / self.dim
     }
 
-    /// The points of the other side.
+    /// The number of points of the other side.
     pub(super) fn others(&self) -> usize {
         self.to.len() / self.dim
     }
@@ -85,7 +85,7 @@ impl<'a> Side<'a> {
         &self.to[j * self.dim..(j + 1) * self.dim]
     }
 
-    /// Row `i`, out of memory or into `buffer`.
+    /// Returns row `i`, from memory or computed into `buffer`.
     pub(super) fn row<'b>(&'b self, i: usize, buffer: &'b mut Vec<f64>) -> &'b [f64] {
         let m = self.others();
         if let Some(kept) = &self.kept {
@@ -104,8 +104,8 @@ impl<'a> Side<'a> {
     }
 }
 
-/// `|x - y|_p^p` in `f64`: a difference of two `f32` rounds by 2^-53 of itself, where a product of matrices would lose
-/// what two near points differ by.
+/// Returns `|x - y|_p^p` in `f64`. A difference of two `f32` rounds by 2^-53 of itself; a product of matrices would lose
+/// the difference of two near points.
 fn distance(cost: Cost, x: &[f32], y: &[f32]) -> f64 {
     let (whole_x, rest_x) = x.split_at(x.len() - x.len() % LANES);
     let (whole_y, rest_y) = y.split_at(whole_x.len());

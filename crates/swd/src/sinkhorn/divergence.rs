@@ -3,10 +3,10 @@
 use super::Sinkhorn;
 use crate::SwdError;
 
-/// `S = W_lambda(x, y) - W_lambda(x, x) / 2 - W_lambda(y, y) / 2`, and its gradient in `x`.
+/// The Sinkhorn divergence `S = W_lambda(x, y) - W_lambda(x, x) / 2 - W_lambda(y, y) / 2`, and its gradient in `x`.
 #[derive(Clone, PartialEq)]
 pub struct Divergence {
-    /// `S`: 0 for equal samples, and never negative but for what did not converge.
+    /// `S`: 0 for equal samples, and never negative but for an error of convergence.
     pub value: f64,
     /// The gradient in the points of `x`, `[n, d]`.
     pub gradient: Vec<f32>,
@@ -23,19 +23,19 @@ impl std::fmt::Debug for Divergence {
 }
 
 impl Sinkhorn {
-    /// The Sinkhorn divergence between `x`, `[n, d]`, and `y`, `[m, d]`.
+    /// Computes the Sinkhorn divergence between `x`, `[n, d]`, and `y`, `[m, d]`.
     ///
-    /// Its minimum over `x` is `y` itself: where `y` has noise, so has the minimiser.
+    /// Its minimum over `x` is `y` itself: if `y` has noise, so has the minimiser.
     ///
     /// # Errors
-    /// As [`Sinkhorn::solve`].
+    /// Fails as [`Sinkhorn::solve`] does.
     ///
     /// Source: Feydy et al. 2019, arXiv 1810.08278, equation 3.
     pub fn divergence(&self, x: &[f32], y: &[f32], dim: usize) -> Result<Divergence, SwdError> {
         let between = self.solve(x, y, dim)?;
         let (within_x, within_y) = (self.solve(x, x, dim)?, self.solve(y, y, dim)?);
         let value = between.value() - (within_x.value() + within_y.value()) / 2.0;
-        // A point of x stands on both sides of its own transport.
+        // A point of x is on both sides of the transport from x to itself.
         let own = within_x.gradient().into_iter().zip(within_x.gradient_y());
         let own = own.map(|(first, second)| (first + second) / 2.0);
         let gradient = between.gradient().into_iter().zip(own);

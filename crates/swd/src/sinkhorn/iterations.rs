@@ -8,7 +8,7 @@ use super::costs::{Costs, Side};
 
 const LANES: usize = 4;
 
-/// Pairs below which waking threads costs more than they save.
+/// The number of pairs below which waking threads costs more than it saves.
 const WORTH_THREADS: usize = 1 << 13;
 
 /// The potentials `f / lambda` and `g / lambda`, and how the iterations ended.
@@ -23,8 +23,8 @@ pub(super) struct Potentials {
 
 /// Fits rows and columns in turn: `f_i = -log mean_j exp(g_j - C_ij / lambda)`, and `g` from `f` likewise.
 ///
-/// After each turn the columns of the plan are right, and the next `f` says how wrong the rows are: row `i` has the
-/// mass `a_i exp(f_i - f'_i)`.
+/// After each turn the columns of the plan have the right sums, and the next `f` says how wrong the rows are: row `i` has
+/// the mass `a_i exp(f_i - f'_i)`.
 pub(super) fn solve(sinkhorn: &Sinkhorn, costs: &Costs) -> Potentials {
     let mut f = fitted(&costs.x, &vec![0.0; costs.x.others()]);
     let mut g = fitted(&costs.y, &f);
@@ -37,7 +37,7 @@ pub(super) fn solve(sinkhorn: &Sinkhorn, costs: &Costs) -> Potentials {
             .zip(&next)
             .map(|(f, next)| (f - next).exp_m1().abs());
         let marginal_error = off.sum::<f64>() / f.len() as f64;
-        // Not a number where a cost is none: then it never converges.
+        // Not a number if a cost is not a number: then it never converges.
         let converged = marginal_error <= sinkhorn.tolerance && marginal_error.is_finite();
         if converged || iterations >= sinkhorn.iterations {
             return Potentials {
@@ -53,7 +53,7 @@ pub(super) fn solve(sinkhorn: &Sinkhorn, costs: &Costs) -> Potentials {
     }
 }
 
-/// `-log mean_j exp(others_j - C_ij / lambda)` for each point `i` of a side.
+/// Computes `-log mean_j exp(others_j - C_ij / lambda)` for each point `i` of a side.
 fn fitted(side: &Side, others: &[f64]) -> Vec<f64> {
     let all = (others.len() as f64).ln();
     let fit = |buffer: &mut Vec<f64>, i: usize| {
@@ -67,7 +67,7 @@ fn fitted(side: &Side, others: &[f64]) -> Vec<f64> {
     points.into_par_iter().map_init(Vec::new, fit).collect()
 }
 
-/// `log sum_j exp(u_j - v_j)`, the largest taken out first.
+/// Computes `log sum_j exp(u_j - v_j)`, with the largest term taken out first.
 fn log_sum_exp_of_differences(u: &[f64], v: &[f64]) -> f64 {
     let (whole_u, rest_u) = u.split_at(u.len() - u.len() % LANES);
     let (whole_v, rest_v) = v.split_at(whole_u.len());

@@ -1,4 +1,4 @@
-//! Entropic optimal transport, in the log domain: Sinkhorn's iterations, their value, plan and gradient.
+//! Entropic optimal transport in the log domain: Sinkhorn's iterations, and the value, plan and gradient that they find.
 //!
 //! For points `x_1..x_n` and `y_1..y_m` of equal weights and a cost `c`, [`Cost::Manhattan`] `|x - y|_1` or
 //! [`Cost::SquaredEuclidean`] `|x - y|_2^2`,
@@ -7,18 +7,18 @@
 //!
 //! over couplings `pi`. The second term is the mutual information of the coupling (Reshetova, Chen and Ozgur 2023,
 //! arXiv 2306.09547, equation 7). It is 0 for the independent coupling, so `W_lambda` tends to the mean cost for large
-//! `lambda`. POT's entropy has another zero: `sum_ij pi_ij log pi_ij` is smaller by `log n + log m`; its `ot.sinkhorn2`
-//! is [`EntropicTransport::transport_cost`], without either term.
+//! `lambda`. POT's entropy `sum_ij pi_ij log pi_ij` is smaller by `log n + log m`. POT's `ot.sinkhorn2` returns
+//! [`EntropicTransport::transport_cost`], without either term.
 //!
-//! # Why it takes noise away
-//! Where `Y = X + N` with Gaussian `N(0, sigma^2 I)`, squared costs and `lambda = 2 sigma^2`, the distribution of `x` that
+//! # Why it removes noise
+//! Let `Y = X + N` with Gaussian `N(0, sigma^2 I)`, squared costs and `lambda = 2 sigma^2`. Then the distribution of `x` that
 //! minimises `W_lambda` to that of `Y` is that of `X`, not that of `Y`. The same holds for Laplace noise of scale
-//! `sigma`, absolute costs and `lambda = sigma` (the same source, theorem 1). [`Sinkhorn::denoising`] has both.
+//! `sigma`, absolute costs and `lambda = sigma` (the same source, theorem 1). [`Sinkhorn::denoising`] sets either.
 //!
 //! # Stability
 //! Potentials are kept as logarithms, in `f64`, divided by `lambda`. So nothing overflows for any `lambda` whose
 //! quotient `C / lambda` is a number. A small `lambda` takes many iterations; [`EntropicTransport::converged`] says
-//! whether they sufficed.
+//! whether there were enough.
 //!
 //! # Example
 //! ```
@@ -57,7 +57,7 @@ use costs::Costs;
 pub enum Cost {
     /// `sum_a |x_a - y_a|`, in units of the points.
     Manhattan,
-    /// `sum_a (x_a - y_a)^2`, in their squared units.
+    /// `sum_a (x_a - y_a)^2`, in squared units of the points.
     SquaredEuclidean,
 }
 
@@ -71,17 +71,17 @@ impl Cost {
     }
 }
 
-/// Whether the costs of all pairs are kept.
+/// Whether the costs of all pairs are kept in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Memory {
-    /// Twice `n m` numbers of `f64`: each iteration reads them.
+    /// Keeps twice `n m` numbers of `f64`, which each iteration reads.
     Dense,
-    /// `O(n + m)` numbers, and a row of costs for each thread: each iteration computes the costs anew, `d` times the
+    /// Keeps `O(n + m)` numbers, and a row of costs for each thread. Each iteration computes the costs anew, `d` times the
     /// work.
     Lazy,
 }
 
-/// How entropic transport is solved: cost, regularisation `lambda`, and when the iterations end.
+/// The settings of entropic transport: cost, regularisation `lambda`, and when the iterations end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sinkhorn {
     cost: Cost,
@@ -92,7 +92,7 @@ pub struct Sinkhorn {
 }
 
 impl Sinkhorn {
-    /// At most 1000 iterations, up to a marginal error of 1e-9, with all costs kept.
+    /// Sets at most 1000 iterations, up to a marginal error of 1e-9, with all costs kept.
     ///
     /// - `regularisation`: `lambda`, in units of the cost.
     ///
@@ -114,13 +114,13 @@ impl Sinkhorn {
         })
     }
 
-    /// The loss whose minimiser is the distribution before the noise: `lambda = p sigma^p`.
+    /// Sets `lambda = p sigma^p`, for which the minimiser of the loss is the distribution before the noise.
     ///
     /// - `scale`: `sigma`, the standard deviation of Gaussian noise for [`Cost::SquaredEuclidean`], the scale of
     ///   Laplace noise for [`Cost::Manhattan`].
     ///
     /// # Errors
-    /// As [`Sinkhorn::new`].
+    /// Fails as [`Sinkhorn::new`] does.
     ///
     /// Source: Reshetova, Chen and Ozgur 2023, arXiv 2306.09547, theorem 1.
     pub fn denoising(cost: Cost, scale: f64) -> Result<Self, SwdError> {
@@ -129,21 +129,21 @@ impl Sinkhorn {
         Self::new(cost, regularisation.copysign(scale))
     }
 
-    /// At most so many iterations, each of which fits both marginals in turn.
+    /// Sets the largest number of iterations, each of which fits both marginals in turn.
     #[must_use]
     pub fn iterations(mut self, iterations: usize) -> Self {
         self.iterations = iterations;
         self
     }
 
-    /// Ends where the rows of the plan are together at most this far from `a`, in absolute values; 0 for never.
+    /// Sets the marginal error, `sum_i |sum_j pi_ij - 1/n|`, at which the iterations end; at 0 they never end early.
     #[must_use]
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = tolerance;
         self
     }
 
-    /// Whether costs are kept or computed again.
+    /// Sets whether costs are kept or computed again.
     #[must_use]
     pub fn memory(mut self, memory: Memory) -> Self {
         self.memory = memory;
@@ -155,18 +155,18 @@ impl Sinkhorn {
         self.cost
     }
 
-    /// `lambda`.
+    /// The regularisation `lambda`, in units of the cost.
     pub fn regularisation(&self) -> f64 {
         self.regularisation
     }
 
     /// Transports `x`, `[n, d]`, to `y`, `[m, d]`, on the host, on all threads.
     ///
-    /// The answer does not depend on the number of threads.
+    /// The result does not depend on the number of threads.
     ///
     /// # Errors
     /// No points, lengths that are no multiple of `dim`, a value that is not finite, or a quotient `C / lambda` beyond
-    /// `f64`: never an answer that is not a number.
+    /// `f64`: the result is never NaN.
     pub fn solve<'a>(
         &self,
         x: &'a [f32],

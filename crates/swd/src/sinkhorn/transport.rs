@@ -1,4 +1,4 @@
-//! A solved transport: value, plan, gradient.
+//! A solved transport: its value, plan and gradient.
 
 use rayon::prelude::*;
 
@@ -7,10 +7,10 @@ use super::iterations::Potentials;
 use super::{Cost, Sinkhorn};
 use crate::SwdError;
 
-/// An entropic transport between two samples, as [`Sinkhorn::solve`] left it.
+/// An entropic transport between two samples, as [`Sinkhorn::solve`] found it.
 ///
-/// The plan is `pi_ij = exp((f_i + g_j - C_ij) / lambda) / (n m)`. Its columns are right always; its rows are as right
-/// as [`EntropicTransport::marginal_error`] says.
+/// The plan is `pi_ij = exp((f_i + g_j - C_ij) / lambda) / (n m)`. Its columns always have the right sums; its rows are off
+/// by [`EntropicTransport::marginal_error`].
 #[derive(Clone)]
 pub struct EntropicTransport<'a> {
     sinkhorn: Sinkhorn,
@@ -54,30 +54,30 @@ impl<'a> EntropicTransport<'a> {
         Ok(found)
     }
 
-    /// `W_lambda`, as the dual objective `mean f + mean g`: at most the minimum over couplings, and equal to it, up to
-    /// rounding, where [`EntropicTransport::converged`].
+    /// Returns `W_lambda` as the dual objective `mean f + mean g`: at most the minimum over couplings, and equal to it, up to
+    /// rounding, if [`EntropicTransport::converged`].
     pub fn value(&self) -> f64 {
         let mean = |potential: &[f64]| potential.iter().sum::<f64>() / potential.len() as f64;
         let Potentials { f, g, .. } = &self.potentials;
         self.sinkhorn.regularisation * (mean(f) + mean(g))
     }
 
-    /// `<pi, C>`, in units of the cost; the rest of the value is `lambda` times the mutual information of the coupling, in nats.
+    /// The transport cost `<pi, C>`, in units of the cost; the value adds `lambda` times the mutual information, in nats.
     pub fn transport_cost(&self) -> f64 {
         self.transport_cost
     }
 
-    /// Whether the rows of the plan are as right as was asked for; never for a value that is not finite.
+    /// Whether the marginal error is within the tolerance; never true for a value that is not finite.
     pub fn converged(&self) -> bool {
         self.potentials.converged
     }
 
-    /// The iterations that were taken.
+    /// The number of iterations taken.
     pub fn iterations(&self) -> usize {
         self.potentials.iterations
     }
 
-    /// `sum_i |sum_j pi_ij - 1/n|`.
+    /// The marginal error `sum_i |sum_j pi_ij - 1/n|` of the rows.
     pub fn marginal_error(&self) -> f64 {
         self.potentials.marginal_error
     }
@@ -91,21 +91,21 @@ impl<'a> EntropicTransport<'a> {
         (scaled(&self.potentials.f), scaled(&self.potentials.g))
     }
 
-    /// The plan `pi`, `[n, m]`, which sums to 1.
+    /// Computes the plan `pi`, `[n, m]`, which sums to 1.
     pub fn plan(&self) -> Vec<f64> {
         self.rows(|_, weights, _| weights.to_vec()).concat()
     }
 
-    /// The gradient of `<pi, C>` in the points of `x` with the plan fixed, `[n, d]`.
+    /// Computes the gradient of `<pi, C>` in the points of `x` with the plan fixed, `[n, d]`.
     ///
-    /// It is that of `W_lambda` itself where converged, because the plan is a minimiser. Where a coordinate of `x` and
-    /// of `y` are equal, the absolute cost has no slope; 0 stands in for it.
+    /// If converged it is the gradient of `W_lambda` itself, because the plan is a minimiser. If a coordinate of `x` equals
+    /// one of `y`, the absolute cost has no slope there; 0 is used instead.
     pub fn gradient(&self) -> Vec<f32> {
         let rows = self.rows(|i, weights, _| moved(self.sinkhorn.cost, &self.costs.x, i, weights));
         rows.concat()
     }
 
-    /// The gradient in the points of `y`, `[m, d]`.
+    /// Computes the gradient of `<pi, C>` in the points of `y` with the plan fixed, `[m, d]`.
     pub fn gradient_y(&self) -> Vec<f32> {
         let Potentials { f, g, .. } = &self.potentials;
         let rows = weighted_rows(&self.costs.y, g, f, |j, weights, _| {
@@ -120,7 +120,7 @@ impl<'a> EntropicTransport<'a> {
     }
 }
 
-/// Something of each row of the plan, with the row's costs over `lambda`.
+/// Computes a result for each row of the plan, from the row and its costs over `lambda`.
 fn weighted_rows<T: Send>(
     side: &Side,
     own: &[f64],
@@ -139,7 +139,7 @@ fn weighted_rows<T: Send>(
     rows.map_init(Default::default, row).collect()
 }
 
-/// `sum_j w_j d/dx |x - y_j|_p^p`.
+/// Computes `sum_j w_j d/dx |x - y_j|_p^p`.
 fn moved(cost: Cost, side: &Side, i: usize, weights: &[f64]) -> Vec<f32> {
     let point = side.point(i);
     let mut sum = vec![0.0_f64; side.dim()];
@@ -152,7 +152,7 @@ fn moved(cost: Cost, side: &Side, i: usize, weights: &[f64]) -> Vec<f32> {
             Cost::SquaredEuclidean => {
                 parts.for_each(|(sum, (&x, &y))| *sum += weight * (f64::from(x) - f64::from(y)));
             }
-            // Two choices and a difference: a sign that many coordinates can take at once.
+            // Two comparisons and a difference: a sign that many coordinates can take at once.
             Cost::Manhattan => parts.for_each(|(sum, (&x, &y))| {
                 let above = if x > y { weight } else { 0.0 };
                 let below = if x < y { weight } else { 0.0 };

@@ -1,4 +1,4 @@
-//! The sliced distance between points with Gaussian noise that is never sampled, and a sample whose noise was.
+//! The sliced distance from points, with Gaussian noise that is integrated instead of sampled, to a noisy sample.
 
 use rayon::prelude::*;
 use wide::f64x4;
@@ -8,29 +8,29 @@ use crate::region::{add_projection, columns};
 use crate::transport::host::average;
 use crate::{Slices, SwdError, TargetQuantiles};
 
-/// Places of the quadrature in a standard deviation.
+/// Grid points of the quadrature per standard deviation.
 const PLACES: f64 = 8.0;
-/// Standard deviations beyond the outermost points.
+/// The standard deviations that the grid reaches beyond the outermost points.
 const REACH: f64 = 6.0;
-/// The most places of a slice.
+/// The most grid points of a slice.
 const MOST: usize = 1 << 16;
 const LANES: usize = 4;
 
-/// The squared sliced distance between the points `x`, each convolved with `N(0, deviation^2)` in every slice, and a
-/// sample, with its gradient in the points, `[n, d]`.
+/// Computes the squared sliced distance from the points `x`, each convolved with `N(0, deviation^2)` in every slice, to a
+/// sample, and its gradient in the points, `[n, d]`.
 ///
-/// `D = (1/k) sum_l W_2^2(mu_l * N(0, sigma^2), nu_l)`, `mu_l` the projected points and `nu_l` the cells of the sample,
+/// `D = (1/k) sum_l W_2^2(mu_l * N(0, sigma^2), nu_l)`, with `mu_l` the projected points and `nu_l` the cells of the sample,
 /// whose quantiles are joined by lines. `W_2^2 = int (t - Q(F(t)))^2 rho(t) dt` for the density `rho` and the
-/// distribution `F` of the convolved points, by the trapezoidal rule; its gradient in `x_i` is
+/// distribution `F` of the convolved points, by the trapezoidal rule. Its gradient in `x_i` is
 /// `(2/n) int (t - Q(F(t))) phi_sigma(t - <x_i, theta>) dt theta`.
 ///
-/// Where the sample is `Y = X + N` with Gaussian noise `N(0, sigma^2 I)`, its projections are those of `X` with Gaussian
-/// noise of the same deviation, so the points that minimise this distance have the law of `X`: a deconvolution in each
-/// slice. No noise is sampled for it, unlike by [`smoothed_distance_and_gradient`](super::smoothed_distance_and_gradient).
+/// If the sample is `Y = X + N` with Gaussian noise `N(0, sigma^2 I)`, its projections are those of `X` with Gaussian
+/// noise of the same deviation. So the points that minimise this distance have the law of `X`: a deconvolution in each
+/// slice. Unlike [`smoothed_distance_and_gradient`](super::smoothed_distance_and_gradient) it samples no noise.
 ///
 /// - `points`: `[n, d]`;
 /// - `deviation`: `sigma`, in units of the points;
-/// - `cells`: of the noisy sample, in any number ([`TargetQuantiles::of_sample`]).
+/// - `cells`: the cells of the noisy sample, in any number ([`TargetQuantiles::of_sample`]).
 ///
 /// ```
 /// use swd::smoothed::deconvolved_distance_and_gradient;
@@ -81,14 +81,14 @@ pub fn deconvolved_distance_and_gradient(
     Ok((average(&residuals, slices, n), distance))
 }
 
-/// The distance in a slice; projections become the mean residual of their noisy copies.
+/// Returns the distance in a slice, and replaces each projection by the mean residual of its noisy copies.
 fn slice(projected: &mut [f64], sigma: f64, cells: &[f64]) -> Result<f64, SwdError> {
     let n = projected.len() as f64;
     let outermost =
         |pick: fn(f64, f64) -> f64| projected.iter().copied().reduce(pick).unwrap_or(0.0);
     let (low, high) = (outermost(f64::min), outermost(f64::max));
     let step = sigma / PLACES;
-    // On one grid wherever the points are: what the rule is off by then moves with no point.
+    // The grid does not depend on where the points are, so the error of the rule moves with no point.
     let start = ((low - REACH * sigma) / step).floor() * step;
     let places = ((high + REACH * sigma - start) / step).ceil() + 1.0;
     if places > MOST as f64 {
@@ -138,7 +138,7 @@ fn slice(projected: &mut [f64], sigma: f64, cells: &[f64]) -> Result<f64, SwdErr
     Ok(distance)
 }
 
-/// The quantile at `level`, by lines between the cells' middles and level beyond the outermost.
+/// Returns the quantile at `level`: linear between the middles of cells, constant beyond the outermost.
 fn quantile(cells: &[f64], level: f64) -> f64 {
     let place = (level * cells.len() as f64 - 0.5).clamp(0.0, cells.len() as f64 - 1.0);
     let below = place as usize;

@@ -1,4 +1,4 @@
-//! The smoothed distance between particles and a release, and its gradient for the particles.
+//! The smoothed distance between particles and a release, and its gradient in the particles.
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -7,7 +7,7 @@ use super::NoisyProjections;
 use crate::SwdError;
 use crate::transport::host::shifted_cotangents_and_distance;
 
-/// Draws the smoothing of the particles' side: `N(0, sigma^2)` for each of `count` particles in each
+/// Draws the smoothing of the particles: `N(0, sigma^2)` for each of `count` particles in each
 /// slice of the release, `[k, count]`, with the release's own `sigma`.
 pub fn smoothing_noise(target: &NoisyProjections, count: usize, rng: &mut impl Rng) -> Vec<f32> {
     let draws = count * target.slices().count();
@@ -19,17 +19,17 @@ pub fn smoothing_noise(target: &NoisyProjections, count: usize, rng: &mut impl R
         .collect()
 }
 
-/// The squared smoothed sliced distance between particles and a release, and its gradient.
+/// Computes the squared smoothed sliced distance between particles and a release, and its gradient.
 ///
 /// `D = (1/k) sum_l W_2^2(x theta_l + xi_l, v_l)`, exact for any number of particles and of released
-/// rows, in squared units of the particles; the gradient in particle `i` is
-/// `(2/(n k)) sum_l theta_l (<x_i, theta_l> + xi_{l,i} - q_{l, rank})`, `[n, d]`.
+/// rows, in squared units of the particles. The gradient, `[n, d]`, in particle `i` is
+/// `(2/(n k)) sum_l theta_l (<x_i, theta_l> + xi_{l,i} - q_{l, rank})`.
 ///
 /// - `particles`: `[n, d]`, row by row;
-/// - `smoothing`: `[k, n]`, fresh at each call ([`smoothing_noise`]), a constant for the gradient.
+/// - `smoothing`: `[k, n]`, sampled anew for each call ([`smoothing_noise`]), a constant for the gradient.
 ///
 /// At `sigma = 0` this is the ordinary distance and gradient of [`crate::transport::host`], bit for
-/// bit. To train a generator, push the gradient through it as the cotangent of its output.
+/// bit. To train a generator, backpropagate the gradient as the cotangent of the generator's output.
 ///
 /// # Errors
 /// Lengths that do not fit each other, or a value that is not finite.

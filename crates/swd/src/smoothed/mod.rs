@@ -1,16 +1,16 @@
-//! The smoothed sliced distance: private rows leave as noisy projections, particles meet them.
+//! The smoothed sliced distance between particles and private rows that are released as noisy projections.
 //!
 //! `X Theta + N(0, sigma^2)` is released for private rows `X` in a ball of radius `r` and public
 //! slices `Theta`; everything after that is post-processing. The particles get the same smoothing,
-//! so that the distance compares like with like:
+//! so that like is compared with like:
 //!
 //! `(1/k) sum_l W_2^2(X theta_l + xi, Y theta_l + zeta)`, `xi` and `zeta` from `N(0, sigma^2)`.
 //!
 //! # Sensitivity
-//! Replacing row `x` by `x'` moves the release by `|Theta^T (x - x')|`, at most
-//! `2 r sigma_max(Theta)`: attained by `x = -x'` along the first singular vector, and equal to
-//! `2 r sqrt(k/d)` for a tight frame ([`projection_sensitivity_upper`]). The papers have a value instead
-//! that holds with high probability for one fixed pair of rows, which is no bound for all of them.
+//! Replacing row `x` by `x'` moves the release by `|Theta^T (x - x')|`, which is at most
+//! `2 r sigma_max(Theta)`. This is attained by `x = -x'` along the first singular vector, and equals
+//! `2 r sqrt(k/d)` for a tight frame ([`projection_sensitivity_upper`]). The papers instead have a value
+//! that holds with high probability for one fixed pair of rows; it does not bound all pairs.
 //!
 //! ```
 //! use rand::SeedableRng;
@@ -37,14 +37,13 @@ pub use noisy::NoisyProjections;
 
 use crate::{NormBound, Slices, SwdError};
 
-/// The relative amount added to every sensitivity for rounding: projections are computed in `f64`
-/// from rows that exceed the radius by at most 1e-15, so for `d` up to 10^5 less is enough.
+/// The relative amount added to every sensitivity for rounding. Projections are computed in `f64`
+/// from rows that exceed the radius by at most 1e-15, so less would do for `d` up to 10^5.
 const ROUNDING: f64 = 1e-9;
 
-/// How far the projections of rows of norm at most `radius` move when one row is replaced:
-/// `2 r sigma_max(Theta)`, rounded up.
+/// Returns the sensitivity of the projections of rows of norm at most `radius`: `2 r sigma_max(Theta)`, rounded up.
 ///
-/// At most a relative `2e-9` above the smallest valid bound for these slices. For a tight frame it
+/// It is at most a relative `2e-9` above the smallest valid bound for these slices. For a tight frame it
 /// is `2 r sqrt(k/d)` up to the rounding of the directions (a relative 1e-6).
 ///
 /// # Errors
@@ -55,9 +54,9 @@ pub fn projection_sensitivity_upper(slices: &Slices, radius: f64) -> Result<f64,
     Ok(2.0 * radius * largest * (1.0 + ROUNDING))
 }
 
-/// The sensitivity for an exact tight frame of `count` slices in `R^dim`: `2 r sqrt(k/d)`.
+/// Returns the sensitivity for an exact tight frame of `count` slices in `R^dim`: `2 r sqrt(k/d)`.
 ///
-/// For planning, before any slices are sampled; a release uses [`projection_sensitivity_upper`], which
+/// Use it to plan, before any slices are sampled. A release uses [`projection_sensitivity_upper`], which
 /// knows how the directions were rounded.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Noisy projections after their release: public, and the target of particles.
+//! Noisy projections after their release: they are public, and a target of particles.
 
 use rayon::prelude::*;
 
@@ -7,11 +7,11 @@ use crate::check::check_shape;
 use crate::sort::check_rows;
 use crate::{FlowTarget, Slices, SwdError, TargetQuantiles};
 
-/// Rows projected on slices, after a mechanism has added its noise: post-processing from here on.
+/// Released projections of rows on slices, with the noise of a mechanism: their use is post-processing.
 ///
-/// Only the values of each slice in sorted order are kept. Which row a value came from is gone, so that
-/// rows of a batch that was sampled at random are as good as shuffled: amplification by sampling is for a
-/// set of records, and a noisy row's place in a batch in the order of its records would say more.
+/// Only the sorted values of each slice are kept, not which row a value came from. So the rows of a batch
+/// that was sampled at random are as good as shuffled: amplification by sampling holds for a set of
+/// records, and a noisy row's place in a batch in the order of its records would say more.
 #[derive(Debug, Clone)]
 pub struct NoisyProjections {
     slices: Slices,
@@ -27,8 +27,8 @@ impl NoisyProjections {
     /// - `deviation`: the standard deviation `sigma` of the noise in it, 0 for none.
     ///
     /// # Errors
-    /// A length that is no multiple of `k`, a value that is not finite, or a deviation that is no
-    /// finite number of at least 0.
+    /// A length that is no multiple of `k`, a value that is not finite, or a deviation that is negative or not
+    /// finite.
     pub fn from_released(
         released: Vec<f64>,
         slices: Slices,
@@ -73,10 +73,10 @@ impl NoisyProjections {
         &self.slices
     }
 
-    /// The `n` quantile cells of the noisy values in each slice, for any `n`.
+    /// Computes the `n` quantile cells of the noisy values in each slice, for any `n`.
     ///
     /// # Errors
-    /// `n = 0`.
+    /// `n` is zero.
     pub fn cells(&self, n: usize) -> Result<TargetQuantiles, SwdError> {
         let rows: Vec<(Vec<f64>, f64)> = self
             .sorted

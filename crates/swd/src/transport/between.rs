@@ -1,4 +1,4 @@
-//! Any cost between two samples that are both trained, on the host.
+//! The gradients of any cost between two samples that are both trained, on the host.
 
 use rayon::prelude::*;
 
@@ -9,18 +9,18 @@ use crate::region::{columns, project_columns};
 use crate::sort::check_rows;
 use crate::{Cost, Slices, SwdError};
 
-/// The sliced cost between two samples, and its gradient in each of them.
+/// Computes the sliced cost between two samples, and its gradient in each of them.
 ///
 /// ```text
 /// C = (1/k) sum_l sum over moves (i, j) of the plan of slice l:  mass h(<theta_l, u_i - v_j>)
 /// ```
 ///
-/// - `u`: `[n, d]`, row by row, and so is the first gradient; `v`: `[m, d]`, and the second.
+/// - `u`: `[n, d]`, row by row, and so is the first gradient;
+/// - `v`: `[m, d]`, row by row, and so is the second.
 ///
-/// Where `n` is not `m` a record is moved to several of the other side, and its coefficient is the mean of `h'` over them: this is
-/// the gradient of the cost itself, which [`crate::sensitivity::Norms::both_private_bound`] is for, and not of the quantised one of
-/// [`super::host::sliced_cotangents_and_cost`]. For the square the two are the same. Equal projections keep the order of their
-/// index.
+/// If `n` is not `m`, a record is moved to several of the other side, and its coefficient is the mean of `h'` over them. This is
+/// the gradient of the cost itself, which [`crate::sensitivity::Norms::both_private_bound`] bounds, and not that of the quantised
+/// cost of [`super::host::sliced_cotangents_and_cost`]. For the square the two are the same. Ties keep the order of their index.
 ///
 /// ```
 /// use swd::transport::between::sliced_gradients_and_cost;
@@ -36,7 +36,7 @@ use crate::{Cost, Slices, SwdError};
 /// ```
 ///
 /// # Errors
-/// No points, lengths that are no multiples of `d`, a coordinate that is not finite, and [`Cost::check`].
+/// No points, lengths that are no multiples of `d`, a coordinate that is not finite, or an error of [`Cost::check`].
 ///
 /// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, remark 4.6.
 pub fn sliced_gradients_and_cost(
@@ -53,7 +53,7 @@ pub fn sliced_gradients_and_cost(
     check_rows(n, n)?;
     check_rows(m, m)?;
     let (of_u, of_v) = (columns(u, d), columns(v, d));
-    // Half of the slope, since what `average` scales are residuals of squares.
+    // Half of the slope, since `average` expects the residuals of squares.
     let (mut first, mut second) = (vec![0.0; slices.count() * n], vec![0.0; slices.count() * m]);
     let rows = first.par_chunks_mut(n).zip(second.par_chunks_mut(m));
     let costs = rows.enumerate().map(|(l, (first, second))| {

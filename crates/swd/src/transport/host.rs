@@ -1,8 +1,8 @@
-//! Transport residuals and cotangents on the host: the path of a private step.
+//! Transport residuals and cotangents on the host, as a private step computes them.
 //!
-//! What a record contributes depends on its own coordinates and on the ranks alone, summed in a
-//! fixed order whatever the number of threads: two batches that differ in one record give bitwise
-//! the same cotangent to every record whose ranks do not change.
+//! The cotangent of a record depends on its own coordinates and on its ranks alone, summed in a fixed
+//! order on any number of threads. So two batches that differ in one record give bitwise the same
+//! cotangent to every record whose ranks do not change.
 
 use rayon::prelude::*;
 
@@ -12,17 +12,17 @@ use crate::region::{add_projection, columns, project_columns};
 use crate::sort::{Sorter, check_rows};
 use crate::{Cost, Slices, SwdError, TargetQuantiles};
 
-/// Records whose sums over the slices are kept in the nearest cache together.
+/// The number of records whose sums over the slices are kept in the nearest cache together.
 const BLOCK: usize = 256;
-/// Slices that are computed at a time have at least this many residuals: memory that is used again is faster than
-/// fresh memory, which the system clears, and this much stays in the cache.
+/// The least number of residuals in the slices that are computed at a time. Reused memory is faster than fresh memory, which the
+/// system clears, and this much stays in the cache.
 const RESIDUALS_AT_ONCE: usize = 1 << 16;
-/// The least number of slices at a time: the sums of all records are read and written once for each lot.
+/// The least number of slices at a time: the sums of all records are read and written once for each group of slices.
 const SLICES_AT_ONCE: usize = 8;
 
-/// The residuals `rho_{l,i} = u_{l,i} - q_{l, rank(i)}` of projected records.
+/// Computes the residuals `rho_{l,i} = u_{l,i} - q_{l, rank(i)}` of projected records.
 ///
-/// `projected` holds one row of `n` values a slice; so does the result, each row in the order of
+/// `projected` holds one row of `n` values a slice, and so does the result, each row in the order of
 /// the records. `cells` has `n` cells a row, in the units of the values. Ranks are those of
 /// [`crate::sort`]: equal values keep the order of their index.
 ///
@@ -53,7 +53,7 @@ pub fn transport_residual(
     Ok(residuals)
 }
 
-/// The gradient of the sliced distance with respect to each record's activation.
+/// Computes the gradient of the squared sliced distance in each record's activation.
 ///
 /// `c_i = (2/(n k)) sum_l theta_l rho_{l,i}`, one row of `d` a record, for activations `u` given
 /// row by row (`n x d`) and `n` cells a slice. Projections and sums are in `f64`; only the result
@@ -72,11 +72,11 @@ pub fn sliced_cotangents(
     Ok(cotangents)
 }
 
-/// The cotangents of [`sliced_cotangents`], and the distance that they are the gradient of.
+/// Computes the cotangents of [`sliced_cotangents`], and the squared distance that they are the gradient of.
 ///
-/// The second value is `SW_2^2 = (1/k) sum_l [(1/n) sum_i rho_{l,i}^2 + within_l]`, the squared
-/// sliced distance between the activations and what the cells describe, in squared units of the
-/// activations. It depends on the records and has no privacy of its own.
+/// The distance is `SW_2^2 = (1/k) sum_l [(1/n) sum_i rho_{l,i}^2 + within_l]`, from the activations to the
+/// distribution that the cells describe, in squared units of the activations. It depends on the records
+/// and is not private by itself.
 ///
 /// ```
 /// use swd::transport::host::sliced_cotangents_and_distance;
@@ -92,7 +92,7 @@ pub fn sliced_cotangents(
 /// ```
 ///
 /// # Errors
-/// As [`sliced_cotangents`].
+/// Fails as [`sliced_cotangents`] does.
 pub fn sliced_cotangents_and_distance(
     u: &[f32],
     slices: &Slices,
@@ -101,12 +101,12 @@ pub fn sliced_cotangents_and_distance(
     shifted_cotangents_and_distance(u, None, slices, cells)
 }
 
-/// The gradient of a sliced cost with respect to each record's activation, and the cost.
+/// Computes the gradient of a sliced cost in each record's activation, and the cost.
 ///
-/// `c_i = (1/(n k)) sum_l theta_l h'(rho_{l,i})` and `(1/(n k)) sum_{l,i} h(rho_{l,i})`, for activations and cells as those of
-/// [`sliced_cotangents`]. For the square these are the values of [`sliced_cotangents_and_distance`], bit for bit. Of other costs
-/// it is the quantised one: the variance within the cells is left out, and residuals are of projections rounded to `f32`, in
-/// whose order they are ranked.
+/// `c_i = (1/(n k)) sum_l theta_l h'(rho_{l,i})` and `(1/(n k)) sum_{l,i} h(rho_{l,i})`, for the activations and cells of
+/// [`sliced_cotangents`]. For the square these are the values of [`sliced_cotangents_and_distance`], bit for bit. Any other cost
+/// is quantised: the variance within the cells is left out. Its residuals are of projections rounded to `f32`, and ranked in
+/// that order.
 ///
 /// ```
 /// use swd::transport::host::sliced_cotangents_and_cost;
@@ -122,7 +122,7 @@ pub fn sliced_cotangents_and_distance(
 /// ```
 ///
 /// # Errors
-/// As [`sliced_cotangents`] and [`Cost::check`].
+/// Fails as [`sliced_cotangents`] and [`Cost::check`] do.
 pub fn sliced_cotangents_and_cost(
     cost: Cost,
     u: &[f32],
@@ -145,8 +145,8 @@ fn check_sides(u: &[f32], slices: &Slices, cells: &TargetQuantiles) -> Result<()
     cells.check_slices(slices.count())
 }
 
-/// [`sliced_cotangents_and_distance`] for projections `<u_i, theta_l> + shifts[l n + i]`, the shifts
-/// being constants: none, or one row of `n` a slice.
+/// Does the work of [`sliced_cotangents_and_distance`] for projections `<u_i, theta_l> + shifts[l n + i]`.
+/// The shifts are constants: none, or one row of `n` a slice.
 pub(crate) fn shifted_cotangents_and_distance(
     u: &[f32],
     shifts: Option<&[f32]>,
@@ -164,13 +164,13 @@ pub(crate) fn shifted_cotangents_and_distance(
     Ok((cotangents, squares + cells.mean_within_cell_variance()))
 }
 
-/// The squared sliced distance `SW_2^2` between two samples, and its gradient in the first.
+/// Computes the squared sliced distance `SW_2^2` between two samples, and its gradient in the first.
 ///
 /// - `u`: `[n, d]`, row by row, and so is the gradient;
 /// - `v`: `[m, d]`.
 ///
-/// What [`sliced_cotangents_and_distance`] gives for [`TargetQuantiles::of_sample`], bit for bit, but the cells of a slice are
-/// used as soon as they are there, so that memory and time for all of them are saved.
+/// The result equals that of [`sliced_cotangents_and_distance`] for [`TargetQuantiles::of_sample`], bit for bit. But each
+/// slice's cells are used as soon as they are computed, which saves the memory and time for all of them.
 ///
 /// ```
 /// use swd::Slices;
@@ -204,8 +204,8 @@ pub fn sliced_gradient_and_distance(
     Ok((gradient, squares + within))
 }
 
-/// The gradient in each of `n` records, the mean cost of the residuals, and what `targets` gives for each slice,
-/// which writes the cells of the slice with this number.
+/// Returns the gradient in each of `n` records, the mean cost of the residuals, and the result of `targets` for each
+/// slice. `targets` is given the number of a slice and writes its cells.
 fn transport<R: Send>(
     cost: Cost,
     u: &[f32],
@@ -245,7 +245,7 @@ fn transport<R: Send>(
                 let keys = sorter.load(residuals.iter().map(|&u| u as f32));
                 match cost {
                     Cost::Square => keys.place(|index, rank| residuals[index] -= cells[rank]),
-                    // The bounds are of values in their order, of which ties are in any.
+                    // The bounds are for values in their order, in which ties may be in any order.
                     _ => keys.place(|index, rank| {
                         residuals[index] = f64::from(residuals[index] as f32) - cells[rank];
                     }),
@@ -254,7 +254,7 @@ fn transport<R: Send>(
             found
         });
         found.par_extend(lot);
-        // One sum in the order of the records, beside those that have a place for each.
+        // One sum in the order of the records, beside the sums that have a place for each record.
         if cost == Cost::Square {
             (all, ()) = rayon::join(
                 || rows.iter().fold(all, |sum, rho| sum + rho * rho),
@@ -262,7 +262,7 @@ fn transport<R: Send>(
             );
         } else {
             all = rows.iter().fold(all, |sum, &rho| sum + cost.value(rho));
-            // What is scaled below is of squares, whose slope is twice the residual.
+            // The scaling below is for squares, whose slope is twice the residual.
             rows.par_iter_mut()
                 .for_each(|rho| *rho = cost.slope(*rho) / 2.0);
             add_weighted(rows, first, slices, &mut sums);
@@ -272,7 +272,7 @@ fn transport<R: Send>(
     (cotangents, all / (k * n) as f64, found)
 }
 
-/// `(2/(n k)) Theta rho`, transposed to one row a record.
+/// Computes `(2/(n k)) Theta rho`, transposed to one row a record.
 pub(crate) fn average(residuals: &[f64], slices: &Slices, n: usize) -> Vec<f32> {
     let mut sums = vec![0.0; n * slices.dim()];
     add_weighted(residuals, 0, slices, &mut sums);
@@ -291,7 +291,7 @@ fn add_weighted<'a>(residuals: &'a [f64], first: usize, slices: &Slices, sums: &
         for (rows, l) in residuals.chunks(4 * n).zip((first..).step_by(4)) {
             for (a, sums) in sums.chunks_exact_mut(len).enumerate() {
                 let t = |row: usize| slices.direction(l + row)[a];
-                // Four slices at a time, so that a sum is read and written a quarter as often; in their order.
+                // Takes four slices at a time, in their order, so that a sum is read and written a quarter as often.
                 if rows.len() == 4 * n {
                     let [t0, t1, t2, t3] = [t(0), t(1), t(2), t(3)];
                     let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|row| part(&rows[row * n..]));
@@ -309,7 +309,7 @@ fn add_weighted<'a>(residuals: &'a [f64], first: usize, slices: &Slices, sums: &
     });
 }
 
-/// The sums of [`add_weighted`] over all slices times `2/(n k)`, one row of `d` a record.
+/// Returns the sums of [`add_weighted`] over all slices times `2/(n k)`, one row of `d` a record.
 fn scaled(sums: &[f64], slices: &Slices, n: usize) -> Vec<f32> {
     let d = slices.dim();
     let scale = 2.0 / (n as f64 * slices.count() as f64);

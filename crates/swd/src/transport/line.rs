@@ -5,24 +5,24 @@ use crate::breakpoints::{overlaps, weighted_overlaps};
 use crate::check::{check_length, check_weights};
 use crate::sort::check_rows;
 
-/// Mass that goes from one value to another.
+/// A mass that moves from one value to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Move {
-    /// Where it comes from: a place in the first sample.
+    /// The index in the first sample that it comes from.
     pub from: usize,
-    /// Where it goes to: a place in the second sample.
+    /// The index in the second sample that it goes to.
     pub to: usize,
-    /// Its share of all mass.
+    /// Its share of the whole mass.
     pub mass: f64,
 }
 
-/// The optimal plan between two samples on a line, for every convex cost of the distance moved.
+/// Finds the optimal plan between two samples on a line, for every convex cost of the distance moved.
 ///
-/// Values are matched in their order, equal ones in that of their index. There are at most `n + m - 1` moves, whose masses
-/// sum to 1.
+/// Values are matched in their order, and ties keep the order of their index. There are at most `n + m - 1` moves, whose
+/// masses sum to 1.
 ///
-/// - `x`: `[n]`, `y`: `[m]`, in one unit;
-/// - `weights_x`, `weights_y`: one a value, divided by their sum; none for equal weights.
+/// - `x`: `[n]`, `y`: `[m]`, in the same unit;
+/// - `weights_x`, `weights_y`: one a value, divided by their sum; `None` for equal weights.
 ///
 /// ```
 /// use swd::transport::line::{Move, plan};
@@ -36,8 +36,8 @@ pub struct Move {
 /// ```
 ///
 /// # Errors
-/// No values, a value that is not finite, another number of weights, a weight that is negative or not finite, or weights
-/// whose sum is zero or not finite.
+/// No values, a value that is not finite, a number of weights other than that of the values, a weight that is negative or
+/// not finite, or weights whose sum is zero or not finite.
 ///
 /// Source: Peyre and Cuturi, Computational Optimal Transport, 2019, section 2.6.
 pub fn plan(
@@ -53,7 +53,7 @@ pub fn plan(
         mass,
     };
     if weights_x.is_none() && weights_y.is_none() {
-        // Exactly, in units of 1/(nm).
+        // Exact, in units of 1/(nm).
         let all = x.len() as f64 * y.len() as f64;
         let moves = overlaps(x.len(), y.len());
         return Ok(moves.map(|o| of(o.i, o.j, o.weight as f64 / all)).collect());
@@ -64,8 +64,8 @@ pub fn plan(
     Ok(moves.map(|o| of(o.i, o.j, o.weight)).collect())
 }
 
-/// The `p`-th power of the `p`-Wasserstein distance that a plan of [`plan`] moves: `sum mass |x - y|^p`, in the units of the values
-/// to the power `p`.
+/// Returns `sum mass |x - y|^p` for a plan of [`plan`]: the `p`-th power of the `p`-Wasserstein distance, in the units of
+/// the values to the power `p`.
 ///
 /// ```
 /// use swd::transport::line::{plan, wp_power};
@@ -77,7 +77,7 @@ pub fn plan(
 /// ```
 ///
 /// # Errors
-/// A `p` below 1 or not finite, or a plan of other samples.
+/// A `p` that is below 1 or not finite, or a plan of other samples.
 pub fn wp_power(moves: &[Move], x: &[f64], y: &[f64], p: f64) -> Result<f64, SwdError> {
     if !(p.is_finite() && p >= 1.0) {
         return Err(SwdError::NotAnOrder { value: p });
@@ -108,12 +108,12 @@ fn order(what: &'static str, values: &[f64]) -> Result<Vec<usize>, SwdError> {
     }
     check_rows(values.len(), values.len())?;
     let mut order: Vec<usize> = (0..values.len()).collect();
-    // -0 and 0 are one value, which an order of bits would part.
+    // -0 and 0 are one value, which an order by bits would separate.
     order.sort_by(|&i, &j| (values[i] + 0.0).total_cmp(&(values[j] + 0.0)));
     Ok(order)
 }
 
-/// Weights in an order, divided by their sum.
+/// Returns the weights in an order, divided by their sum.
 fn shares(
     what: &'static str,
     weights: Option<&[f64]>,

@@ -2,9 +2,9 @@
 //!
 //! For one slice with values `u_1..u_n` and the target's cells `q_1 <= ... <= q_n`
 //! ([`crate::cells`]), record `i` is transported to the cell of its rank: `rho_i = u_i - q_rank(i)`
-//! and `grad_u W_2^2 = (2/n) rho`. [`host`] computes what a private step needs on plain slices of
-//! numbers, [`between`] any cost between two samples that are both trained, [`mod@line`] the plan of one slice; [`tensor`] gives differentiable distances between tensors on any device. Both rank by
-//! [`crate::sort`]. Distances are squared, and their names say so.
+//! and `grad_u W_2^2 = (2/n) rho`. [`host`] works on plain slices of numbers, for private steps; [`between`] takes any cost
+//! between two samples that are both trained; [`mod@line`] finds the plan of one slice; [`tensor`] has differentiable
+//! distances on any device. All rank as [`crate::sort`] does. Distances are squared, as their names say.
 //!
 //! ```
 //! use swd::transport::line;

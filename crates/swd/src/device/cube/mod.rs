@@ -1,8 +1,8 @@
 //! The sort on CubeCL: rows of 32-bit keys with their indices, sorted where they lie.
 //!
 //! A row that fits into the shared memory of one cube is sorted there by a network whose comparators go upwards only
-//! ([`network`]), so that lengths that are not powers of two need no padding, and its answer is written at once ([`single`]).
-//! A longer one is sorted tile by tile, and the tiles are merged ([`tiled`]).
+//! ([`network`]), so lengths that are not powers of two need no padding. Its result is written at once ([`single`]).
+//! A longer row is sorted tile by tile, and the tiles are merged ([`tiled`]).
 
 mod network;
 mod single;
@@ -18,21 +18,21 @@ use burn_cubecl::tensor::CubeTensor;
 
 use super::extension::StableSort;
 
-/// Bytes of a key with its index.
+/// The bytes of a key with its index.
 const ENTRY_BYTES: usize = 8;
 
 /// The longest tile, for devices whose shared memory would hold more: past it, the passes in shared
 /// memory cost more than the passes they save.
 const LONGEST_TILE: usize = 4096;
 
-/// What is written for a row of sorted keys.
+/// The result written for a row of sorted keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Answer {
-    /// At `r`: the index of the key of rank `r`.
+    /// Writes at `r` the index of the key of rank `r`.
     Order,
-    /// At `i`: the rank of key `i`.
+    /// Writes at `i` the rank of key `i`.
     Ranks,
-    /// At `i`: key `i` less the cell of its rank.
+    /// Writes at `i` key `i` less the cell of its rank.
     Residual,
 }
 
@@ -55,9 +55,9 @@ impl StableSort for CubeBackend {
 struct Plan {
     rows: usize,
     n: usize,
-    /// Keys that one cube sorts in shared memory, a power of two.
+    /// The number of keys that one cube sorts in shared memory, a power of two.
     tile: usize,
-    /// Units of a cube.
+    /// The number of units of a cube.
     units: usize,
 }
 
@@ -94,7 +94,7 @@ fn answer(keys: CubeTensor, cells: Option<CubeTensor>, answer: Answer) -> CubeTe
     if rows == 0 || n == 0 {
         return output;
     }
-    // Without cells nothing reads this argument, but a kernel has it all the same.
+    // Without cells nothing reads this argument, but the kernel still needs it.
     let cells = into_contiguous(cells.unwrap_or_else(|| keys.clone()));
     let plan = Plan::new(&keys.client, rows, n);
     if n <= plan.tile {

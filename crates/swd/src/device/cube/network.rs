@@ -1,21 +1,21 @@
 //! The sorting network, on the keys and indices of one tile in shared memory.
 //!
-//! Bitonic, in the form whose first pass of each merge compares mirror images: then every comparator
-//! puts the smaller entry at the lower place. Entries beyond the end of a row would be the largest and
-//! at the highest places already, so a comparator whose higher place lies beyond it has nothing to do.
+//! The network is bitonic, in the form whose first pass of each merge compares mirror images: every
+//! comparator puts the smaller entry at the lower place. Entries beyond the end of a row would be the largest
+//! and at the highest places already, so a comparator whose higher place is beyond the end does nothing.
 
 use burn_cubecl::cubecl;
 use burn_cubecl::cubecl::prelude::*;
 
 use super::Answer;
 
-/// The integer of the same order as a float with these bits: [`f32::total_cmp`].
+/// Maps the bits of a float to an integer of the same order: [`f32::total_cmp`].
 #[cube]
 pub(super) fn ordered(bits: u32) -> u32 {
     select(bits >= 0x8000_0000u32, !bits, bits ^ 0x8000_0000u32)
 }
 
-/// The float whose [`ordered`] integer this is.
+/// Returns the float whose [`ordered`] integer this is.
 #[cube]
 pub(super) fn float(ordered: u32) -> f32 {
     f32::reinterpret(select(
@@ -45,26 +45,26 @@ fn compare(keys: &mut Shared<[u32]>, indices: &mut Shared<[u32]>, low: usize, hi
     }
 }
 
-/// The smaller of two lengths.
+/// Returns the smaller of two lengths.
 #[cube]
 pub(super) fn least(a: usize, #[comptime] b: usize) -> usize {
     select(a < b, a, b)
 }
 
-/// The lower place of comparator `c` among those of stride `half`, a power of two.
+/// Returns the lower place of comparator `c` among those of stride `half`, a power of two.
 #[cube]
 pub(super) fn lower(c: usize, half: usize) -> usize {
     (c / half) * half * 2 + c % half
 }
 
-/// The partner of `low` in the mirrored pass that joins blocks of `half`.
+/// Returns the partner of `low` in the mirrored pass that joins blocks of `half`.
 #[cube]
 pub(super) fn mirrored(low: usize, half: usize) -> usize {
     let place = low % (half * 2);
     low - place + half * 2 - 1 - place
 }
 
-/// The passes of strides `half`, `half / 2`, ..., 1, over the first `length` entries of a tile.
+/// Runs the passes of strides `half`, `half / 2`, ..., 1, over the first `length` entries of a tile.
 #[cube]
 pub(super) fn merge(
     keys: &mut Shared<[u32]>,
@@ -115,9 +115,9 @@ pub(super) fn sort(
     }
 }
 
-/// Writes what is asked for about the entry of rank `rank` in its row.
+/// Writes the result for the entry of rank `rank` in its row.
 ///
-/// `start`: where the row begins in the answer; `cell`: the place of its rank's cell.
+/// `start`: where the row begins in the result; `cell`: the place of the cell of this rank.
 #[cube]
 pub(super) fn write(
     key: u32,

@@ -1,4 +1,4 @@
-//! Rows that one cube sorts: read once, sorted in shared memory, answered at once.
+//! Sorts rows that fit one cube: they are read once, sorted in shared memory, and written at once.
 
 use burn_cubecl::cubecl;
 use burn_cubecl::cubecl::prelude::*;
@@ -32,7 +32,7 @@ pub(super) fn launch(
     );
 }
 
-/// One cube a row. The keys are floats, read as their bits.
+/// Sorts one row a cube. The keys are floats, read as their bits.
 #[cube(launch)]
 fn sort_rows(
     input: &Tensor<u32>,

@@ -1,9 +1,9 @@
-//! Rows longer than a tile: tiles sorted in shared memory, then merged.
+//! Sorts rows longer than a tile: tiles are sorted in shared memory, then merged.
 //!
-//! A pass merges neighbouring runs of sorted entries into one of twice the length, from one pair of buffers into another. One
+//! A pass merges neighbouring runs of sorted entries into runs of twice the length, from one pair of buffers into another. One
 //! cube writes a tile of the result: it finds by bisection which entries of both runs belong there (Green, McColl and Bader
-//! 2012, "GPU merge path"), and each of these then finds its place by bisection among those of the other run. For a row of
-//! `2^b` keys and a tile of `2^t` that is `b - t` passes, of which the last one writes the answer.
+//! 2012, "GPU merge path"). Each entry then finds its place by bisection among those of the other run. A row of `2^b` keys and
+//! a tile of `2^t` take `b - t` passes, the last of which writes the result.
 
 use burn::backend::DType;
 use burn::tensor::Shape;
@@ -89,7 +89,7 @@ pub(super) fn launch(
     );
 }
 
-/// One cube a tile: reads floats as bits, writes sorted entries.
+/// Sorts one tile a cube: reads floats as bits, writes sorted entries.
 #[cube(launch)]
 fn sort_tiles(
     input: &Tensor<u32>,
@@ -128,19 +128,19 @@ fn sort_tiles(
     sync_cube();
 }
 
-/// A tile of two merged runs: where its entries come from, their keys in shared memory, those of the first run before those
-/// of the second.
+/// A tile of two merged runs, with the places of its entries. Their keys are in shared memory, those of the first run before
+/// those of the second.
 #[derive(CubeType)]
 struct Segment {
-    /// Where its entries of the first run begin in the buffers, and those of the second.
+    /// The places in the buffers at which its entries of the first run begin, and those of the second.
     first: usize,
     second: usize,
-    /// How many are of the first run, and how many there are.
+    /// The number of entries of the first run, and of both.
     of_first: usize,
     length: usize,
 }
 
-/// How many of the first `diagonal` entries of two merged runs are of the first run.
+/// Returns how many of the first `diagonal` entries of two merged runs are of the first run.
 #[cube]
 fn of_first_run(
     keys: &Tensor<u32>,
@@ -157,7 +157,7 @@ fn of_first_run(
     let mut high = select(diagonal < first_length, diagonal, first_length);
     while low < high {
         let middle = (low + high) / 2;
-        // Of equal keys those of the first run, whose indices are smaller, come first.
+        // Among equal keys those of the first run, whose indices are smaller, come first.
         if keys[first + middle] <= keys[second + diagonal - 1 - middle] {
             low = middle + 1;
         } else {
@@ -222,12 +222,12 @@ fn segment(
     }
 }
 
-/// The place of entry `i` of a tile among all of it.
+/// Returns the place of entry `i` of a tile in the merged tile.
 #[cube]
 fn place(shared: &Shared<[u32]>, segment: &Segment, i: usize) -> usize {
     let is_first = i < segment.of_first;
     let key = shared[i];
-    // Among the keys of the other run: behind smaller ones, and of the second run behind equal ones too.
+    // Among the keys of the other run it comes after smaller ones, and if it is of the second run after equal ones too.
     let mut low = select(is_first, segment.of_first, 0usize);
     let mut high = select(is_first, segment.length, segment.of_first);
     let from = low;
@@ -244,7 +244,7 @@ fn place(shared: &Shared<[u32]>, segment: &Segment, i: usize) -> usize {
     own + low - from
 }
 
-/// Where entry `i` of a tile lies in the buffers.
+/// Returns the place of entry `i` of a tile in the buffers.
 #[cube]
 fn source(segment: &Segment, i: usize) -> usize {
     let mut at = segment.first + i;
@@ -254,7 +254,7 @@ fn source(segment: &Segment, i: usize) -> usize {
     at
 }
 
-/// One cube a tile of the result.
+/// Merges one tile of the result a cube.
 #[cube(launch)]
 fn merge_runs(
     keys: &Tensor<u32>,
@@ -288,7 +288,7 @@ fn merge_runs(
     sync_cube();
 }
 
-/// The same of the last two runs, whose ranks are those of the row.
+/// Merges the last two runs, one tile of the result a cube; the ranks are those of the row.
 #[cube(launch)]
 fn merge_last(
     keys: &Tensor<u32>,

@@ -6,13 +6,13 @@ use crate::breakpoints::{Overlap, overlaps};
 use crate::check::check_length;
 use crate::{SwdError, device};
 
-/// The squared sliced 2-Wasserstein distance between two empirical measures.
+/// Computes the squared sliced 2-Wasserstein distance between two empirical measures.
 ///
 /// `SW_2^2(x, y) = (1/k) sum_l sum_ij R_ij (u_(i) - v_(j))^2` with the sorted projections
-/// `u = x theta_l`, `v = y theta_l` and `R_ij = |((i-1)/n, i/n] and ((j-1)/m, j/m]|`: exact for any
+/// `u = x theta_l`, `v = y theta_l` and `R_ij = |((i-1)/n, i/n] and ((j-1)/m, j/m]|`, exact for any
 /// `n` and `m`. `x`: `[n, d]`; `y`: `[m, d]`; `slices`: `[d, k]` ([`crate::Slices::tensor`]), whose columns
-/// are scaled to unit norm. The answer has one element, in squared units of the points (POT's
-/// `sliced_wasserstein_distance` is its root), and is differentiable in `x` and `y`, with the gradient
+/// are scaled to unit norm. The result has one element, in squared units of the points (POT's
+/// `sliced_wasserstein_distance` is its root). It is differentiable in `x` and `y`, with the gradient
 /// `(2/(n k)) sum_l theta_l rho_{l,i}` in `x_i`.
 ///
 /// ```
@@ -29,9 +29,9 @@ use crate::{SwdError, device};
 /// ```
 ///
 /// # Errors
-/// No points or slices, shapes that do not fit each other, or what [`device::stable_ranks`] refuses. A slice
-/// of norm zero is refused by its number where slices lie in host memory; on a GPU what is computed from it
-/// is NaN ([`crate::Slices::from_tensor`] refuses it everywhere).
+/// No points or slices, shapes that do not fit each other, or an error of [`device::stable_ranks`]. A slice
+/// of norm zero is an error if slices lie in host memory; on a GPU the result is NaN
+/// ([`crate::Slices::from_tensor`] refuses it everywhere).
 ///
 /// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, propositions 3.1 and 3.2, appendix A.
 pub fn sliced_w2_squared(
@@ -46,14 +46,14 @@ pub fn sliced_w2_squared(
     Ok(coupled(device::stable_sort(u)?, device::stable_sort(v)?).mean())
 }
 
-/// The squared 2-Wasserstein distance between two empirical measures on the line.
+/// Computes the squared 2-Wasserstein distance between two empirical measures on the line.
 ///
-/// `W_2^2(u, v) = sum_ij R_ij (u_(i) - v_(j))^2`. `u`: `[n]`; `v`: `[m]`. The answer has one
-/// element, in squared units of the values, and is differentiable in both, with the gradient
-/// `(2/n) rho` in `u`. [`super::w2_squared_1d`] is the same with weights.
+/// `W_2^2(u, v) = sum_ij R_ij (u_(i) - v_(j))^2`. `u`: `[n]`; `v`: `[m]`. The result has one
+/// element, in squared units of the values. It is differentiable in both, with the gradient
+/// `(2/n) rho` in `u`. [`super::w2_squared_1d`] takes weights too.
 ///
 /// # Errors
-/// No values, or what [`device::stable_ranks`] refuses.
+/// No values, or an error of [`device::stable_ranks`].
 ///
 /// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.1.
 pub fn w2_squared(u: Tensor<1>, v: Tensor<1>) -> Result<Tensor<1>, SwdError> {
@@ -82,7 +82,7 @@ pub(super) fn check_sizes(k: usize, n: usize, m: usize) -> Result<(), SwdError> 
     }
 }
 
-/// The rows scaled to unit norm.
+/// Scales the rows to unit norm.
 fn unit_rows(directions: Tensor<2>) -> Result<Tensor<2>, SwdError> {
     let largest = directions.clone().detach().abs().max_dim(1);
     if !device::is_far(&directions.device()) {
@@ -93,17 +93,17 @@ fn unit_rows(directions: Tensor<2>) -> Result<Tensor<2>, SwdError> {
             return Err(SwdError::ZeroDirection { what, index });
         }
     }
-    // Squares of small numbers would vanish.
+    // Without this the squares of small numbers would vanish.
     let directions = directions / largest;
     let norms = directions.clone().square().sum_dim(1).sqrt();
     Ok(directions / norms)
 }
 
-/// `W_2^2` between sorted rows, `[k, n]` and `[k, m]`: `[k]`.
+/// Computes `W_2^2` between sorted rows, `[k, n]` and `[k, m]`: `[k]`.
 pub(super) fn coupled(u: Tensor<2>, v: Tensor<2>) -> Tensor<1> {
     let ([k, n], [_, m]) = (u.dims(), v.dims());
     let on = u.device().without_autodiff();
-    // With as many values on both sides each rank is coupled to itself alone.
+    // If both sides have as many values, each rank is coupled to itself alone.
     if n == m {
         return (u - v).square().mean_dim(1).reshape([k]);
     }

@@ -1,4 +1,4 @@
-//! Two samples that are moved towards each other.
+//! The gradients of a distance between two samples that are both trained.
 
 use burn::tensor::{Tensor, TensorData};
 
@@ -7,19 +7,19 @@ use super::distance::{check_samples, coupled};
 use crate::breakpoints::overlaps;
 use crate::{SwdError, device};
 
-/// The gradients of the squared sliced distance between two samples with respect to the points of both,
-/// and the distance, without leaving the device.
+/// Computes the gradients of the squared sliced distance between two samples in the points of both, and the
+/// distance, on the device.
 ///
 /// `c_i = (2/(n k)) sum_l theta_l (u_{l,i} - q_{l, rank(i)})` with the quantile cells `q` of the other
-/// side. `x`: `[n, d]`; `y`: `[m, d]`; `slices`: `[d, k]` ([`crate::Slices::tensor`]). The answers are
+/// side. `x`: `[n, d]`; `y`: `[m, d]`; `slices`: `[d, k]` ([`crate::Slices::tensor`]). The results are
 /// `[n, d]`, `[m, d]` and one element; none has a graph.
 ///
 /// Sums are in `f32`. A cell that covers `w` values of the other side is rounded by `(w + 2) 2^-24` of
-/// the largest of them, with `w` at most 2 more than the larger size over the smaller; the rest is
+/// the largest of them; `w` is at most 2 more than the larger size over the smaller. The rest is
 /// [`super::cotangent_rounding`].
 ///
 /// # Errors
-/// As [`super::sliced_w2_squared`].
+/// Fails as [`super::sliced_w2_squared`] does.
 ///
 /// Source: Rodriguez-Vitores et al. 2025, arXiv 2502.01701, propositions 3.1 and 3.2.
 pub fn two_sample_gradients(
@@ -41,7 +41,7 @@ pub fn two_sample_gradients(
     ))
 }
 
-/// How far each value of `u`, `[k, n]`, and of `v`, `[k, m]`, is from the cell of its rank on the other
+/// Returns how far each value of `u`, `[k, n]`, and of `v`, `[k, m]`, is from the cell of its rank on the other
 /// side, and `W_2^2` between the rows, `[k]`.
 pub(super) fn residuals_of_sides(
     u: Tensor<2>,
@@ -55,13 +55,13 @@ pub(super) fn residuals_of_sides(
     Ok((to_v, to_u, coupled(ascending_u, ascending_v)))
 }
 
-/// The `n` quantile cells of each sorted row of `[k, m]`.
+/// Computes the `n` quantile cells of each sorted row of `[k, m]`.
 fn cells(sorted: Tensor<2>, n: usize) -> Tensor<2> {
     let [k, m] = sorted.dims();
     if n == m {
         return sorted;
     }
-    // As many places for each cell as the widest needs; the weight of a place without a value is zero.
+    // Each cell has as many places as the widest needs; the weight of a place without a value is zero.
     let wide = m.div_ceil(n) + 1;
     let (mut ranks, mut weights) = (vec![0; n * wide], vec![0.0; n * wide]);
     let mut filled = vec![0; n];

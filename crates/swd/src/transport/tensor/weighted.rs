@@ -7,12 +7,12 @@ use crate::breakpoints::{WeightedOverlap, weighted_overlaps};
 use crate::check::{check_length, check_weights};
 use crate::{SwdError, device};
 
-/// The squared 2-Wasserstein distance between two weighted samples on the line.
+/// Computes the squared 2-Wasserstein distance between two weighted samples on the line.
 ///
-/// [`wp_power_1d`] with `p = 2`: arguments, errors and gradient as there. With equal weights it is
+/// It is [`wp_power_1d`] with `p = 2`, with the same arguments, errors and gradient. With equal weights it is
 /// [`super::w2_squared`].
 ///
-/// Not private: no sensitivity bound is proved for weights.
+/// It is not private: no sensitivity bound is proved for weights.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -28,7 +28,7 @@ use crate::{SwdError, device};
 /// ```
 ///
 /// # Errors
-/// As [`wp_power_1d`].
+/// Fails as [`wp_power_1d`] does.
 pub fn w2_squared_1d(
     x: Tensor<1>,
     weights_x: &[f64],
@@ -38,17 +38,17 @@ pub fn w2_squared_1d(
     wp_power_1d(x, weights_x, y, weights_y, 2.0)
 }
 
-/// The `p`-th power of the `p`-Wasserstein distance between two weighted samples on the line.
+/// Computes the `p`-th power of the `p`-Wasserstein distance between two weighted samples on the line.
 ///
-/// `W_p^p(x, y) = sum_ij R_ij |x_i - y_j|^p` with `R_ij` the length that the intervals of `i` and of `j`
-/// share, each sample in rising order and its weights, divided by their sum, laid end to end. `x`: `[n]`;
-/// `y`: `[m]`; weights: one a value, constants. The answer has one element, in the units of the values to
-/// the power `p` (what POT's `wasserstein_1d` returns), and is differentiable in `x` and `y`, with the
-/// gradient `p sum_j R_ij sign(x_i - y_j) |x_i - y_j|^(p-1)` in `x_i`. The orders of both are read back
-/// from the device, and weights are merged in `f64` on the host.
+/// `W_p^p(x, y) = sum_ij R_ij |x_i - y_j|^p`. Lay the weights of each sorted sample, divided by their sum, end to
+/// end: `R_ij` is the length that the intervals of `i` and of `j` share. `x`: `[n]`; `y`: `[m]`; weights: one a
+/// value, constants. The result has one element, in the units of the values to the power `p` (the value that POT's
+/// `wasserstein_1d` returns). It is differentiable in `x` and `y`, with the gradient
+/// `p sum_j R_ij sign(x_i - y_j) |x_i - y_j|^(p-1)` in `x_i`. The orders of both are read back from the device, and
+/// weights are merged in `f64` on the host.
 ///
-/// Not private by itself: [`crate::sensitivity::Norms::line_bound`] bounds its gradient with equal weights for every `p` above 1, and no
-/// bound exists for `W_p` itself, the root.
+/// It is not private by itself. With equal weights [`crate::sensitivity::Norms::line_bound`] bounds the sensitivity of its
+/// gradient for every `p` above 1; no bound exists for `W_p` itself, the root.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -63,8 +63,8 @@ pub fn w2_squared_1d(
 /// ```
 ///
 /// # Errors
-/// No values, another number of weights, a weight that is negative or not finite, weights whose sum is
-/// zero or not finite, a `p` below 1 or not finite, or what [`device::stable_ranks`] refuses.
+/// No values, a number of weights other than that of the values, a weight that is negative or not finite, weights
+/// whose sum is zero or not finite, a `p` below 1 or not finite, or an error of [`device::stable_ranks`].
 ///
 /// Source: Peyre and Cuturi, Computational Optimal Transport, 2019, section 2.6.
 pub fn wp_power_1d(
@@ -103,7 +103,7 @@ pub fn wp_power_1d(
     Ok((cost * Tensor::<2>::from_data(weights, &on)).sum())
 }
 
-/// The stable order of the values, and in it their weights divided by the sum of all.
+/// Returns the stable order of the values, and in it their weights divided by the sum of all.
 fn in_order(values: &Tensor<1>, weights: &[f64]) -> Result<(Vec<u32>, Vec<f64>), SwdError> {
     let sum = check_weights(weights)?;
     let order = device::stable_order(values.clone().unsqueeze())?;
