@@ -1,4 +1,4 @@
-//! Layers of burn with weights sampled on the host, so that a seed means the same on every device.
+//! Layers of burn with weights sampled on the host, so that a seed gives the same weights on every device.
 
 use burn::module::{Module, Param};
 use burn::nn::conv::{Conv2d, Conv2dConfig, ConvTranspose2d, ConvTranspose2dConfig};
@@ -16,16 +16,16 @@ use rand_distr::{Distribution, StandardNormal};
 /// The window of a convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// Side of the kernel.
+    /// The side of the kernel.
     pub kernel: usize,
-    /// Pixels from one position to the next.
+    /// The number of pixels from one position to the next.
     pub stride: usize,
-    /// Zeros around the image.
+    /// The number of zeros on each side of the image.
     pub padding: usize,
 }
 
 impl Window {
-    /// `(kernel, stride, padding)`, in the order in which papers give them.
+    /// Creates a window from `(kernel, stride, padding)`, in the order in which papers give them.
     pub const fn new(kernel: usize, stride: usize, padding: usize) -> Self {
         Self {
             kernel,
@@ -34,13 +34,13 @@ impl Window {
         }
     }
 
-    /// A window that keeps the size of an image; `kernel` is odd.
+    /// Creates a window that keeps the size of an image; `kernel` is odd.
     pub const fn same(kernel: usize) -> Self {
         Self::new(kernel, 1, (kernel - 1) / 2)
     }
 }
 
-/// `y = x W + b` with He initialisation (He et al. 2015), `W ~ N(0, gain / d_in)`, and zero biases.
+/// Creates `y = x W + b` with He initialisation (He et al. 2015), `W ~ N(0, gain / d_in)`, and zero biases.
 ///
 /// The gain is 2 in front of a ReLU and 1 in front of a linear output.
 pub fn linear(d_in: usize, d_out: usize, gain: f64, rng: &mut impl Rng, device: &Device) -> Linear {
@@ -52,14 +52,15 @@ pub fn linear(d_in: usize, d_out: usize, gain: f64, rng: &mut impl Rng, device: 
     layer
 }
 
-/// Linear layers with rectifiers between them.
+/// Linear layers with a ReLU between them.
 #[derive(Module, Debug)]
 pub struct Mlp {
     layers: Vec<Linear>,
 }
 
 impl Mlp {
-    /// Of these `widths`, from the inputs to the outputs; `last` is the gain of the last layer, 2 that of the others.
+    /// Creates layers of these `widths`, from the inputs to the outputs; `last` is the gain of the last layer, and the others
+    /// have gain 2.
     pub fn new(widths: &[usize], last: f64, rng: &mut impl Rng, device: &Device) -> Self {
         let outputs = widths.len() - 1;
         let layer = |(place, pair): (usize, &[usize])| {
@@ -69,19 +70,19 @@ impl Mlp {
         Self::from_layers(widths.windows(2).enumerate().map(layer).collect())
     }
 
-    /// Of layers.
+    /// Creates a network from these layers.
     pub fn from_layers(layers: Vec<Linear>) -> Self {
         Self { layers }
     }
 
-    /// Features of a record.
+    /// Returns the number of features of a record.
     pub fn inputs(&self) -> usize {
         self.layers
             .first()
             .map_or(0, |first| first.weight.dims()[0])
     }
 
-    /// `[n, inputs] -> [n, outputs]`.
+    /// Computes `[n, inputs] -> [n, outputs]`.
     pub fn forward(&self, rows: Tensor<2>) -> Tensor<2> {
         let mut layers = self.layers.iter();
         let first = layers.next().map(|layer| layer.forward(rows.clone()));
@@ -90,7 +91,7 @@ impl Mlp {
         })
     }
 
-    /// The same behind other layers.
+    /// Appends these layers to `chain`.
     pub fn behind<'a>(&'a self, chain: Chain<'a>) -> Chain<'a> {
         let layers = self.layers.iter().enumerate();
         layers.fold(chain, |chain, (place, layer)| match place {
@@ -106,8 +107,8 @@ impl Network<2> for Mlp {
     }
 }
 
-/// A square convolution of `channels = [c_in, c_out]` with He initialisation, `N(0, gain / (kernel^2 c_in))`, and
-/// a constant bias.
+/// Creates a square convolution of `channels = [c_in, c_out]` with He initialisation, `N(0, gain / (kernel^2 c_in))`, and a
+/// constant bias.
 pub fn conv2d(
     [c_in, c_out]: [usize; 2],
     window: Window,
@@ -132,8 +133,8 @@ pub fn conv2d(
     layer
 }
 
-/// A square transposed convolution of `channels = [c_in, c_out]` with He initialisation in front of a ReLU, where
-/// a pixel hears `c_in (kernel / stride)^2` values, and zero biases.
+/// Creates a square transposed convolution of `channels = [c_in, c_out]` with zero biases and He initialisation in front of a
+/// ReLU: each pixel receives `c_in (kernel / stride)^2` values.
 pub fn conv_transpose2d(
     [c_in, c_out]: [usize; 2],
     window: Window,
@@ -157,18 +158,18 @@ pub fn conv_transpose2d(
     layer
 }
 
-/// The mean over each 2x2 block.
+/// Creates a layer that takes the mean over each 2x2 block.
 pub fn halve() -> AvgPool2d {
     AvgPool2dConfig::new([2, 2]).init()
 }
 
-/// Each pixel repeated in a 2x2 block.
+/// Creates a layer that repeats each pixel in a 2x2 block.
 pub(crate) fn double() -> Interpolate2d {
     let twice = Some([2.0, 2.0]);
     Interpolate2dConfig::new().with_scale_factor(twice).init()
 }
 
-/// A parameter sampled from `N(0, deviation^2)` on the host.
+/// Samples a parameter from `N(0, deviation^2)` on the host.
 fn gaussian_parameter<const D: usize>(
     shape: [usize; D],
     deviation: f64,
@@ -185,7 +186,7 @@ fn gaussian_parameter<const D: usize>(
     Param::from_data(TensorData::new(values, shape), device)
 }
 
-/// A parameter of one value.
+/// Creates a parameter with one value everywhere.
 pub(crate) fn constant_bias(length: usize, value: f32, device: &Device) -> Param<Tensor<1>> {
     Param::from_data(TensorData::new(vec![value; length], [length]), device)
 }

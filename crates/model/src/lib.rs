@@ -1,8 +1,7 @@
-//! Architectures, of the layers of `burn::nn`.
+//! Model architectures, built from the layers of `burn::nn`.
 //!
-//! They are burn `Module`s: burn's optimizers, autodiff and checkpoints work on them. Each says of which layers it
-//! is made ([`dp_core::per_sample::nn::Chain`]), so that the same weights can also be trained on private records by
-//! [`private_training`].
+//! They are burn `Module`s: burn's optimizers, autodiff and checkpoints work on them. Each describes its layers
+//! ([`dp_core::per_sample::nn::Chain`]), so that [`private_training`] can train the same weights on private records.
 
 pub mod generator;
 pub mod latent;

@@ -1,8 +1,7 @@
 //! Adam with a state that can be saved and restored.
 //!
-//! The arithmetic is burn's [`Adam`]; what is added is a state that is a plain list, in the order in
-//! which burn visits the parameters. burn's own record is loaded onto the default device, which is a
-//! GPU in every build that knows one, and a machine without a GPU would stop there.
+//! The arithmetic is burn's [`Adam`]. The state here is a plain list, in the order in which burn visits the parameters. burn
+//! loads its own record onto the default device: a GPU in every build that supports one, so it fails on a machine without a GPU.
 //!
 //! ```
 //! use burn::{nn::LinearConfig, tensor::{Device, Tensor}};
@@ -73,14 +72,14 @@ impl ModuleMapper for Step<'_> {
 }
 
 impl ModuleAdam {
-    /// With another number beside the root of the second moment.
+    /// Sets the number that is added to the root of the second moment.
     #[must_use]
     pub fn with_epsilon(self, epsilon: f32) -> Self {
         let rule = AdamConfig::new().with_epsilon(epsilon).build();
         Self { rule, ..self }
     }
 
-    /// One step with learning rate `rate`; parameters without a gradient stay as they are.
+    /// Makes one step with learning rate `rate`; parameters without a gradient stay as they are.
     pub fn step<M: Module>(&mut self, rate: f64, module: M, gradients: GradientsParams) -> M {
         let tracked = module.devices().iter().any(Device::is_autodiff);
         let moved = module.valid().map(&mut Step {
@@ -92,8 +91,8 @@ impl ModuleAdam {
         if tracked { moved.train() } else { moved }
     }
 
-    /// One step down a gradient that is known at the module's output: `cotangent`, as long as `output`, which the
-    /// module computed on a device with gradients.
+    /// Makes one step down a gradient that is known at the module's output: `cotangent` is as long as `output`, which the module
+    /// computed on a device with autodiff.
     pub fn pull<M: Module>(
         &mut self,
         rate: f64,
@@ -106,7 +105,7 @@ impl ModuleAdam {
         self.descend(rate, module, (output * cotangent).sum())
     }
 
-    /// One step down `loss`, of what the module computed on a device with gradients.
+    /// Makes one step down `loss`, computed from the module's output on a device with autodiff.
     pub fn descend<M: Module>(&mut self, rate: f64, module: M, loss: Tensor<1>) -> M {
         let gradients = GradientsParams::from_grads(loss.backward(), &module);
         self.step(rate, module, gradients)
@@ -128,8 +127,7 @@ impl ModuleAdam {
         Ok(())
     }
 
-    /// The state as bytes: for each parameter the number of steps, the length, and both moments, all
-    /// little-endian.
+    /// Returns the state as bytes: for each parameter the number of steps and both moments with their lengths, all little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for state in &self.states {
@@ -147,11 +145,11 @@ impl ModuleAdam {
         bytes
     }
 
-    /// The optimizer that [`ModuleAdam::to_bytes`] wrote, on `device`.
+    /// Reads the optimizer that [`ModuleAdam::to_bytes`] wrote, onto `device`.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::Shape`] where the bytes end early.
+    /// [`TrainingError::Shape`] if the bytes end early.
     pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, TrainingError> {
         let mut reader = Reader { rest: bytes };
         let mut states = Vec::new();
@@ -176,7 +174,7 @@ impl ModuleAdam {
     }
 }
 
-/// How many values each parameter has.
+/// The number of values of each parameter.
 struct Lengths(Vec<usize>);
 
 impl ModuleVisitor for Lengths {

@@ -2,11 +2,11 @@
 
 use dp_core::per_sample::NORMS;
 
-/// How far a count moves in a step's release, against the gradient: noise on the gradient is `sqrt(1 + 0.01)` times what it
-/// is without a count.
+/// The sensitivity of a count in a step's release, relative to the gradient's: it raises the noise on the gradient by a factor of
+/// `sqrt(1 + 0.01)`.
 pub(crate) const COUNT_MOVES: f64 = 0.1;
 
-/// Norms that one is kept between, so that bounds stay finite.
+/// The range of adaptive norms, which keeps the bounds finite.
 const KEPT: [f64; 2] = [*NORMS.start(), 1e9];
 
 /// See [`crate::Loss::adaptive_clipping`].
@@ -17,15 +17,15 @@ pub(crate) struct Adaptive {
 }
 
 impl Adaptive {
-    /// The norm after `norm`, where this share of the records was found to be within it, noise included.
+    /// The norm that follows `norm` if a noisy count finds this share of the records within it.
     pub(crate) fn after(self, norm: f64, share: f64) -> f64 {
         let beyond = share.clamp(0.0, 1.0) - self.quantile;
         (norm * (-self.rate * beyond).exp()).clamp(KEPT[0], KEPT[1])
     }
 }
 
-/// What a record of this clipping weight adds to a count: 1/2 within the norm, -1/2 beyond it, nothing where it counts for
-/// nothing.
+/// The amount that a record of this clipping weight adds to a count: 1/2 within the norm, -1/2 beyond it, and 0 for a record of
+/// weight 0.
 pub(crate) fn counted(weight: f64) -> f64 {
     match weight {
         1.0 => 0.5,

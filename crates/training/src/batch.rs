@@ -8,12 +8,12 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use crate::error::same;
 use crate::{TrainingError, rows_of};
 
-/// What losses compare the outputs of `n` records with.
+/// The targets of `n` records, which losses compare outputs with.
 #[derive(Clone)]
 pub enum Targets {
     /// Class numbers, `[n]`.
     Classes(Tensor<1, Int>),
-    /// Values, `[n, t]`: numbers, probabilities, or the inputs themselves for an autoencoder.
+    /// Values, `[n, t]`: numbers, probabilities, or the inputs themselves in an autoencoder.
     Values(Tensor<2>),
 }
 
@@ -27,7 +27,7 @@ impl std::fmt::Debug for Targets {
 }
 
 impl Targets {
-    /// As values: class numbers are a column, `[n, 1]`.
+    /// Returns the targets as values; class numbers become a column, `[n, 1]`.
     pub fn values(&self) -> Tensor<2> {
         match self.clone() {
             Self::Classes(classes) => classes.float().unsqueeze_dim(1),
@@ -35,10 +35,10 @@ impl Targets {
         }
     }
 
-    /// Class numbers, in a column `[n, 1]`.
+    /// Returns the class numbers as a column, `[n, 1]`.
     ///
     /// # Panics
-    /// For values, which a loss on classes refuses before.
+    /// Panics on values, which a loss on classes refuses earlier.
     pub(crate) fn classes(&self) -> Tensor<2, Int> {
         match self.clone() {
             Self::Classes(classes) => classes.unsqueeze_dim(1),
@@ -64,7 +64,7 @@ impl Targets {
         }
     }
 
-    /// `n` of them, from `start` on.
+    /// Returns the targets of `n` records, from record `start` on.
     pub(crate) fn narrow(&self, start: usize, n: usize) -> Self {
         self.map(|all| all.narrow(0, start, n), |all| all.narrow(0, start, n))
     }
@@ -115,7 +115,7 @@ impl std::fmt::Debug for HostTargets<'_> {
 }
 
 impl HostTargets<'_> {
-    /// The same of `n` records on a device.
+    /// Copies the targets of `n` records to a device.
     pub fn on(self, n: usize, device: &Device) -> Targets {
         match self {
             Self::Classes(classes) => {
@@ -133,7 +133,7 @@ impl HostTargets<'_> {
     }
 }
 
-/// Records with their targets, group after group; `inputs` are `[n, ...]`, one record a row.
+/// Records with their targets, group after group; the inputs are `[n, ...]`, one record a row.
 #[derive(Clone)]
 pub struct Batch<const D: usize> {
     inputs: Tensor<D>,
@@ -150,21 +150,21 @@ impl<const D: usize> std::fmt::Debug for Batch<D> {
     }
 }
 
-/// Records that the network does not touch.
+/// Private records that do not go through the network.
 #[derive(Clone)]
 pub(crate) struct Fixed {
-    /// `[m, d]`, row by row.
+    /// The values, `[m, d]` in rows.
     pub rows: Arc<Vec<f32>>,
-    /// `m`.
+    /// The number of records, `m`.
     pub count: usize,
 }
 
 impl<const D: usize> Batch<D> {
-    /// A batch of groups of `sizes` records, in the order in which they were sampled.
+    /// Creates a batch of groups of `sizes` records, in the order in which they were sampled.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::OtherRecords`] unless inputs and targets have a row for each record.
+    /// [`TrainingError::OtherRecords`] unless inputs and targets have one row for each record.
     pub fn new(
         inputs: Tensor<D>,
         targets: impl Into<Targets>,
@@ -193,10 +193,10 @@ impl<const D: usize> Batch<D> {
         })
     }
 
-    /// The same with one more group, the last one: `count` private records that the network does not touch, and
-    /// that a penalty to a private sample ([`crate::Penalty::to_private_sample`]) compares activations with.
+    /// Adds a last group of `count` private records that do not go through the network; a penalty to a private sample
+    /// ([`crate::Penalty::to_private_sample`]) compares activations with them.
     ///
-    /// - `rows`: `[m, d]`, row by row, `d` the dimension of the penalised activation.
+    /// - `rows`: `[m, d]` in rows, for activations of dimension `d`.
     ///
     /// # Errors
     ///
@@ -218,33 +218,33 @@ impl<const D: usize> Batch<D> {
         self.inputs.dims()[0]
     }
 
-    /// The inputs, `[n, ...]`.
+    /// Returns the inputs, `[n, ...]`.
     pub fn inputs(&self) -> &Tensor<D> {
         &self.inputs
     }
 
-    /// The targets.
+    /// Returns the targets.
     pub fn targets(&self) -> &Targets {
         &self.targets
     }
 
-    /// Where each group stands that the network sees.
+    /// Returns the range of rows of each group that goes through the network.
     pub fn groups(&self) -> &[Range<usize>] {
         &self.groups
     }
 
-    /// Records of each group, a private sample's last.
+    /// Returns the number of records of each group, a private sample's last.
     pub fn sizes(&self) -> Vec<usize> {
         let fixed = self.fixed.iter().map(|fixed| fixed.count);
         self.groups.iter().map(Range::len).chain(fixed).collect()
     }
 
-    /// The records that the network does not touch.
+    /// Returns the records that do not go through the network.
     pub(crate) fn fixed(&self) -> Option<&Fixed> {
         self.fixed.as_ref()
     }
 
-    /// The same records as rows of features.
+    /// Returns the batch with inputs as rows of features.
     pub(crate) fn flat(&self) -> Batch<2> {
         Batch {
             inputs: rows_of(self.inputs.clone()),
@@ -254,7 +254,7 @@ impl<const D: usize> Batch<D> {
         }
     }
 
-    /// One record alone.
+    /// Returns one record alone, with its target.
     pub(crate) fn record(&self, i: usize) -> (Tensor<D>, Targets) {
         (
             self.inputs.clone().narrow(0, i, 1),

@@ -1,4 +1,4 @@
-//! What a training resumes from.
+//! The state that a training resumes from.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -6,19 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::TrainingError;
 
-/// A training between two steps. Nothing in it is secret: noise and batches that are private come from the operating
-/// system anew.
+/// A training between two steps. Nothing in it is secret: private noise and batches come anew from the operating system.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Steps made.
+    /// The number of steps made.
     pub step: u64,
-    /// Releases in the ledger.
+    /// The number of releases in the ledger.
     pub releases: u64,
-    /// Public randomness.
+    /// The generator of public randomness.
     pub public: RngState,
-    /// Batches of a training without privacy.
+    /// The generator of batches, in a training without privacy.
     pub batches: Option<RngState>,
-    /// Clipping norms that move, of the next step.
+    /// The adaptive clipping norms of the next step.
     #[serde(default, with = "bits")]
     pub max_grad_norms: Vec<f64>,
     /// The weights, in the order in which burn visits them.
@@ -32,8 +31,8 @@ pub struct Checkpoint {
     pub average: Vec<u8>,
 }
 
-/// Numbers to the last bit, which JSON that is read back may not have: the same noise on another clipping norm would tell of
-/// both.
+/// Stores numbers as bits, which JSON may not read back exactly: the same noise on a repeated step with another clipping norm
+/// would release their difference.
 mod bits {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -49,11 +48,11 @@ mod bits {
 }
 
 impl Checkpoint {
-    /// As bytes: the lengths of four parts, little-endian, then the parts.
+    /// Returns the checkpoint as bytes: the lengths of four parts, little-endian, then the parts.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::Checkpoint`] where it has no form as JSON.
+    /// [`TrainingError::Checkpoint`] if JSON cannot hold its state.
     pub fn to_bytes(&self) -> Result<Vec<u8>, TrainingError> {
         let state = serde_json::to_vec(self).map_err(TrainingError::checkpoint)?;
         let weights: Vec<u8> = self.weights.iter().flat_map(|w| w.to_le_bytes()).collect();
@@ -66,7 +65,7 @@ impl Checkpoint {
         Ok(bytes)
     }
 
-    /// What [`Checkpoint::to_bytes`] wrote.
+    /// Reads a checkpoint that [`Checkpoint::to_bytes`] wrote.
     ///
     /// # Errors
     ///
@@ -100,12 +99,12 @@ impl Checkpoint {
 pub struct RngState {
     seed: [u8; 32],
     stream: u64,
-    /// In words; as text, because it has more bits than a JSON number.
+    /// The position in words, as text, because it has more bits than a JSON number.
     position: String,
 }
 
 impl RngState {
-    /// The state of `rng`.
+    /// Takes the state of `rng`.
     pub fn from_rng(rng: &ChaCha20Rng) -> Self {
         Self {
             seed: rng.get_seed(),
@@ -114,11 +113,11 @@ impl RngState {
         }
     }
 
-    /// The generator, where it stopped.
+    /// Returns the generator at this state.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::Checkpoint`] for a position that is no number.
+    /// [`TrainingError::Checkpoint`] if the position is no number.
     pub fn generator(&self) -> Result<ChaCha20Rng, TrainingError> {
         let position = self.position.parse().map_err(|e| {
             TrainingError::checkpoint(format!("generator position {:?}: {e}", self.position))

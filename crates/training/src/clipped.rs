@@ -1,12 +1,12 @@
-//! A gradient between its clipping and the draw that it is of.
+//! A clipped gradient that is not yet tied to its draw.
 
 use dp_core::mechanism::{BoundedGradient, ParameterGradient, Sensitivity};
 use dp_core::sampling::Draw;
 
 use crate::TrainingError;
 
-/// The clipped gradient of a batch with its sensitivity. Nothing of it leaves before it is tied to the draw
-/// that the batch is of: [`Clipped::tied_to`].
+/// The clipped gradient of a batch with its sensitivity. It can be released only once it is tied to the draw of the batch, by
+/// [`Clipped::tied_to`].
 pub struct Clipped {
     gradient: ParameterGradient,
     sensitivity: Sensitivity,
@@ -36,7 +36,7 @@ impl Clipped {
         }
     }
 
-    /// The same with counts beside the gradient, each times `scale`.
+    /// Appends counts to the gradient, each multiplied by `scale`.
     pub(crate) fn with_counts(mut self, scale: f64, counts: impl Iterator<Item = f64>) -> Self {
         let counts: Vec<f32> = counts.map(|count| (scale * count) as f32).collect();
         self.gradient = self.gradient.with(&counts);
@@ -44,27 +44,27 @@ impl Clipped {
         self
     }
 
-    /// What counts are multiplied with; none where there are none.
+    /// The factor of the counts, or `None` without counts.
     pub(crate) fn count_scale(&self) -> Option<f64> {
         (self.count_scale > 0.0).then_some(self.count_scale)
     }
 
-    /// This gradient as that of `draw`.
+    /// Ties this gradient to `draw`, the draw of its batch.
     ///
     /// # Errors
     ///
-    /// [`dp_core::DpError::SampledSizes`] where the groups of the batch are not those that were sampled.
+    /// [`dp_core::DpError::SampledSizes`] if the batch has other groups than the draw.
     pub fn tied_to(self, draw: Draw) -> Result<BoundedGradient, TrainingError> {
         let bounded = BoundedGradient::new(self.gradient, self.sensitivity, &self.sizes, draw);
         Ok(bounded?)
     }
 
-    /// The bound.
+    /// Returns the sensitivity.
     pub fn sensitivity(&self) -> Sensitivity {
         self.sensitivity
     }
 
-    /// As [`BoundedGradient::before_noise`].
+    /// Returns the values without noise, which are **not private**: see [`BoundedGradient::before_noise`].
     pub fn before_noise(&self) -> Vec<f32> {
         self.gradient.to_host()
     }

@@ -1,4 +1,4 @@
-//! How one record's part of a penalty is bounded.
+//! The bounds on one record's part of a penalty.
 
 use dp_core::per_sample::{JacobianClip, check_norm};
 
@@ -7,19 +7,19 @@ use crate::TrainingError;
 /// The bounds of a penalty on activations (Rodriguez-Vitores, Lalanne and Loubes 2025, section 5.1).
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Clipping {
-    /// `M`, one of [`dp_core::per_sample::NORMS`]: activations are projected onto the ball of this radius before they are transported. Infinite for none, which has a
-    /// sensitivity towards a public distribution by a cost that levels off ([`swd::sensitivity::Norms::prior_bound`]), and is
-    /// refused elsewhere.
+    /// The radius `M` of the ball that activations are projected onto before they are compared, in
+    /// [`dp_core::per_sample::NORMS`]; infinite for no projection. Without one, only a distance to a public distribution by a
+    /// cost that levels off has a sensitivity ([`swd::sensitivity::Norms::prior_bound`]); all others are refused.
     pub activation: f64,
-    /// `L`, one of them too: the spectral norm of each record's Jacobian of the activations.
+    /// The bound `L` on the spectral norm of each record's Jacobian of the activations, in the same range.
     pub jacobian: f64,
-    /// How the Jacobian is bounded.
+    /// The method that bounds the Jacobian.
     pub mode: JacobianClip,
 }
 
 impl Clipping {
-    /// Activations of norm at most `activation`, Jacobians of spectral norm at most `jacobian`, by the
-    /// projection that keeps most of the gradient.
+    /// Bounds activations by norm `activation` and Jacobians by spectral norm `jacobian`, by the projection that keeps most of
+    /// the gradient.
     pub fn new(activation: f64, jacobian: f64) -> Self {
         Self {
             activation,
@@ -28,7 +28,7 @@ impl Clipping {
         }
     }
 
-    /// The constants of the published autoencoder: `M = 1.5`, `L = sqrt 6`.
+    /// Returns the constants of the published autoencoder: `M = 1.5`, `L = sqrt 6`.
     pub fn published(mode: JacobianClip) -> Self {
         Self {
             activation: 1.5,

@@ -1,6 +1,6 @@
 //! The exponential moving average of the weights.
 //!
-//! A function of released weights alone, so it costs no privacy.
+//! It is a function of released weights alone, so it costs no privacy.
 //!
 //! ```
 //! use burn::nn::LinearConfig;
@@ -18,8 +18,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 
 use crate::{TrainingError, weights};
 
-/// `e <- decay e + (1 - decay) w` after each step, with the bias of the start removed, in `f32` where the
-/// weights live.
+/// The average `e <- decay e + (1 - decay) w` after each step, in `f32` on the weights' device; the bias of the start is removed.
 #[derive(Debug, Clone)]
 pub struct Ema {
     decay: f64,
@@ -29,18 +28,18 @@ pub struct Ema {
 
 #[derive(Debug, Clone)]
 enum Average {
-    /// Of each parameter, flat, in the order in which burn visits them.
+    /// The average of each parameter, flat, in the order in which burn visits them.
     Placed(Vec<Tensor<1>>),
-    /// Of all parameters in turn, read from a checkpoint and on no device yet.
+    /// The average of all parameters in turn, read from a checkpoint and not yet on a device.
     Read(Vec<f32>),
 }
 
 impl Ema {
-    /// An average of the given decay in `[0, 1)`.
+    /// Creates an average with this decay in `[0, 1)`.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::OutOfRange`] otherwise.
+    /// [`TrainingError::OutOfRange`] for another decay.
     pub fn new(decay: f64) -> Result<Self, TrainingError> {
         if !(0.0..1.0).contains(&decay) {
             return Err(TrainingError::OutOfRange {
@@ -56,7 +55,7 @@ impl Ema {
         })
     }
 
-    /// Takes the weights of `module` into the average.
+    /// Adds the weights of `module` to the average.
     pub fn update<M: Module>(&mut self, module: &M) {
         let mut taking = Taking {
             before: &self.average,
@@ -69,7 +68,7 @@ impl Ema {
         self.steps += 1;
     }
 
-    /// The steps taken in and the average, little-endian, for a checkpoint.
+    /// Returns the number of steps and the average as bytes, little-endian, for a checkpoint.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.steps.to_le_bytes().to_vec();
         match &self.average {
@@ -83,11 +82,11 @@ impl Ema {
         bytes
     }
 
-    /// Takes the place of the average that [`Ema::to_bytes`] wrote.
+    /// Restores the average that [`Ema::to_bytes`] wrote.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::Shape`] for bytes of another length than it writes.
+    /// [`TrainingError::Shape`] for bytes of a length that it does not write.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), TrainingError> {
         let refused = || TrainingError::Shape {
             what: "bytes of an average",
@@ -104,7 +103,7 @@ impl Ema {
         Ok(())
     }
 
-    /// `module` with the averaged weights; unchanged before the first update.
+    /// Returns `module` with the averaged weights; unchanged before the first update.
     ///
     /// # Errors
     ///
@@ -128,7 +127,7 @@ impl Ema {
                 module.map(&mut Placing(parts.iter()))
             }
         };
-        // The same division for both, so that a resumed run has the same weights to the last bit.
+        // The division is the same for both, so that a resumed run has the same weights to the last bit.
         let correction = 1.0 - self.decay.powf(self.steps as f64);
         Ok(averaged.map(&mut Unbiased(correction)))
     }
@@ -137,13 +136,13 @@ impl Ema {
 struct Taking<'a> {
     before: &'a Average,
     decay: f64,
-    /// Values read of [`Average::Read`] so far.
+    /// The number of values of [`Average::Read`] that are taken so far.
     read: usize,
     after: Vec<Tensor<1>>,
 }
 
 impl Taking<'_> {
-    /// The next parameter's average so far, 0 where there is none.
+    /// The next parameter's average so far, or 0 before the first update.
     fn so_far(&mut self, length: usize, device: &Device) -> Tensor<1> {
         match self.before {
             Average::Placed(parts) => parts.get(self.after.len()).cloned(),

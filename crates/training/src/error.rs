@@ -1,104 +1,104 @@
-//! What can go wrong in private training.
+//! The errors of private training.
 
-/// Errors of this crate. Each names the value and the bound that it broke, unless it is private: `main` prints an error that
-/// it returns by `Debug`, which hides nothing. Nothing was released then.
+/// An error of this crate, after which nothing was released. Each names the value and the bound that it broke, unless the value
+/// is private: `main` prints a returned error by `Debug`, which hides nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainingError {
     /// A constant lies outside its range.
     #[error("{name} = {value} is refused: it must be {bound}")]
     OutOfRange {
-        /// The constant.
+        /// The name of the constant.
         name: &'static str,
         /// The value found.
         value: f64,
-        /// The bound, in words.
+        /// The allowed range, in words.
         bound: String,
     },
-    /// Sizes that do not fit each other.
+    /// Two sizes do not fit each other.
     #[error("{what}: expected {expected}, found {found}")]
     Shape {
-        /// Where.
+        /// The thing that has this size.
         what: &'static str,
         /// The size expected.
         expected: usize,
         /// The size found.
         found: usize,
     },
-    /// Data of another number of records than the sampler's, or a batch of another than was sampled: these may be private.
+    /// The data have another number of records than the sampler, or the batch than the draw. These numbers may be private.
     #[error("{what}: not as many as the records of the sampler or of its draw")]
     OtherRecords {
-        /// Where.
+        /// The thing that has another number of records.
         what: &'static str,
     },
-    /// A label that is none of the classes.
-    // Which it is, and which record has it, is private; that the data are not what they should be is for their owner.
+    /// A label is not one of the classes.
+    // The label and its record are private; that the data are wrong concerns their owner.
     #[error("a label is no class: with {classes} outputs it must be from 0 to {}", classes.saturating_sub(1))]
     Label {
         /// The number of classes.
         classes: usize,
     },
-    /// Targets of another kind than a loss compares outputs with.
+    /// The targets are of another kind than the loss takes.
     #[error("the loss is {loss}: its targets must be {expected}")]
     Targets {
         /// The loss.
         loss: &'static str,
-        /// What it takes.
+        /// The targets that it takes.
         expected: &'static str,
     },
-    /// Something that cannot be bounded together.
+    /// The sensitivity of this combination has no bound.
     #[error("{what}")]
     Unbounded {
-        /// What, and what would do instead.
+        /// The combination, and an alternative.
         what: String,
     },
-    /// A release asked for in a training without privacy.
+    /// A release was asked for in a training without privacy.
     #[error("this training has no plan: nothing of it is released")]
     WithoutPlan,
-    /// A ledger that has lost releases since a checkpoint.
+    /// The ledger has lost releases since the checkpoint or the last step.
     #[error("the ledger {path} holds {found} releases, and the checkpoint knows of {expected}")]
     LostReleases {
         /// The ledger's file.
         path: String,
-        /// Releases in it.
+        /// The number of releases in it.
         found: u64,
-        /// Releases at the checkpoint.
+        /// The number of releases expected.
         expected: u64,
     },
-    /// Two ledgers for one training: neither would hold all that was spent.
+    /// A training got a second ledger: neither would hold all that was spent.
     #[error("the ledger {found} is refused: the releases of this training are in {expected}")]
     OtherLedger {
-        /// The ledger's file.
+        /// The file of the refused ledger.
         found: String,
-        /// The file of the one before.
+        /// The file of the ledger of the earlier releases.
         expected: String,
     },
-    /// A checkpoint that cannot be read.
+    /// The checkpoint cannot be read or is of another training.
     #[error("the checkpoint is damaged: {reason}")]
     Checkpoint {
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// The operating system has no randomness to give.
+    /// The operating system gives no randomness.
     #[error("{0}")]
     Randomness(String),
-    /// A device that gave no answer, which is most often a lack of memory.
+    /// The device gave no answer, most often for lack of memory.
     #[error("the device gave no answer with {chunk} records at once: {message}")]
     Device {
-        /// Records that went through the network at once.
+        /// The number of records that went through the network at once.
         chunk: usize,
         /// The message of the device.
         message: String,
     },
-    /// The plan or the mechanism refused.
+    /// The plan or the mechanism refused a value.
     #[error(transparent)]
     Privacy(#[from] dp_core::DpError),
-    /// The network, or the device, has no per-record gradients.
+    /// The layers do not fit, or the network or the device has no per-record gradients.
     #[error(transparent)]
     Layers(#[from] dp_core::per_sample::LayerError),
-    /// Another process of the training failed, or is silent.
+    /// Another process of the training failed, or does not answer.
     #[error(transparent)]
     Ranks(#[from] crate::RankError),
-    /// The transport refused.
+    /// The optimal transport refused a value.
     #[error(transparent)]
     Transport(#[from] swd::SwdError),
 }
@@ -123,7 +123,7 @@ pub(crate) fn same(what: &'static str, expected: usize, found: usize) -> Result<
     })
 }
 
-/// Refuses what is not positive and finite.
+/// Refuses a value that is not positive and finite.
 pub(crate) fn positive(name: &'static str, value: f64) -> Result<(), TrainingError> {
     if value.is_finite() && value > 0.0 {
         return Ok(());

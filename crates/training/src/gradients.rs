@@ -1,4 +1,4 @@
-//! From a batch to its clipped gradient: what every training shares, private or not.
+//! From a batch to its clipped gradient: the part that private and non-private trainings share.
 
 use burn::tensor::{Device, Tensor};
 use dp_core::mechanism::ParameterGradient;
@@ -13,13 +13,12 @@ use crate::{
     Batch, BatchSizes, Clipped, Loss, Network, Objective, StepLosses, StepObjective, TrainingError,
 };
 
-/// Bytes that rows which are formed record by record may take, where no cap is asked for.
+/// The default cap, in bytes, on layer gradients that are formed record by record.
 const FORMED: usize = 1 << 30;
 
-/// The gradients of an objective, batch after batch, by the engine that suits the network.
+/// Computes the gradients of an objective, batch after batch, by the engine that suits the network.
 ///
-/// [`crate::Training`] is made of it; by itself it serves a loop that keeps a releaser and a ledger of
-/// its own, and one without privacy.
+/// [`crate::Training`] uses it. By itself it serves a loop with your own releaser and ledger, or a loop without privacy.
 pub struct Gradients {
     objective: Objective,
     public_rng: ChaCha20Rng,
@@ -27,14 +26,14 @@ pub struct Gradients {
     memory: Option<usize>,
     used: Option<Engine>,
     notes: Vec<String>,
-    /// Whether clipping norms may move.
+    /// Whether clipping norms may adapt.
     counts: bool,
-    /// The dimensions of activations, once the network has been tried.
+    /// The dimensions of activations, once the network has been checked.
     dims: Option<Vec<usize>>,
 }
 
 impl Gradients {
-    /// Gradients of `objective`, with public randomness from seed 0.
+    /// Creates the gradients of `objective`, with public randomness from seed 0.
     pub fn new(objective: Objective) -> Self {
         Self {
             objective,
@@ -48,45 +47,45 @@ impl Gradients {
         }
     }
 
-    /// The engine of the steps; the fastest one that knows the network unless given.
+    /// Sets the engine of the steps; by default the fastest one that supports the network.
     #[must_use]
     pub fn engine(mut self, engine: Engine) -> Self {
         self.asked = Some(engine);
         self
     }
 
-    /// A cap, in bytes, on activations and cotangents, as [`crate::TrainingConfig::memory`].
+    /// Caps the memory, in bytes, of activations and cotangents: see [`crate::TrainingConfig::memory`].
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = Some(bytes);
         self
     }
 
-    /// The objective.
+    /// Returns the objective.
     pub fn objective(&self) -> &Objective {
         &self.objective
     }
 
-    /// The generator of public randomness: the slices of penalties, and samples of their distributions.
+    /// Returns the generator of public randomness, which samples the slices of penalties and points of their distributions.
     pub fn public_rng(&mut self) -> &mut ChaCha20Rng {
         &mut self.public_rng
     }
 
-    /// The engine of the last step; none before the first.
+    /// Returns the engine of the last step, or `None` before the first.
     pub fn used(&self) -> Option<Engine> {
         self.used
     }
 
-    /// Why steps are slower than they could be, or made of fewer records at once, in sentences.
+    /// Returns sentences that say why steps are slower, or take fewer records at once, than they could.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The clipped gradient of a batch, to be tied to its draw, with the losses, which are **not private**.
+    /// Returns the clipped gradient of a batch, to be tied to its draw, and the losses, which are **not private**.
     ///
     /// # Errors
     ///
-    /// A network that mixes records or whose layers are not its own, shapes that do not fit, a device that gives
+    /// A network that mixes records or whose layers lack some of its parameters, shapes that do not fit, or a device that gives
     /// no answer for one record.
     pub fn clipped<const D: usize>(
         &mut self,
@@ -115,11 +114,11 @@ impl Gradients {
         })
     }
 
-    /// The ordinary gradient of a batch: nothing is clipped and **nothing is private**.
+    /// Returns the ordinary gradient of a batch, which is not clipped and **not private**, and the losses.
     ///
     /// # Errors
     ///
-    /// As [`Gradients::clipped`].
+    /// The same as for [`Gradients::clipped`].
     pub fn without_privacy<const D: usize>(
         &mut self,
         network: &impl Network<D>,
@@ -145,8 +144,8 @@ impl Gradients {
         })
     }
 
-    /// The part of a rank other than the root: what its records of a batch add to the sum of all; clipped where there is a
-    /// plan, which says of which sizes batches are.
+    /// Adds the records of this rank, which is not the root, to the sum of all ranks. They are clipped if there is a plan, which
+    /// gives the batch sizes.
     pub(crate) fn serve<const D: usize>(
         &mut self,
         network: &impl Network<D>,
@@ -171,7 +170,7 @@ impl Gradients {
         })
     }
 
-    /// The public side of a step; before the first one, what the network claims is tried.
+    /// The public part of a step; before the first one, the network is checked.
     fn prepare<const D: usize>(
         &mut self,
         network: &impl Network<D>,
@@ -194,24 +193,24 @@ impl Gradients {
         })
     }
 
-    /// From now on clipped gradients have a count beside them of each loss whose clipping norm moves.
+    /// Appends to clipped gradients, from now on, a count for each loss with an adaptive clipping norm.
     pub(crate) fn count(&mut self) {
         self.counts = true;
     }
 
-    /// The clipping norms that move, for the next step.
+    /// The losses with adaptive clipping norms, for the next step.
     pub(crate) fn adaptive(&mut self) -> impl Iterator<Item = &mut Loss> {
         self.objective.adaptive()
     }
 
-    /// Sets the clipping norms that move.
+    /// Sets the adaptive clipping norms.
     pub(crate) fn set_max_grad_norms(&mut self, norms: &[f64]) {
         for (loss, &norm) in self.adaptive().zip(norms) {
             loss.max_grad_norm = norm;
         }
     }
 
-    /// Moves clipping norms by the noisy counts of a step, each times `scale`.
+    /// Adapts clipping norms by the noisy counts of a step, each of which was multiplied by `scale`.
     pub(crate) fn adapt(&mut self, counts: &[f32], scale: f64, sizes: &BatchSizes) {
         for (loss, &count) in self.adaptive().zip(counts) {
             let share = 0.5 + f64::from(count) / scale / sizes.records(loss);
@@ -221,8 +220,8 @@ impl Gradients {
         }
     }
 
-    /// The dimensions of the activations of a network that is what it claims. A batch without a record, as Poisson sampling
-    /// has, shows nothing: the next one is tried. Its engine, and with it the noise, is that of any other.
+    /// Checks the network and returns the dimensions of its activations. An empty batch, which Poisson sampling may give, shows
+    /// nothing, so the next batch is checked. The engine, and so the noise, does not depend on whether a batch is empty.
     fn tried<const D: usize>(
         &mut self,
         network: &impl Network<D>,
@@ -240,11 +239,11 @@ impl Gradients {
         Ok(Some(dimensions(network, batch)?))
     }
 
-    /// The fastest engine that knows the network on a device; how many records at once may still change.
+    /// Returns the fastest engine that supports the network on a device; the number of records at once may still change.
     ///
     /// # Errors
     ///
-    /// Layers that are not the network's own.
+    /// Layers that do not fit each other.
     pub fn engine_for<const D: usize>(
         &mut self,
         network: &impl Network<D>,
@@ -282,7 +281,7 @@ impl Gradients {
                 Err(other) => return Err(other.into()),
                 Ok(each) => self.memory.and_then(|bytes| {
                     let most = bytes / (each * rayon::current_num_threads()).max(1);
-                    // Eight records lie side by side, whether they are there or not.
+                    // Host kernels take eight records side by side, even if there are fewer.
                     let chunk = chunk.min(most - most % LANES);
                     engine = Engine::Host { chunk };
                     (chunk == 0).then(|| format!("{bytes} bytes are too few for host kernels"))
@@ -296,7 +295,7 @@ impl Gradients {
         Ok(engine)
     }
 
-    /// The engine of all steps, within the memory that it may take.
+    /// Chooses the engine of all steps, within the memory that it may take.
     fn choose<const D: usize>(
         &mut self,
         network: &impl Network<D>,
@@ -317,7 +316,7 @@ impl Gradients {
                     });
                 }
                 Some(bytes) => bytes / each.max(1),
-                // Rows that are formed are kept until their weights are known.
+                // Gradients that are formed record by record are kept until their weights are known.
                 None => chunk.min((FORMED / each.max(1)).max(1)),
             };
             engine = Engine::Tensor { chunk };
@@ -326,14 +325,14 @@ impl Gradients {
         Ok(())
     }
 
-    /// Says something once.
+    /// Notes a sentence once.
     fn note(&mut self, sentence: &str) {
         if !self.notes.iter().any(|note| note == sentence) {
             self.notes.push(sentence.to_string());
         }
     }
 
-    /// Runs a step, in smaller chunks where the device has no memory for larger ones.
+    /// Runs a step, in smaller chunks if the device has too little memory for larger ones.
     fn fitting_chunks<T>(
         &mut self,
         shared: Option<&Shared>,
@@ -341,7 +340,7 @@ impl Gradients {
     ) -> Result<T, TrainingError> {
         let mut engine = self.used.unwrap_or(Engine::Autodiff);
         if let Some(shared) = shared {
-            // Other ranks are in the middle of the step: it is not tried again.
+            // Other ranks are in the middle of the step, so it is not tried again.
             return step(match shared.ordered() {
                 true => engine.by_record(),
                 false => engine,
@@ -357,14 +356,14 @@ impl Gradients {
     }
 }
 
-/// Where a network lives, or its batch where it has no parameters.
+/// The device of a network, or of the batch if the network has no parameters.
 fn device_of<const D: usize>(network: &impl Network<D>, batch: &Batch<D>) -> Device {
     let devices = network.devices();
     let device = devices.into_iter().next();
     device.unwrap_or_else(|| batch.inputs().device())
 }
 
-/// The dimension of each activation: of the first record, or of one of zeros if there is none.
+/// The dimension of each activation, computed from the first record, or from one of zeros if the batch is empty.
 fn dimensions<const D: usize>(
     network: &impl Network<D>,
     batch: &Batch<D>,

@@ -1,17 +1,17 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # Where what is
+//! # Where to find things
 //!
 //! ```text
 //! sum_k w_k (1/n) sum_i l_k(output_i, target_i) + sum_p v_p SW_2^2(activations, public distribution or each other)
 //! ```
 //!
-//! - [`Network`], [`Layers`]: what is trained; [`Objective`], [`Loss`], [`Penalty`], [`Prior`]: what for;
-//! - [`TrainingConfig`], [`Training`], [`Step`]: the loop, with its plan, optimizer, average and checkpoint;
-//! - [`Ranks`]: one training over several processes;
-//! - [`fit_public`]: the same on public records, without privacy;
-//! - [`Gradients`], [`Clipped`], [`StepObjective`]: the clipped gradient by itself, for a loop of one's own;
-//! - [`Engine`]: layers by host kernels or on any device, and one record at a time. They give the same answer.
+//! - [`Network`] and [`Layers`] describe the model; [`Objective`], [`Loss`], [`Penalty`] and [`Prior`] its objective.
+//! - [`TrainingConfig`], [`Training`] and [`Step`] are the training loop with its plan, optimizer, average and checkpoint.
+//! - [`Ranks`] runs one training over several processes.
+//! - [`fit_public`] trains on public records, without privacy.
+//! - [`Gradients`], [`Clipped`] and [`StepObjective`] give the clipped gradient by itself, for your own loop.
+//! - [`Engine`] selects host kernels, tensors on any device, or one record at a time. All give the same answer.
 
 #![forbid(unsafe_code)]
 
@@ -53,7 +53,7 @@ pub use public::{PublicTraining, TrainingState, TrainingStep, fit_public};
 pub use ranks::{RankError, Ranks, records_of};
 pub use training::{Step, Training, TrainingConfig};
 
-/// What a private training in a burn program begins with, that of `dp_core` included.
+/// Imports for private training in a burn program, including those from `dp_core`.
 pub mod prelude {
     pub use dp_core::decimal::upper;
     pub use dp_core::ledger::Ledger;

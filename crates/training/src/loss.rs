@@ -1,4 +1,4 @@
-//! What a record costs.
+//! The loss of each record.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use crate::adaptive::Adaptive;
 use crate::batch::{HostTargets, Targets};
 use crate::error::{positive, same, weight};
 
-/// How far a probability stays from 0 and 1 in the cross-entropy.
+/// The distance that the cross-entropy keeps probabilities away from 0 and 1.
 const EDGE: f32 = 1e-6;
 
 type Closure = dyn Fn(Tensor<2>, Targets) -> Tensor<1> + Send + Sync;
 
-/// A loss of each record, `l(output_i, target_i)`; what is minimised is its mean over records.
+/// A loss of each record, `l(output_i, target_i)`; its mean over records is minimised.
 ///
-/// Every record's gradient of it, with respect to all parameters, is clipped to norm `C`
-/// ([`Loss::max_grad_norm`]): the mean then moves by at most `2C/n` where one record is replaced.
+/// Each record's gradient of the loss, with respect to all parameters, is clipped to norm `C` ([`Loss::max_grad_norm`]). The mean
+/// gradient then moves by at most `2C/n` when one record is replaced.
 ///
 /// ```
 /// use private_training::Loss;
@@ -41,7 +41,7 @@ enum Kind {
     Bernoulli,
     BernoulliLogits,
     Squared,
-    /// With whether it looks at class numbers.
+    /// The closure, and whether its targets are class numbers.
     Own(Arc<Closure>, bool),
 }
 
@@ -69,38 +69,37 @@ impl Loss {
         }
     }
 
-    /// `-ln softmax(outputs)_y` for logits `[n, classes]` and class numbers `y`.
+    /// Creates the cross-entropy `-ln softmax(outputs)_y` of logits `[n, classes]` and class numbers `y`.
     pub fn cross_entropy() -> Self {
         Self::of(Kind::CrossEntropy)
     }
 
-    /// `sum_j -y_j ln p_j - (1 - y_j) ln(1 - p_j)` for probabilities `p` and values `y`, `[n, t]`, or one probability and
-    /// the number of one of two classes; `p` is kept 1e-6 away from 0 and 1.
+    /// Creates the binary cross-entropy `sum_j -y_j ln p_j - (1 - y_j) ln(1 - p_j)` of probabilities `p` and values `y`,
+    /// `[n, t]`, or of one probability and one of two class numbers; `p` is kept 1e-6 away from 0 and 1.
     pub fn binary_cross_entropy() -> Self {
         Self::of(Kind::Bernoulli)
     }
 
-    /// The same for the logits of the probabilities.
+    /// Creates [`Loss::binary_cross_entropy`] for outputs that are the logits of the probabilities.
     pub fn binary_cross_entropy_with_logits() -> Self {
         Self::of(Kind::BernoulliLogits)
     }
 
-    /// `|output - target|^2`, summed over the outputs of a record.
+    /// Creates the squared error `|output - target|^2`, summed over the outputs of a record.
     pub fn squared_error() -> Self {
         Self::of(Kind::Squared)
     }
 
-    /// A loss of one's own: outputs `[n, outputs]` and values `[n, t]` to one value a record, `[n]`, by burn
-    /// operations that its autodiff knows.
+    /// Creates your own loss from burn operations with autodiff: outputs `[n, outputs]` and values `[n, t]` give one loss a
+    /// record, `[n]`.
     ///
-    /// It is called with one record at a time, `n = 1`, whatever the engine: so nothing that it does can mix
-    /// records.
+    /// It is called with one record at a time, `n = 1`, on every engine, so it cannot mix records.
     pub fn new(values: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<1> + Send + Sync + 'static) -> Self {
         let of = move |outputs, targets: Targets| values(outputs, targets.values());
         Self::of(Kind::Own(Arc::new(of), false))
     }
 
-    /// As [`Loss::new`] for class numbers, `[n]`.
+    /// Creates your own loss as [`Loss::new`] does, but for class numbers, `[n]`.
     pub fn of_classes(
         values: impl Fn(Tensor<2>, Tensor<1, Int>) -> Tensor<1> + Send + Sync + 'static,
     ) -> Self {
@@ -108,33 +107,34 @@ impl Loss {
         Self::of(Kind::Own(Arc::new(of), true))
     }
 
-    /// The weight of this loss in what is minimised, 1 unless given.
+    /// Sets the weight of this loss in the objective, 1 by default.
     #[must_use]
     pub fn weight(mut self, weight: f64) -> Self {
         self.weight = weight;
         self
     }
 
-    /// The norm `C` to which each record's gradient of this loss, before its weight, is clipped; 1 unless
-    /// given, and one of [`dp_core::per_sample::NORMS`].
+    /// Sets the norm `C` to which each record's gradient of this loss is clipped, before the loss's weight; 1 by default. It lies
+    /// in [`dp_core::per_sample::NORMS`].
     #[must_use]
     pub fn max_grad_norm(mut self, norm: f64) -> Self {
         self.max_grad_norm = norm;
         self
     }
 
-    /// In a private [`crate::Training`] the clipping norm `C` follows the `quantile`, in (0, 1), of the norms of records'
-    /// gradients: each step multiplies it by `exp(-rate (b - quantile))`, for `b` the share of records of norm at most `C` as
-    /// a noisy count tells it, cut to [0, 1]. It begins at [`Loss::max_grad_norm`] and is kept between 1e-9 and 1e9; 0.2 is
-    /// the published rate (Andrew, Thakkar, McMahan and Ramaswamy 2021, arXiv 1905.03871).
+    /// Makes the clipping norm `C` follow a quantile of the norms of the records' gradients, in a private [`crate::Training`].
     ///
-    /// A step stays one Gaussian release of the plan's noise multiplier `z`: of its gradient, which moves by at most `S`, and
-    /// beside it of `0.1 S c / D` for the count `c` of +1/2 for a record within `C`, -1/2 beyond it and 0 for one that adds
-    /// nothing, which moves by `D`: 1 where a record is replaced, 1/2 where one is blank, added or removed. So all of it moves
-    /// by at most `sqrt(1 + 0.1^2) S`, which is the sensitivity in the ledger: the gradient has 0.5 % more noise and the count
-    /// has `10.05 z D`. In terms of the multipliers `z_g = sqrt(1.01) z` and `z_c = z_g / 0.1` of the parts,
-    /// `z = (z_g^-2 + z_c^-2)^(-1/2)`, theorem 1 of the source, where `D = 1/2` makes of `z_c` twice the deviation of the count.
-    /// Norms are public: the next is made of what was released, and the one before.
+    /// Each step multiplies `C` by `exp(-rate (b - quantile))` for a `quantile` in (0, 1), where a noisy count estimates the
+    /// share `b` of records of norm at most `C`, cut to [0, 1]. `C` starts at [`Loss::max_grad_norm`] and stays between 1e-9 and
+    /// 1e9. The published rate is 0.2 (Andrew, Thakkar, McMahan and Ramaswamy 2021, arXiv 1905.03871).
+    ///
+    /// Each step is still one Gaussian release with the plan's noise multiplier `z`: of the gradient, which moves by at most `S`,
+    /// together with `0.1 S c / D`. The count `c` adds +1/2 for a record within `C`, -1/2 for one beyond it and 0 for one that
+    /// adds nothing. It moves by `D`: 1 if a record is replaced, 1/2 if one is blanked, added or removed. Both together move by
+    /// at most `sqrt(1 + 0.1^2) S`, the sensitivity in the ledger: the gradient has 0.5 % more noise, and the count has noise
+    /// `10.05 z D`. With the multipliers `z_g = sqrt(1.01) z` and `z_c = z_g / 0.1` of the parts, `z = (z_g^-2 + z_c^-2)^(-1/2)`:
+    /// theorem 1 of the source, in which `D = 1/2` makes `z_c` twice the deviation of the count. The norms are public: each is
+    /// computed from released values and the norm before it.
     ///
     /// ```
     /// use private_training::Loss;
@@ -146,8 +146,7 @@ impl Loss {
         self
     }
 
-    /// The mean over the records of these groups alone, by their place in the sampler; over all unless
-    /// given.
+    /// Takes the mean over the records of these groups alone, given by their index in the sampler; over all groups by default.
     #[must_use]
     pub fn only_groups(mut self, groups: &[usize]) -> Self {
         self.groups = Some(groups.to_vec());
@@ -193,7 +192,7 @@ impl Loss {
         }
     }
 
-    /// Whether the loss looks at the records of a group.
+    /// Whether the loss covers the records of a group.
     pub(crate) fn covers(&self, group: usize) -> bool {
         self.groups.as_ref().is_none_or(|own| own.contains(&group))
     }
@@ -234,7 +233,7 @@ impl Loss {
         }
     }
 
-    /// The value of each record, `[n]`, for autodiff.
+    /// The loss of each record, `[n]`, for autodiff.
     pub(crate) fn values(&self, outputs: Tensor<2>, targets: &Targets) -> Tensor<1> {
         let n = outputs.dims()[0];
         match &self.kind {
@@ -268,7 +267,7 @@ impl Loss {
         }
     }
 
-    /// The cotangents at `outputs`, `[n, outputs]`, without any weight, and the values, `[n]`.
+    /// The cotangents at `outputs`, `[n, outputs]`, without any weight, and the losses, `[n]`.
     pub(crate) fn cotangents(
         &self,
         outputs: Tensor<2>,
@@ -317,11 +316,10 @@ impl Loss {
         }
     }
 
-    /// The cotangents at `outputs [n, outputs]`, record for record and without any weight, and the value of each
-    /// record, all on the host.
+    /// Returns the cotangents at `outputs`, `[n, outputs]` in rows without any weight, and the loss of each record, on the host.
     ///
     /// # Panics
-    /// For targets of another kind than the loss compares outputs with.
+    /// Panics if the loss takes targets of the other kind.
     pub fn host_cotangents(
         &self,
         outputs: &[f32],
@@ -330,7 +328,7 @@ impl Loss {
     ) -> (Vec<f32>, Vec<f64>) {
         let width = outputs.len() / n.max(1);
         let numbers: Cow<'_, [f32]> = match (&self.kind, targets) {
-            // By tensors.
+            // These are computed by tensors.
             (Kind::CrossEntropy | Kind::Own(..), _) => Cow::default(),
             (_, HostTargets::Classes(classes)) => classes.iter().map(|&y| y as f32).collect(),
             (_, HostTargets::Values(values)) => values.into(),
@@ -388,7 +386,7 @@ fn logit_cross_entropy(logits: Tensor<2>, targets: Tensor<2>) -> Tensor<2> {
 /// [`logit_cross_entropy`] of one record; adds the cotangents `sigmoid(z) - y` to `delta`.
 fn host_logit_cross_entropy(logits: &[f32], targets: &[f32], delta: &mut Vec<f32>) -> f64 {
     let mut loss = 0.0f64;
-    // One logarithm of a product, at most 2^512, instead of 512 logarithms.
+    // One logarithm of a product, at most 2^512, takes the place of 512 logarithms.
     for (logits, targets) in logits.chunks(512).zip(targets.chunks(512)) {
         let mut product = 1.0f64;
         for (&z, &y) in logits.iter().zip(targets) {

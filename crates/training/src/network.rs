@@ -1,4 +1,4 @@
-//! What is trained: any burn module that says what it computes of one record.
+//! The networks that can be trained: any burn module that describes its computation on a record.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use dp_core::per_sample::{Activations, LayerError, Needs, ParameterSlot, Stack, 
 
 use crate::{Objective, TrainingError};
 
-/// What a network computes of records, `[n, ...]`.
+/// The result of a network for records, `[n, ...]`.
 #[derive(Clone)]
 pub struct Forward {
-    /// What the losses look at, `[n, outputs]`.
+    /// The output that the losses see, `[n, outputs]`.
     pub output: Tensor<2>,
-    /// What penalties look at, `[n, d]` each; a penalty names its own by number.
+    /// The activations that penalties see, `[n, d]` each; a penalty selects one by its index.
     pub activations: Vec<Tensor<2>>,
 }
 
@@ -27,7 +27,7 @@ impl std::fmt::Debug for Forward {
 }
 
 impl Forward {
-    /// An output alone: no penalty.
+    /// Creates the result of a network without penalised activations.
     pub fn from_output(output: Tensor<2>) -> Self {
         Self {
             output,
@@ -35,7 +35,7 @@ impl Forward {
         }
     }
 
-    /// An output that is penalised itself.
+    /// Creates the result of a network whose output is also its penalised activation.
     pub fn penalised(output: Tensor<2>) -> Self {
         Self {
             activations: vec![output.clone()],
@@ -43,7 +43,7 @@ impl Forward {
         }
     }
 
-    /// An output, and the activations that are penalised.
+    /// Creates the result of a network from its output and its penalised activation.
     pub fn with_activation(output: Tensor<2>, activation: Tensor<2>) -> Self {
         Self {
             output,
@@ -52,12 +52,12 @@ impl Forward {
     }
 }
 
-/// A burn module that can be trained privately: it says once what it computes.
+/// A burn module that can be trained privately.
 ///
 /// # Contract
 ///
-/// What a record gives depends on that record alone. A [`Chain`] only has layers that keep to it; for [`Layers::any`] the engine sees
-/// to it, by one record at a time.
+/// The result for a record depends on that record alone. The layers of a [`Chain`] all keep to this; for [`Layers::any`] the
+/// engine ensures it, by running one record at a time.
 ///
 /// # Example
 ///
@@ -77,18 +77,18 @@ impl Forward {
 /// }
 /// ```
 pub trait Network<const D: usize>: Module {
-    /// The network's layers, of records `[n, ...]`.
+    /// Returns the network's layers, for records `[n, ...]`.
     ///
     /// # Errors
     ///
     /// Layers that do not fit each other.
     fn layers(&self) -> Result<Layers<'_, D>, LayerError>;
 
-    /// What the layers compute of records `[n, ...]`: row `i` of every answer from record `i`.
+    /// Computes the result for records `[n, ...]`: row `i` of every tensor comes from record `i`.
     ///
     /// # Errors
     ///
-    /// As [`Network::layers`].
+    /// The same as for [`Network::layers`].
     fn forward(&self, inputs: Tensor<D>) -> Result<Forward, LayerError> {
         Ok(match self.layers()?.0 {
             Said::Known(known) => known.forward(rows_of(inputs)),
@@ -103,7 +103,7 @@ pub(crate) fn rows_of<const D: usize>(records: Tensor<D>) -> Tensor<2> {
     records.reshape([dims[0], dims[1..].iter().product()])
 }
 
-/// What a network computes of records `[n, ...]`, a tensor of `D` dimensions.
+/// The computation of a network on records `[n, ...]`, a tensor of `D` dimensions.
 pub struct Layers<'a, const D: usize>(Said<'a, D>);
 
 enum Said<'a, const D: usize> {
@@ -112,8 +112,8 @@ enum Said<'a, const D: usize> {
 }
 
 impl<'a, const D: usize> Layers<'a, D> {
-    /// Layers that know their per-record gradients. Those up to [`Chain::mark_latent`] make the activation that penalties look at;
-    /// without a mark that is the output.
+    /// Uses layers that know their per-record gradients. The layers up to [`Chain::mark_latent`] give the activation that
+    /// penalties see; without a mark it is the output.
     ///
     /// # Errors
     ///
@@ -127,8 +127,8 @@ impl<'a, const D: usize> Layers<'a, D> {
         })))
     }
 
-    /// Layers up to the penalised activation, and those from there to the output. The last `conditioning` features of each record
-    /// pass by the encoder: the head sees them behind the activation, as a class label in a conditional decoder.
+    /// Uses a stack up to the penalised activation, and one from there to the output. The last `conditioning` features of each
+    /// record bypass the encoder: they are appended to the activation for the head, as a class label in a conditional decoder.
     pub fn with_activation(encoder: Stack<'a>, head: Stack<'a>, conditioning: usize) -> Self {
         Self(Said::Known(KnownLayers {
             encoder,
@@ -137,13 +137,13 @@ impl<'a, const D: usize> Layers<'a, D> {
         }))
     }
 
-    /// Anything that burn can compute: each record goes through autodiff alone, once for each loss and each number of a penalised
-    /// activation, many times slower than a chain.
+    /// Uses any burn computation. Each record goes through autodiff alone, once for each loss and each value of a penalised
+    /// activation, so this is many times slower than a chain.
     pub fn any(forward: impl Fn(Tensor<D>) -> Forward + 'a) -> Self {
         Self(Said::Any(Box::new(forward)))
     }
 
-    /// Layers that know their per-record gradients; none of [`Layers::any`].
+    /// Returns the layers that know their per-record gradients, or `None` for [`Layers::any`].
     pub(crate) fn known(self) -> Option<KnownLayers<'a>> {
         match self.0 {
             Said::Known(known) => Some(known),
@@ -152,13 +152,13 @@ impl<'a, const D: usize> Layers<'a, D> {
     }
 }
 
-/// Layers that know their per-record gradients: `head(encoder(x))`, with the encoder's output, `[n, d]`, for penalties.
+/// Layers that know their per-record gradients: `head(encoder(x))`; penalties see the encoder's output, `[n, d]`.
 pub(crate) struct KnownLayers<'a> {
-    /// Up to the penalised activation.
+    /// The layers up to the penalised activation.
     pub(crate) encoder: Stack<'a>,
-    /// From there to the output; none if that is the activation itself.
+    /// The layers from there to the output, or `None` if the activation is the output.
     pub(crate) head: Option<Stack<'a>>,
-    /// Features that pass by the encoder.
+    /// The number of features that bypass the encoder.
     pub(crate) conditioning: usize,
 }
 
@@ -172,7 +172,7 @@ impl KnownLayers<'_> {
         slots
     }
 
-    /// Refuses layers without a parameter of `network`, which would stay as it is, and nobody would know.
+    /// Refuses layers that lack a parameter of `network`, which would silently stay untrained.
     pub(crate) fn check_all_of(&self, network: &impl Module) -> Result<(), TrainingError> {
         let own: BTreeSet<u64> = self.parameters().iter().map(|slot| slot.id.val()).collect();
         let all = parameters_of(network);
@@ -184,11 +184,11 @@ impl KnownLayers<'_> {
         )
     }
 
-    /// Bytes that host kernels keep of one record in a step.
+    /// The bytes that host kernels keep for one record in a step.
     ///
     /// # Errors
     ///
-    /// The first layer that has none.
+    /// The first layer that has no host kernels.
     pub(crate) fn host_bytes(&self, objective: &Objective) -> Result<usize, LayerError> {
         let encoder = self.encoder.host()?;
         let losses = objective.losses().len();
@@ -203,7 +203,7 @@ impl KnownLayers<'_> {
         Ok(size_of::<f32>() * kept)
     }
 
-    /// About how many bytes the activations and cotangents of one record take in a step.
+    /// An estimate of the bytes that the activations and cotangents of one record take in a step.
     pub(crate) fn bytes(&self, objective: &Objective, rows: Tensor<2>) -> usize {
         let features = rows.dims()[1];
         let own = features - self.conditioning;
@@ -224,19 +224,19 @@ impl KnownLayers<'_> {
             scalars += seen.scalars();
             beside += kept_beside(head, &seen, losses);
         }
-        // Each activation once; of each of its cotangents one that is kept, one that is made of it, and
-        // what the layer between them needs.
+        // Each activation counts once. Each of its cotangents counts as the one that is kept, the one that is computed from it,
+        // and the values that the layer between them needs.
         size_of::<f32>() * (scalars * (1 + 3 * rows) + beside)
     }
 
-    /// Whether gradients of some layers are formed record by record.
+    /// Whether the gradients of some layers are formed record by record.
     pub(crate) fn formed(&self) -> bool {
         let head = self.head.iter();
         let mut stacks = std::iter::once(&self.encoder).chain(head);
         stacks.any(|stack| !stack.formed_by_record().is_empty())
     }
 
-    /// What the head sees of rows with an activation.
+    /// The input of the head for these rows and their activation.
     fn head_input(&self, activation: Tensor<2>, rows: &Tensor<2>) -> Tensor<2> {
         match self.conditioning {
             0 => activation,
@@ -248,7 +248,7 @@ impl KnownLayers<'_> {
         }
     }
 
-    /// What the layers compute of rows `[n, features]`.
+    /// The result of the layers for rows `[n, features]`.
     fn forward(&self, rows: Tensor<2>) -> Forward {
         let own = rows.dims()[1] - self.conditioning;
         let activation = self.encoder.output(rows.clone().narrow(1, 0, own));
@@ -260,7 +260,7 @@ impl KnownLayers<'_> {
     }
 }
 
-/// Numbers that a pull-back of `g` rows keeps of the one record in `seen`, beside cotangents of its own layers.
+/// The number of values that a pull-back of `g` rows keeps for the one record in `seen`, besides its layers' own cotangents.
 fn kept_beside(stack: &Stack, seen: &Activations, g: usize) -> usize {
     let output = seen.output();
     let delta = Tensor::ones([1, g, output.dims()[1]], &output.device());

@@ -1,4 +1,4 @@
-//! What a step minimises, and how far one record can move its gradient.
+//! The objective of a step, and its sensitivity to one record.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::penalty::{ExactCells, Term};
 use crate::ranks::Shared;
 use crate::{Batch, Clipped, Loss, Network, Penalty, SampledPenalty, StepLosses, TrainingError};
 
-/// Losses and penalties: `sum_k w_k (1/n) sum_i l_k(x_i) + sum_p v_p P_p(x_1, ..., x_n)`.
+/// The losses and penalties to minimise: `sum_k w_k (1/n) sum_i l_k(x_i) + sum_p v_p P_p(x_1, ..., x_n)`.
 #[derive(Debug, Clone, Default)]
 pub struct Objective {
     losses: Vec<Loss>,
@@ -24,7 +24,7 @@ pub struct Objective {
 }
 
 impl Objective {
-    /// An objective of some losses.
+    /// Creates an objective of these losses.
     pub fn new(losses: impl IntoIterator<Item = Loss>) -> Self {
         Self {
             losses: losses.into_iter().collect(),
@@ -32,47 +32,47 @@ impl Objective {
         }
     }
 
-    /// The same with one more loss.
+    /// Adds a loss.
     #[must_use]
     pub fn loss(mut self, loss: Loss) -> Self {
         self.losses.push(loss);
         self
     }
 
-    /// The same with one more penalty.
+    /// Adds a penalty.
     #[must_use]
     pub fn penalty(mut self, penalty: Penalty) -> Self {
         self.penalties.push(penalty);
         self
     }
 
-    /// The losses.
+    /// Returns the losses.
     pub fn losses(&self) -> &[Loss] {
         &self.losses
     }
 
-    /// Those whose clipping norm moves.
+    /// Returns the losses with an adaptive clipping norm.
     pub(crate) fn adaptive(&mut self) -> impl Iterator<Item = &mut Loss> {
         let losses = self.losses.iter_mut();
         losses.filter(|loss| loss.adaptive.is_some())
     }
 
-    /// The penalties.
+    /// Returns the penalties.
     pub fn penalties(&self) -> &[Penalty] {
         &self.penalties
     }
 
-    /// Refuses constants out of range.
+    /// Checks that all constants are in range.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::OutOfRange`] names the first.
+    /// [`TrainingError::OutOfRange`] for the first constant that is not.
     pub fn check(&self) -> Result<(), TrainingError> {
         self.losses.iter().try_for_each(Loss::check)?;
         self.penalties.iter().try_for_each(Penalty::check)
     }
 
-    /// Refuses constants out of range, groups that are not there, and what cannot be bounded together.
+    /// Refuses constants out of range, missing groups, and penalties whose sensitivity has no bound with these sizes.
     pub(crate) fn check_for(&self, sizes: &BatchSizes) -> Result<(), TrainingError> {
         self.check()?;
         if self.losses.is_empty() && self.penalties.is_empty() {
@@ -97,14 +97,14 @@ impl Objective {
         }
     }
 
-    /// The public side of one step: fresh slices for each penalty, and the cells of its distribution.
+    /// Samples the public part of one step: fresh slices for each penalty, and the cells of its distribution.
     ///
     /// - `dims`: the dimension of each activation;
-    /// - `sampler`: of the batch, for the sizes of its groups and the neighbours.
+    /// - `sampler`: the sampler of the batch, for the sizes of its groups and the neighbours.
     ///
     /// # Errors
     ///
-    /// What a penalty refuses.
+    /// A penalty that cannot be sampled for these dimensions and sizes.
     pub fn draw(
         &mut self,
         dims: &[usize],
@@ -142,7 +142,7 @@ impl Objective {
         })
     }
 
-    /// A step of a rank other than the root, which compares no activations: the root samples what they are compared with.
+    /// The step of a rank other than the root. It compares no activations: the root samples the targets of penalties.
     pub(crate) fn of_rank(&self, sizes: BatchSizes) -> Result<StepObjective, TrainingError> {
         self.check_for(&sizes)?;
         Ok(StepObjective {
@@ -154,11 +154,11 @@ impl Objective {
         })
     }
 
-    /// The public side of one step with penalties that the caller has sampled.
+    /// Uses penalties that you have sampled as the public part of one step.
     ///
     /// # Errors
     ///
-    /// As [`Objective::draw`]; penalties for groups of other sizes.
+    /// The same as for [`Objective::draw`]; a penalty for groups of other sizes.
     pub fn with_penalties(
         &self,
         penalties: Vec<SampledPenalty>,
@@ -190,15 +190,16 @@ impl From<Loss> for Objective {
     }
 }
 
-/// The public sizes that a mean over records is divided by, and the neighbours that go with them.
+/// The public sizes that divide the sums over records, with the neighbours that they go with.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum BatchSizes {
-    /// Just so many records of each group in each batch; a record may be replaced.
+    /// The fixed number of records of each group in each batch; a record may be replaced.
     Fixed(Vec<usize>),
-    /// So many in the mean, by Poisson sampling of a public number of records, or just so many; a record may be blank.
+    /// The number of records in the mean: expected, by Poisson sampling of a public number of records, or fixed; a record may be
+    /// blank.
     ZeroOut(f64),
-    /// Sums are divided by so many, a public number, and batches are Poisson samples of a private number of records; a
-    /// record may be added or removed.
+    /// The public divisor of the sums; batches are Poisson samples of a private number of records, and a record may be added or
+    /// removed.
     AddRemove(f64),
 }
 
@@ -226,7 +227,7 @@ impl BatchSizes {
         }
     }
 
-    /// The most records that a loss can meet in one batch.
+    /// The most records that a loss can see in one batch.
     fn most(&self, loss: &Loss) -> f64 {
         match self {
             Self::ZeroOut(mean) | Self::AddRemove(mean) => most_of_poisson(*mean),
@@ -242,7 +243,7 @@ impl BatchSizes {
         }
     }
 
-    /// Records that a loss takes its mean over.
+    /// The number of records that a loss takes its mean over.
     pub(crate) fn records(&self, loss: &Loss) -> f64 {
         match self {
             Self::ZeroOut(mean) | Self::AddRemove(mean) => *mean,
@@ -255,54 +256,53 @@ impl BatchSizes {
     }
 }
 
-/// More records than a Poisson sample of `mean` expected ones has with probability `1 - 10^-30` (Bernstein).
+/// A size that a Poisson sample of `mean` expected records stays below with probability `1 - 10^-30` (Bernstein).
 fn most_of_poisson(mean: f64) -> f64 {
     mean + 12.0 * mean.sqrt() + 60.0
 }
 
-/// An objective with the public side of one step: ready for a batch.
+/// An objective with the public part of one step sampled, ready for a batch.
 #[derive(Debug, Clone)]
 pub struct StepObjective {
     pub(crate) losses: Vec<Loss>,
-    /// Of each penalty.
+    /// The term of each penalty.
     pub(crate) terms: Vec<Term>,
-    /// None on a rank that is not the root.
+    /// Empty on a rank that is not the root.
     pub(crate) penalties: Vec<SampledPenalty>,
     pub(crate) sizes: BatchSizes,
-    /// Whether the records within clipping norms that move are counted.
+    /// Whether to count the records within each adaptive clipping norm.
     pub(crate) counts: bool,
 }
 
 impl StepObjective {
-    /// The penalties as sampled.
+    /// Returns the sampled penalties.
     pub fn penalties(&self) -> &[SampledPenalty] {
         &self.penalties
     }
 
-    /// The L2 sensitivity of one step's gradient as `engine` computes it:
-    /// `sum_k w_k 2 C_k / n_k + sum_p v_p Delta_p` where a record is replaced by one of its group, and
-    /// `sum_k w_k C_k / n` where one is added to a Poisson sample, or removed from it, whose sum is divided by `n`; and what
-    /// the sums over records may be off by in each of two data sets, `2 a 2^-24 T` for at most `a` additions in `f32`
-    /// of parts whose norms add up to at most `T`.
+    /// Returns the L2 sensitivity of one step's gradient as `engine` computes it.
     ///
-    /// A partial sum is no larger than `T`, so that each addition moves the total by at most `2^-24 T`, whatever the
-    /// order of the records. For 600 records on the host that is less than 0.2 % of the whole.
+    /// It is `sum_k w_k 2 C_k / n_k + sum_p v_p Delta_p` if one record is replaced by another of its group, and
+    /// `sum_k w_k C_k / n` if one is added to or removed from a Poisson sample whose sum is divided by `n`. The rounding of the
+    /// sums over records, in each of two data sets, adds `2 a 2^-24 T` for at most `a` additions in `f32` of parts whose norms
+    /// add up to at most `T`: a partial sum is no larger than `T`, so each addition moves the total by at most `2^-24 T`,
+    /// whatever the order of the records. For 600 records on the host that is less than 0.2 % of the whole.
     ///
     /// # Errors
     ///
-    /// Bounds that are refused.
+    /// A bound that is out of range.
     pub fn sensitivity(&self, engine: Engine) -> Result<Sensitivity, TrainingError> {
         self.sensitivity_with(engine, 0)
     }
 
-    /// The same where the part of a record goes through so many `more` roundings to `f32`.
+    /// [`StepObjective::sensitivity`] when each record's part is rounded to `f32` `more` times more.
     fn sensitivity_with(&self, engine: Engine, more: usize) -> Result<Sensitivity, TrainingError> {
         let counts = self.counted().count() as f64;
         let with_counts = (1.0 + counts * COUNT_MOVES * COUNT_MOVES).sqrt();
         Ok(Sensitivity::l2(with_counts * self.moves(engine, more)?)?)
     }
 
-    /// How far a record moves the gradient alone.
+    /// The most that a record moves the gradient, without the counts.
     fn moves(&self, engine: Engine, more: usize) -> Result<f64, TrainingError> {
         let mut total = self.loss_sensitivity();
         for penalty in &self.penalties {
@@ -311,19 +311,19 @@ impl StepObjective {
         Ok(total + self.sums_upper(engine, more))
     }
 
-    /// The places of the losses that are counted.
+    /// The indices of the losses that are counted.
     fn counted(&self) -> impl Iterator<Item = usize> {
         let losses = self.losses.iter().enumerate();
         let moving = losses.filter(|(_, loss)| self.counts && loss.adaptive.is_some());
         moving.map(|(place, _)| place)
     }
 
-    /// How far a record moves a count, with what two of them may be off by in `f32`.
+    /// The most that a record moves a count, with the rounding of two counts in `f32`.
     fn count_moves(&self) -> f64 {
         0.5 * self.differing() + self.sizes.most_records() as f64 * f64::powi(2.0, -24)
     }
 
-    /// How many records' parts are in one of two neighbours alone, or differ.
+    /// The number of records' parts that differ between two neighbours or are in only one of them.
     fn differing(&self) -> f64 {
         match self.sizes {
             BatchSizes::Fixed(_) => 2.0,
@@ -331,9 +331,9 @@ impl StepObjective {
         }
     }
 
-    /// What the sums over records in `f32` may be off by, in two data sets together, and over the share that is declared
-    /// of it for a record of a private sample: that record moves all cotangents, and so all roundings. The last hundredth
-    /// is for what is clipped in `f32`, and for products of roundings.
+    /// A bound on the rounding of the sums over records in `f32`, in two data sets together. It is divided by the share that is
+    /// declared for a record of a private sample: such a record moves all cotangents, and so all roundings. The last hundredth
+    /// covers clipping in `f32` and products of roundings.
     fn sums_upper(&self, engine: Engine, more: usize) -> f64 {
         let additions = (engine.additions(self.sizes.most_records()) + more) as f64;
         let parts = self.parts_upper();
@@ -342,8 +342,8 @@ impl StepObjective {
         1.01 * 2.0 * additions * f64::powi(2.0, -24) * parts / least
     }
 
-    /// An upper bound on the sum over records of the norms of their parts, and so on the norm of a step's clipped gradient before
-    /// its noise.
+    /// Returns an upper bound on the sum over records of the norms of their parts, and so on the norm of a step's clipped
+    /// gradient before its noise.
     pub fn parts_upper(&self) -> f64 {
         let losses = self.losses.iter().map(|loss| {
             let whole = self.sizes.most(loss) / self.sizes.records(loss);
@@ -356,7 +356,7 @@ impl StepObjective {
         losses.sum::<f64>() + penalties.sum::<f64>()
     }
 
-    /// The same with the published bounds of the penalties, for comparison.
+    /// Returns the sensitivity with the published bounds of the penalties, for comparison.
     pub fn published_sensitivity_upper(&self) -> f64 {
         let penalties = self.penalties.iter();
         let penalties = penalties.map(|p| p.term.weight * p.published_sensitivity_upper());
@@ -371,7 +371,7 @@ impl StepObjective {
         losses.sum()
     }
 
-    /// The neighbours that [`StepObjective::sensitivity`] holds for.
+    /// Returns the neighbours that [`StepObjective::sensitivity`] holds for.
     pub fn neighbours(&self) -> Neighbours {
         match &self.sizes {
             BatchSizes::ZeroOut(_) => Neighbours::ZeroOut,
@@ -381,7 +381,7 @@ impl StepObjective {
         }
     }
 
-    /// What each record of each group weighs in each loss, `w_k / n_k` or nothing.
+    /// The weight of each record of each group in each loss: `w_k / n_k`, or 0 if the loss does not cover the group.
     pub(crate) fn shares(&self, groups: &[Range<usize>]) -> Vec<Vec<f64>> {
         let share = |loss: &Loss, group: usize| {
             if loss.covers(group) {
@@ -401,18 +401,18 @@ impl StepObjective {
             .collect()
     }
 
-    /// The gradient of a batch, every record's part bounded, with its sensitivity.
+    /// Returns the gradient of a batch, with each record's part bounded, and its sensitivity; and the losses.
     ///
     /// # Formal guarantee
     ///
-    /// For two batches that differ in one record ([`StepObjective::neighbours`]), the same weights and the
-    /// same public side, the results differ by at most [`StepObjective::sensitivity`] in L2 norm. The
-    /// losses are **not private**: no ledger covers them.
+    /// For two batches that differ in one record ([`StepObjective::neighbours`]), with the same weights and the same public part,
+    /// the gradients differ by at most [`StepObjective::sensitivity`] in L2 norm. The losses are **not private**: no ledger
+    /// covers them.
     ///
     /// # Errors
     ///
-    /// Shapes that do not fit, bounds that are refused, and [`TrainingError::Unbounded`] for a Poisson sample of far more
-    /// records than it should have: by less than `10^-30` of chance where the sums are divided by its mean.
+    /// Shapes that do not fit, bounds out of range, and [`TrainingError::Unbounded`] for a Poisson sample of far more records
+    /// than expected, which has probability below `10^-30` if the sums are divided by its mean.
     pub fn clipped_gradient<const D: usize>(
         &self,
         network: &impl Network<D>,
@@ -432,11 +432,11 @@ impl StepObjective {
         device: &Device,
         shared: Option<&Shared>,
     ) -> Result<(Clipped, StepLosses), TrainingError> {
-        // Rounded to a grid before they are added.
+        // Each part is rounded to a grid before it is added.
         let ordered = shared.is_some_and(Shared::ordered);
         let sensitivity = self.sensitivity_with(engine, usize::from(ordered))?;
         let sizes = shared.map_or_else(|| batch.sizes(), |shared| shared.sizes().to_vec());
-        // The sensitivity counts rounding of sums for no more records. The size of a batch is secret, so the error names none.
+        // The sensitivity covers the rounding for no more records. The size of a batch is secret, so the error does not name it.
         let records = sizes.iter().sum::<usize>();
         if self.sizes.fixed().is_none() && records > self.sizes.most_records() {
             return Err(TrainingError::Unbounded {
@@ -457,11 +457,11 @@ impl StepObjective {
         Ok((clipped, losses))
     }
 
-    /// The ordinary gradient of the objective: nothing is clipped and **nothing is private**.
+    /// Returns the ordinary gradient of the objective, which is not clipped and **not private**, and the losses.
     ///
     /// # Errors
     ///
-    /// As [`StepObjective::clipped_gradient`].
+    /// The same as for [`StepObjective::clipped_gradient`].
     pub fn gradient_without_privacy<const D: usize>(
         &self,
         network: &impl Network<D>,

@@ -1,4 +1,4 @@
-//! What moves the weights along a released gradient.
+//! The optimizers that move the weights along a released gradient.
 
 use burn::module::Module;
 use burn::optim::{GradientsParams, ModuleOptimizer, SgdConfig};
@@ -9,9 +9,8 @@ use crate::adam::ModuleAdam;
 
 /// An optimizer: Adam with burn's defaults, or any of burn's.
 ///
-/// A [`crate::Checkpoint`] holds the state of [`Optimizer::adam`] and of [`Optimizer::sgd`], which has none. burn
-/// loads the records of its own optimizers onto the default device; a training by another one starts it anew where it
-/// resumes.
+/// A [`crate::Checkpoint`] holds the state of [`Optimizer::adam`]; [`Optimizer::sgd`] has none. Other optimizers start anew when
+/// a training resumes, because burn loads their records onto the default device.
 pub struct Optimizer(Kind);
 
 enum Kind {
@@ -20,22 +19,22 @@ enum Kind {
 }
 
 impl Optimizer {
-    /// Adam (Kingma and Ba 2015, arXiv 1412.6980) with burn's defaults.
+    /// Creates Adam (Kingma and Ba 2015, arXiv 1412.6980) with burn's defaults.
     pub fn adam() -> Self {
         Self(Kind::Adam(ModuleAdam::default()))
     }
 
-    /// Gradient descent without momentum.
+    /// Creates gradient descent without momentum.
     pub fn sgd() -> Self {
         SgdConfig::new().init().into()
     }
 
-    /// The module after a step.
+    /// Returns the module after a step.
     pub(crate) fn step<M: Module>(&mut self, rate: f64, module: M, by: GradientsParams) -> M {
         let tracked = module.devices().iter().any(Device::is_autodiff);
         match &mut self.0 {
             Kind::Adam(adam) => adam.step(rate, module, by),
-            // burn's optimizers take modules that autodiff tracks, and no others.
+            // burn's optimizers take only modules that autodiff tracks.
             Kind::Burn(optimizer) if tracked => optimizer.step(rate, module, by),
             Kind::Burn(optimizer) => optimizer.step(rate, module.train(), by).valid(),
         }
@@ -48,7 +47,7 @@ impl Optimizer {
         }
     }
 
-    /// The optimizer with the state that [`Optimizer::to_bytes`] wrote for `module`; none where it keeps no state.
+    /// Returns the optimizer with the state that [`Optimizer::to_bytes`] wrote for `module`, or `None` if it keeps no state.
     pub(crate) fn restored<M: Module>(
         &self,
         bytes: &[u8],
@@ -77,7 +76,7 @@ impl<O: Into<ModuleOptimizer>> From<O> for Optimizer {
 pub struct Schedule(Box<dyn Fn(u64) -> f64 + Send>);
 
 impl Schedule {
-    /// `rate(t)` for the step after `t` steps; a training that resumes goes on where it was.
+    /// Creates a schedule with learning rate `rate(t)` for the step after `t` steps; it continues when a training resumes.
     pub fn new(rate: impl Fn(u64) -> f64 + Send + 'static) -> Self {
         Self(Box::new(rate))
     }
@@ -93,8 +92,8 @@ impl From<f64> for Schedule {
     }
 }
 
-/// The factor of a cosine decay from 1 to `floor` after `step` of `steps`: `floor + (1 - floor) (1 + cos(pi step /
-/// steps)) / 2` (Loshchilov and Hutter 2017, arXiv 1608.03983, equation 5).
+/// Returns the factor of a cosine decay from 1 to `floor` after `step` of `steps`:
+/// `floor + (1 - floor) (1 + cos(pi step / steps)) / 2` (Loshchilov and Hutter 2017, arXiv 1608.03983, equation 5).
 ///
 /// ```
 /// assert_eq!(private_training::cosine(0, 10, 0.1), 1.0);

@@ -1,4 +1,4 @@
-//! Training on public records: batches in a random order, Adam, a rate that falls along a cosine.
+//! Training on public records: batches in a random order, Adam, and a learning rate that falls along a cosine.
 
 use burn::module::Module;
 use burn::optim::GradientsParams;
@@ -11,55 +11,56 @@ use crate::adam::ModuleAdam;
 use crate::optimizer::cosine;
 use crate::weights::{from_host, to_host};
 
-/// How a network is trained on public records.
+/// The settings of a training on public records.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PublicTraining {
-    /// Passes over the records.
+    /// The number of passes over the records.
     pub epochs: usize,
-    /// Records in a batch.
+    /// The number of records in a batch.
     pub batch: usize,
     /// Adam's learning rate at the start.
     pub learning_rate: f64,
-    /// The part of it that is left at the end.
+    /// The fraction of the learning rate at the end.
     pub last: f64,
-    /// What Adam adds to the root of its second moment: 1e-5 by burn's default, 1e-8 in Kingma and Ba 2015, algorithm 1.
+    /// The number that Adam adds to the root of its second moment: 1e-5 is burn's default, 1e-8 is in Kingma and Ba 2015,
+    /// algorithm 1.
     pub adam_epsilon: f32,
 }
 
-/// A step of a training, for progress.
+/// The progress of a training after a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrainingStep {
-    /// Steps done.
+    /// The number of steps done.
     pub done: usize,
-    /// Steps in all.
+    /// The number of steps in all.
     pub steps: usize,
-    /// The loss of the step, as its gradient came with it.
+    /// The loss of the step, as `gradient` returned it.
     pub loss: f64,
 }
 
-/// A training between two steps, to go on from.
+/// The state of a training after a step, from which it can resume.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainingState {
-    /// Steps done.
+    /// The number of steps done.
     pub done: usize,
-    /// The weights, as [`to_host`] gives them.
+    /// The weights, from [`to_host`].
     pub weights: Vec<f32>,
-    /// The optimizer, as [`ModuleAdam::to_bytes`] gives it.
+    /// The optimizer, from [`ModuleAdam::to_bytes`].
     pub optimizer: Vec<u8>,
 }
 
 /// Trains `network` on `count` public records. **Nothing is private here.**
 ///
-/// - `rng`: gives the order of the records, and `gradient` what it takes of it; the same as before if the training resumes, which
-///   comes to the same weights only if `gradient` takes nothing;
-/// - `from`: the state in which an earlier training of the same records stopped;
-/// - `gradient`: that of the loss of some records below `count`, and the loss;
-/// - `each`: called after every step, with what gives the state after it; its error ends the training.
+/// - `rng`: orders the records, and is passed to `gradient`. To resume, pass it as it was at the start; the weights then come out
+///   the same only if `gradient` does not use it;
+/// - `from`: the state in which an earlier training on the same records stopped;
+/// - `gradient`: returns the gradient of the loss of the records with these indices, and the loss;
+/// - `each`: called after every step with a function that returns the state; its error ends the training.
 ///
 /// # Errors
 ///
-/// [`TrainingError::OutOfRange`] without records, epochs or a batch; a state that does not fit `network`; whatever `gradient`
-/// and `each` say.
+/// [`TrainingError::OutOfRange`] without records, epochs or a batch size; a state that does not fit `network`; any error of
+/// `gradient` and `each`.
 pub fn fit_public<M: Module, R: Rng, E: From<TrainingError>>(
     how: &PublicTraining,
     mut network: M,

@@ -1,4 +1,4 @@
-//! The loop: a plan, an objective and any network, to one gradient a step.
+//! The training loop: a plan, an objective and a network give one noisy gradient a step.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ use crate::{
     TrainingError,
 };
 
-/// Settings of a training, before it starts.
+/// The settings of a training, before it starts.
 ///
 /// See [`Training`] for an example.
 pub struct TrainingConfig {
@@ -34,7 +34,7 @@ pub struct TrainingConfig {
 }
 
 impl TrainingConfig {
-    /// A training that minimises `objective`, by Adam at a learning rate of 0.001 unless told otherwise.
+    /// Creates a training that minimises `objective`, with Adam at a learning rate of 0.001 by default.
     pub fn new(objective: impl Into<Objective>) -> Self {
         Self {
             gradients: Gradients::new(objective.into()),
@@ -44,59 +44,59 @@ impl TrainingConfig {
         }
     }
 
-    /// What moves the weights: [`Optimizer`], or any optimizer of burn.
+    /// Sets the optimizer: an [`Optimizer`], or any optimizer of burn.
     #[must_use]
     pub fn optimizer(mut self, optimizer: impl Into<Optimizer>) -> Self {
         self.optimizer = optimizer.into();
         self
     }
 
-    /// The learning rate: a number, or a [`Schedule`].
+    /// Sets the learning rate: a number, or a [`Schedule`].
     #[must_use]
     pub fn learning_rate(mut self, rate: impl Into<Schedule>) -> Self {
         self.schedule = rate.into();
         self
     }
 
-    /// The decay, in `[0, 1)`, of an exponential moving average of the weights: [`Training::averaged`].
+    /// Keeps an exponential moving average of the weights with this decay in `[0, 1)`: see [`Training::averaged`].
     #[must_use]
     pub fn average(mut self, decay: impl Into<Option<f64>>) -> Self {
         self.average = decay.into();
         self
     }
 
-    /// What public randomness, the slices of penalties, is sampled by; seed 0 unless given. Noise and private batches
-    /// come from the operating system, never from here.
+    /// Sets the generator of public randomness, which samples the slices of penalties; seed 0 by default. Noise and private
+    /// batches come from the operating system, never from this generator.
     #[must_use]
     pub fn public(mut self, rng: ChaCha20Rng) -> Self {
         *self.gradients.public_rng() = rng;
         self
     }
 
-    /// The engine of the steps, for comparison; the fastest one that knows the network unless given.
+    /// Sets the engine of the steps, for comparison; by default the fastest one that supports the network.
     #[must_use]
     pub fn engine(mut self, engine: Engine) -> Self {
         self.gradients = self.gradients.engine(engine);
         self
     }
 
-    /// A cap, in bytes, on what activations and cotangents of a step take on a device, without the weights and
-    /// their gradient: as many records go through the network at once as fit, and their gradients are
-    /// added up, whatever the size of the batch.
+    /// Caps the memory, in bytes, that a step's activations and cotangents take on a device. The weights and their gradient are
+    /// not counted. As many records as fit go through the network at once, and their gradients are added up, whatever the batch
+    /// size.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.gradients = self.gradients.memory(bytes);
         self
     }
 
-    /// Starts on a plan, with noise from the operating system.
+    /// Starts a private training on a plan, with noise from the operating system.
     ///
-    /// The plan is spent by it: no two trainings share one.
+    /// The plan is consumed, so no two trainings share one.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::OutOfRange`] for constants out of range, [`TrainingError::Unbounded`] for a penalty
-    /// with Poisson sampling, [`TrainingError::Randomness`].
+    /// [`TrainingError::OutOfRange`] for a constant out of range, [`TrainingError::Unbounded`] for a penalty with Poisson
+    /// sampling, and [`TrainingError::Randomness`] if the operating system gives no randomness.
     pub fn start<M: Module>(
         self,
         network: M,
@@ -106,11 +106,11 @@ impl TrainingConfig {
         self.start_with_noise(network, plan.releaser(noise))
     }
 
-    /// Starts with a releaser of the caller's own.
+    /// Starts a private training with your own releaser.
     ///
     /// # Errors
     ///
-    /// As [`TrainingConfig::start`].
+    /// The same as for [`TrainingConfig::start`].
     pub fn start_with_noise<M: Module>(
         mut self,
         network: M,
@@ -122,11 +122,11 @@ impl TrainingConfig {
         self.with(network, Batches::Private(Box::new(releaser)))
     }
 
-    /// Starts a training that promises nothing: nothing is clipped and there is no noise. `rng` samples its batches.
+    /// Starts a training **without privacy**: gradients are not clipped and get no noise. `rng` samples its batches.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::OutOfRange`] for the decay of an average.
+    /// [`TrainingError::OutOfRange`] if the decay of the average is out of range.
     pub fn start_without_privacy<M: Module>(
         self,
         network: M,
@@ -152,7 +152,7 @@ impl TrainingConfig {
     }
 }
 
-/// Where batches come from.
+/// The source of the batches.
 enum Batches {
     Private(Box<Releaser>),
     Public {
@@ -162,15 +162,15 @@ enum Batches {
     },
 }
 
-/// A network in training. With a plan it samples batches as planned, bounds what each record does, and releases one
-/// noisy gradient a step, each in the ledger before it is released.
+/// A network in training. With a plan, each step samples a batch, bounds the effect of each record and releases one noisy
+/// gradient, which enters the ledger before it is released.
 ///
 /// # Formal guarantee
 ///
-/// The networks and the gradients of a training with a plan, all steps together, are `(epsilon, delta)`-differentially
-/// private as the plan says, for the neighbours of its sampler: replace one record (within its group, where
-/// there are groups); with Poisson sampling one record counts or is blank, their number being public, or one is added or
-/// removed. The losses are not part of it.
+/// All networks and gradients of a training with a plan are together `(epsilon, delta)`-differentially private, with the plan's
+/// epsilon and delta, for the neighbours of its sampler: one record is replaced (within its group, if there are groups). With
+/// Poisson sampling, one record counts or is blank while the number of records is public, or one is added or removed. The losses
+/// are not covered.
 ///
 /// ```
 /// use burn::module::Module;
@@ -221,19 +221,19 @@ pub struct Training<M> {
     schedule: Schedule,
     pub(crate) average: Option<Ema>,
     batches: Batches,
-    /// The processes that take its steps, where there are several.
+    /// The processes that share the steps, if there are several.
     pub(crate) team: Option<Team>,
-    /// The ledger of the last release, and how many it held then.
+    /// The ledger of the last release, and the number of its releases then.
     written: Option<(PathBuf, u64)>,
 }
 
 impl<M: Module> Training<M> {
-    /// Samples the batch of the next step, secretly; none once all steps of the plan were made, and always one without
-    /// a plan. A step that is not made is void.
+    /// Samples the batch of the next step, secretly. Returns `None` once all steps of the plan are made; without a plan there is
+    /// always a next step. A step that is dropped releases nothing.
     ///
     /// # Errors
     ///
-    /// What the releaser refuses.
+    /// The errors of the releaser.
     pub fn next_step(&mut self) -> Result<Option<Step<'_, M>>, TrainingError> {
         let sampled = match &mut self.batches {
             Batches::Private(releaser) if releaser.step() >= releaser.plan().steps() => {
@@ -262,7 +262,7 @@ impl<M: Module> Training<M> {
         }))
     }
 
-    /// Where the network lives.
+    /// Returns the device of the network.
     pub fn device(&self) -> Device {
         self.network
             .devices()
@@ -271,7 +271,7 @@ impl<M: Module> Training<M> {
             .unwrap_or_default()
     }
 
-    /// Steps made so far.
+    /// The number of steps made so far.
     pub fn step(&self) -> u64 {
         match &self.batches {
             Batches::Private(releaser) => releaser.step(),
@@ -279,7 +279,7 @@ impl<M: Module> Training<M> {
         }
     }
 
-    /// The plan; none without privacy.
+    /// Returns the plan, or `None` without privacy.
     pub fn plan(&self) -> Option<&CheckedPlan> {
         match &self.batches {
             Batches::Private(releaser) => Some(releaser.plan()),
@@ -287,7 +287,7 @@ impl<M: Module> Training<M> {
         }
     }
 
-    /// What samples the batches.
+    /// Returns the sampler of the batches.
     pub fn sampler(&self) -> &Sampler {
         match &self.batches {
             Batches::Private(releaser) => releaser.plan().sampler(),
@@ -295,12 +295,12 @@ impl<M: Module> Training<M> {
         }
     }
 
-    /// An upper bound on the epsilon, at the plan's delta, of everything that `ledger` holds.
+    /// Returns an upper bound on the epsilon, at the plan's delta, of all releases in `ledger`.
     ///
     /// # Errors
     ///
-    /// A ledger that cannot be read, is not that of the steps before, or holds fewer releases than they made;
-    /// [`TrainingError::WithoutPlan`].
+    /// A ledger that cannot be read, is not the one of the earlier steps, or holds fewer releases than they made;
+    /// [`TrainingError::WithoutPlan`] without privacy.
     pub fn epsilon_spent(&self, ledger: &Ledger) -> Result<f64, TrainingError> {
         let plan = self.plan().ok_or(TrainingError::WithoutPlan)?;
         same_ledger(self.written.as_ref(), ledger)?;
@@ -311,7 +311,7 @@ impl<M: Module> Training<M> {
         })
     }
 
-    /// The releaser, for the other releases of the plan; none without privacy.
+    /// Returns the releaser, for the other releases of the plan, or `None` without privacy.
     pub fn releaser(&mut self) -> Option<&mut Releaser> {
         match &mut self.batches {
             Batches::Private(releaser) => Some(releaser),
@@ -319,29 +319,29 @@ impl<M: Module> Training<M> {
         }
     }
 
-    /// The gradients of the objective, with the generator of public randomness.
+    /// Returns the gradients of the objective, with the generator of public randomness.
     pub fn gradients(&mut self) -> &mut Gradients {
         &mut self.gradients
     }
 
-    /// The engine of the last step; none before the first.
+    /// Returns the engine of the last step, or `None` before the first.
     pub fn engine(&self) -> Option<Engine> {
         self.gradients.used()
     }
 
-    /// The clipping norms that [move](crate::Loss::adaptive_clipping), as the next step has them. They are public.
+    /// Returns the [adaptive](crate::Loss::adaptive_clipping) clipping norms of the next step. They are public.
     pub fn max_grad_norms(&mut self) -> Vec<f64> {
         let losses = self.gradients.adaptive();
         losses.map(|loss| loss.max_grad_norm).collect()
     }
 
-    /// Why steps are slower than they could be, or made of fewer records at once, in sentences.
+    /// Returns sentences that say why steps are slower, or take fewer records at once, than they could.
     pub fn notes(&self) -> &[String] {
         self.gradients.notes()
     }
 
-    /// Moves the network by gradients that may be seen: released ones, and those of public records. [`Step::update`]
-    /// does it by itself.
+    /// Moves the network along gradients that may be published: released gradients, or those of public records.
+    /// [`Step::update`] calls it for you.
     pub fn apply(&mut self, rate: f64, gradients: GradientsParams) {
         let network = self.network.clone();
         self.network = self.optimizer.step(rate, network, gradients);
@@ -350,11 +350,11 @@ impl<M: Module> Training<M> {
         }
     }
 
-    /// The network with the average of its weights, where one was asked for.
+    /// Returns the network with its averaged weights if an average was asked for, and the network itself otherwise.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::Shape`] for an average of another size.
+    /// [`TrainingError::Shape`] if the average has another size.
     pub fn averaged(&self) -> Result<M, TrainingError> {
         match &self.average {
             Some(average) => average.apply(self.network.clone()),
@@ -362,7 +362,7 @@ impl<M: Module> Training<M> {
         }
     }
 
-    /// What [`Training::restore`] goes on from; nothing in it is secret.
+    /// Returns a checkpoint that [`Training::restore`] resumes from; nothing in it is secret.
     pub fn checkpoint(&mut self, ledger: &Ledger) -> Checkpoint {
         Checkpoint {
             step: self.step(),
@@ -379,24 +379,24 @@ impl<M: Module> Training<M> {
         }
     }
 
-    /// Goes on from a checkpoint, with new noise: steps made after it are made again, and the ledger counts
-    /// them again. Where the noise of steps is correlated, it counts all of them again, unless the noise goes on too: by
-    /// [`NoiseSource::resume`] of a state that was kept with the checkpoint, and is secret. **Only where the steps are made again
-    /// to the last bit**: the same records in the same order, objective, schedule and program, on host kernels and without
-    /// ranks. The same noise on other values releases their difference.
+    /// Resumes from a checkpoint with new noise: the steps after it are made again, and the ledger counts them again.
+    ///
+    /// If the noise of steps is correlated, the ledger counts all steps again, unless the noise resumes too: by
+    /// [`NoiseSource::resume`] of a state that was kept with the checkpoint, and is secret. Do this **only if the repeated steps
+    /// are the same to the last bit**: the same records in the same order, objective, schedule and program, on host kernels and
+    /// without ranks. The same noise on other values releases their difference.
     ///
     /// # Errors
     ///
     /// [`TrainingError::LostReleases`] for a ledger that holds fewer releases than the checkpoint knows of;
-    /// [`TrainingError::Shape`] and [`TrainingError::Checkpoint`] for a checkpoint of another training; a step beyond
-    /// the plan.
+    /// [`TrainingError::Shape`] and [`TrainingError::Checkpoint`] for a checkpoint of another training; a step beyond the plan.
     pub fn restore(
         &mut self,
         checkpoint: &Checkpoint,
         ledger: &Ledger,
     ) -> Result<(), TrainingError> {
         holds(ledger, checkpoint.releases)?;
-        // All of it is read before anything changes.
+        // Everything is read before anything changes.
         let network = from_host(self.network.clone(), &checkpoint.weights)?;
         let optimizer = self
             .optimizer
@@ -451,7 +451,7 @@ fn holds(ledger: &Ledger, expected: u64) -> Result<(), TrainingError> {
     })
 }
 
-/// Refuses another ledger than that of the releases before: either one alone would tell of less than was spent.
+/// Refuses another ledger than that of the earlier releases: either one alone would show less than was spent.
 fn same_ledger(written: Option<&(PathBuf, u64)>, ledger: &Ledger) -> Result<(), TrainingError> {
     match written {
         Some((path, _)) if path != ledger.path() => Err(TrainingError::OtherLedger {
@@ -484,22 +484,22 @@ fn indices(records: &[usize], device: &Device) -> Tensor<1, Int> {
     Tensor::from_data(data, &device.clone().without_autodiff())
 }
 
-/// One sampled step of a [`Training`]: made once, or not at all.
+/// One sampled step of a [`Training`]: it is made once, or not at all.
 pub struct Step<'a, M> {
     training: &'a mut Training<M>,
     sampled: Sampled,
-    /// What is known of the batch where its records lie on several ranks.
+    /// The shared batch, if its records lie on several ranks.
     shared: Option<Shared>,
 }
 
 impl<M: Module> Step<'_, M> {
-    /// The numbers of the sampled records of each group; they are **secret**.
+    /// Returns the indices of the sampled records of each group; they are **secret**.
     pub fn groups(&self) -> &[Vec<usize>] {
         self.sampled.groups()
     }
 
-    /// Those that this process holds, by their numbers here: all of them but for a training over ranks
-    /// ([`Training::over`]), whose batches are of these records. They are **secret**.
+    /// Returns the sampled records that this process holds, by their indices here; they are **secret**. These are all sampled
+    /// records, except in a training over ranks ([`Training::over`]), whose batches are built of these records.
     pub fn own(&self) -> &[Vec<usize>] {
         match &self.shared {
             Some(shared) => shared.own(),
@@ -507,17 +507,17 @@ impl<M: Module> Step<'_, M> {
         }
     }
 
-    /// The numbers of the sampled records, group after group; they are **secret**.
+    /// Returns the indices of the sampled records, group after group; they are **secret**.
     pub fn records(&self) -> Vec<usize> {
         self.groups().concat()
     }
 
-    /// The same as indices for `select`.
+    /// Returns [`Step::records`] as a tensor of indices for `select`; they are **secret**.
     pub fn indices(&self, device: &Device) -> Tensor<1, Int> {
         indices(&self.records(), device)
     }
 
-    /// The draw; none without privacy.
+    /// Returns the draw, or `None` without privacy.
     pub fn draw(&self) -> Option<&Draw> {
         match &self.sampled {
             Sampled::Private(draw) => Some(draw),
@@ -525,12 +525,12 @@ impl<M: Module> Step<'_, M> {
         }
     }
 
-    /// The sampled rows out of all records, `[N, ...]`, and their targets, in the order that the sampler counts them in.
+    /// Selects the sampled rows of all records, `[N, ...]`, and of their targets; both are in the sampler's order of records.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::Shape`] for tensors of another number of records than the sampler's, or
-    /// [`TrainingError::OtherRecords`] where that is private.
+    /// [`TrainingError::Shape`] if the tensors have another number of records than the sampler, or
+    /// [`TrainingError::OtherRecords`] if that number is private.
     pub fn select<const D: usize>(
         &self,
         inputs: &Tensor<D>,
@@ -560,21 +560,21 @@ impl<M: Module> Step<'_, M> {
         Batch::new(inputs, targets, &sizes)
     }
 
-    /// The network before the step.
+    /// Returns the network before the step.
     pub fn network(&self) -> &M {
         &self.training.network
     }
 
-    /// The noisy gradient of the objective at `network`, which may be a part of the trained one or see it from another
-    /// side, for an optimizer of one's own: clipped, summed, in the ledger, with noise; and the losses of the batch,
-    /// which are **not private**, for tests and audits.
+    /// Releases the noisy gradient of the objective at `network`, for your own optimizer: the gradients of the records are
+    /// clipped and summed, the ledger is written and noise is added. Also returns the losses of the batch, which are **not
+    /// private**, for tests and audits. `network` may be a part of the trained network or another view of it.
     ///
     /// # Errors
     ///
-    /// [`TrainingError`] for a batch that does not fit what was sampled or the network, for a network that mixes
-    /// records, for a device that gives no answer: nothing was released then, and nothing is in the ledger.
-    /// [`TrainingError::OtherLedger`] and [`TrainingError::LostReleases`] for a ledger that does not hold the steps before;
-    /// [`TrainingError::WithoutPlan`].
+    /// [`TrainingError`] if the batch does not fit the draw or the network, if the network mixes records or if the device gives
+    /// no answer: then nothing was released, and nothing is in the ledger. [`TrainingError::OtherLedger`] and
+    /// [`TrainingError::LostReleases`] if the ledger does not hold the earlier steps; [`TrainingError::WithoutPlan`] without
+    /// privacy.
     pub fn release<const D: usize>(
         self,
         network: &impl Network<D>,
@@ -609,12 +609,12 @@ impl<M: Module> Step<'_, M> {
         Ok((released, losses))
     }
 
-    /// As [`Step::release`], in the form of burn's optimizers; without a plan the ordinary gradient of the batch, with
-    /// its losses.
+    /// Returns the gradient of [`Step::release`] in the form of burn's optimizers. Without a plan, returns the ordinary gradient
+    /// of the batch and its losses.
     ///
     /// # Errors
     ///
-    /// As [`Step::release`].
+    /// The same as for [`Step::release`].
     pub fn gradient<const D: usize>(
         self,
         network: &impl Network<D>,
@@ -636,12 +636,12 @@ impl<M: Module> Step<'_, M> {
         Ok((gradient.into_params_without_privacy(), Some(losses)))
     }
 
-    /// One step of the optimizer along the gradient of `batch`, the sampled records in the order of [`Step::records`];
-    /// gives the losses of a training without privacy.
+    /// Makes one optimizer step along the gradient of `batch`, which holds the sampled records in the order of [`Step::records`].
+    /// Returns the losses if the training is without privacy.
     ///
     /// # Errors
     ///
-    /// As [`Step::release`].
+    /// The same as for [`Step::release`].
     pub fn update<const D: usize>(
         self,
         batch: &Batch<D>,
@@ -667,11 +667,11 @@ impl<M: Module> Step<'_, M> {
         Ok(losses)
     }
 
-    /// [`Step::update`] on what [`Step::select`] gives.
+    /// Makes the step of [`Step::update`] on the batch of [`Step::select`].
     ///
     /// # Errors
     ///
-    /// Those of both.
+    /// The same as for [`Step::select`] and [`Step::update`].
     pub fn update_from<const D: usize>(
         self,
         inputs: &Tensor<D>,

@@ -36,18 +36,18 @@ impl ModuleMapper for Overwrite<'_> {
     }
 }
 
-/// The weights of `module` in the order in which burn visits them.
+/// Returns the weights of `module` in the order in which burn visits them.
 pub fn to_host<M: Module>(module: &M) -> Vec<f32> {
     let mut collect = Collect(Vec::new());
     module.visit(&mut collect);
     collect.0
 }
 
-/// `module` with the weights `flat`, in the order of [`to_host`].
+/// Replaces the weights of `module` by `flat`, in the order of [`to_host`].
 ///
 /// # Errors
 ///
-/// [`TrainingError::Shape`] where the number of weights differs.
+/// [`TrainingError::Shape`] if the number of weights differs.
 pub fn from_host<M: Module>(module: M, flat: &[f32]) -> Result<M, TrainingError> {
     let expected = module.num_params();
     if expected != flat.len() {

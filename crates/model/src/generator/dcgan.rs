@@ -1,5 +1,5 @@
-//! The generators of transposed convolutions: of photographs (Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, table
-//! 5), and of grey images, both after DCGAN (Radford, Metz and Chintala 2016, arXiv 1511.06434).
+//! Generators of photographs (Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, table 5) and of grey images by transposed
+//! convolutions, both after DCGAN (Radford, Metz and Chintala 2016, arXiv 1511.06434).
 
 use burn::module::Module;
 use burn::nn::conv::ConvTranspose2d;
@@ -12,14 +12,14 @@ use super::moments::Moments;
 use crate::layers::{Window, conv_transpose2d};
 use private_training::TrainingError;
 
-/// Channels of the maps of a photograph, from the code to the picture.
+/// The channels of a photograph's maps, from the code to the picture.
 const PHOTOGRAPH: [usize; 6] = [32, 512, 256, 128, 64, 3];
 
-/// Channels of the hidden maps of a grey image.
+/// The channels of a grey image's hidden maps.
 const GREY: [usize; 2] = [128, 64];
 
-/// A code to an image in `[0, 1]`: transposed convolutions, the first to a small square and each other one to twice the
-/// side, batch normalisation and ReLU between them, and a tanh at the end.
+/// Maps a code to an image in `[0, 1]` by transposed convolutions: the first gives a small square, and each other one doubles the
+/// side. Batch normalisation and ReLU are between them, and a tanh is at the end.
 #[derive(Module, Debug)]
 pub struct Dcgan {
     layers: Vec<ConvTranspose2d>,
@@ -27,21 +27,21 @@ pub struct Dcgan {
 }
 
 impl Dcgan {
-    /// A code of 32 to a photograph of 3 x 64 x 64: kernels 4x4 to 512, 256, 128, 64 and 3 maps. He initialisation
-    /// from `rng`.
+    /// Creates a generator from codes of 32 to photographs of 3 x 64 x 64, with 4x4 kernels to 512, 256, 128, 64 and 3 maps and
+    /// He initialisation from `rng`.
     ///
-    /// The published table gives every layer the stride 1, with which 64 pixels are not reached: the first has it, the
-    /// others have 2.
+    /// The published table gives every layer the stride 1, which does not reach 64 pixels. Here the first layer has stride 1 and
+    /// the others stride 2.
     pub fn photographs(rng: &mut impl Rng, device: &Device) -> Self {
         Self::of(&PHOTOGRAPH, 4, rng, device)
     }
 
-    /// A code of `inputs` to a grey image of `side` x `side`: a kernel of a quarter of the side to 128 maps, then 4x4 to
-    /// 64 and to 1. He initialisation from `rng`.
+    /// Creates a generator from codes of `inputs` to grey images of `side` x `side`: a kernel of a quarter of the side to 128
+    /// maps, then 4x4 kernels to 64 maps and to 1. He initialisation from `rng`.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::OutOfRange`] for a side that is no multiple of 4.
+    /// [`TrainingError::OutOfRange`] if the side is no multiple of 4.
     pub fn grey(
         inputs: usize,
         side: usize,
@@ -53,7 +53,7 @@ impl Dcgan {
         Ok(Self::of(&[inputs, many, some, 1], side / 4, rng, device))
     }
 
-    /// Channels from the code to the picture, and the side of the first maps.
+    /// Creates a generator from the channels, from the code to the picture, and the side of the first maps.
     fn of(channels: &[usize], first: usize, rng: &mut impl Rng, device: &Device) -> Self {
         let layer = |(place, pair): (usize, &[usize])| {
             let window = match place {
@@ -71,7 +71,7 @@ impl Dcgan {
         }
     }
 
-    /// `[n, inputs] -> [n, channels * side * side]`.
+    /// Computes `[n, inputs] -> [n, channels * side * side]`.
     pub fn forward(&self, codes: Tensor<2>) -> Tensor<2> {
         let [n, width] = codes.dims();
         let mut maps = codes.reshape([n, width, 1, 1]);

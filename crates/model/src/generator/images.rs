@@ -15,16 +15,16 @@ use crate::latent::ImageShape;
 use crate::layers::{Window, conv2d, double, linear};
 use private_training::TrainingError;
 
-/// Width of the first layer.
+/// The width of the first layer.
 const WIDTH: usize = 200;
-/// Channels of the maps.
+/// The channels of the maps.
 const CHANNELS: [usize; 2] = [16, 8];
-/// Where the pixels of grey images start: dark.
+/// The bias of the last layer for grey images, whose pixels start dark.
 const DARK: f32 = -2.0;
 
-/// Noise and a one-hot class to pixels in `[0, 1]`: linear to 200, batch normalisation, ReLU, linear to 16 maps of a
-/// quarter of the side, batch normalisation, ReLU, doubled, convolution 5x5 to 8 maps, ReLU, doubled, convolution 5x5,
-/// sigmoid. A map each for red, green and blue in the place of the last where images have colour. About 170 000 parameters for 28x28.
+/// Maps noise and a one-hot class to pixels in `[0, 1]`: linear to 200, batch normalisation, ReLU, linear to 16 maps of a quarter
+/// of the side, batch normalisation, ReLU, doubled, convolution 5x5 to 8 maps, ReLU, doubled, convolution 5x5, sigmoid. Colour
+/// images have three last maps, for red, green and blue. It has about 170 000 parameters for 28x28.
 #[derive(Module, Debug)]
 pub struct ImageGenerator {
     first: Linear,
@@ -40,11 +40,11 @@ pub struct ImageGenerator {
 }
 
 impl ImageGenerator {
-    /// He initialisation from `rng`.
+    /// Creates a generator with He initialisation from `rng`.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::OutOfRange`] for a side that is no multiple of 4.
+    /// [`TrainingError::OutOfRange`] if the side is no multiple of 4.
     pub fn new(
         inputs: usize,
         shape: ImageShape,
@@ -71,12 +71,12 @@ impl ImageGenerator {
         })
     }
 
-    /// Width of noise and class together.
+    /// Returns the width of noise and class together.
     pub fn inputs(&self) -> usize {
         self.inputs
     }
 
-    /// `[n, inputs] -> [n, channels * side * side]`.
+    /// Computes `[n, inputs] -> [n, channels * side * side]`.
     pub fn forward(&self, inputs: Tensor<2>) -> Tensor<2> {
         let [n, _] = inputs.dims();
         let hidden = relu(self.first_moments.forward(self.first.forward(inputs)));

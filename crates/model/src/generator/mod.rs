@@ -1,7 +1,7 @@
-//! Generators: noise to points, to images of a class, to photographs.
+//! Generators that map noise to points, to images of a class, or to photographs.
 //!
-//! All of them normalise a batch by its own moments, always, so what they generate depends on the batch that it is
-//! generated in: generate in batches made like those of the training.
+//! They always normalise a batch by its own moments, so a generated record depends on its batch: generate in batches made like
+//! those of the training.
 
 mod dcgan;
 mod images;

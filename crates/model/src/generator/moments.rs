@@ -8,7 +8,7 @@ use crate::layers::constant_bias;
 /// A small number that keeps the normalisation finite.
 const EPSILON: f64 = 1e-5;
 
-/// Features with mean and deviation of their own over a batch.
+/// Normalises features over a batch, then gives them a learned deviation and mean.
 #[derive(Module, Debug)]
 pub(super) struct Moments {
     scale: Param<Tensor<1>>,
@@ -16,7 +16,7 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Deviation 1 and mean 0.
+    /// Starts with deviation 1 and mean 0.
     pub(super) fn new(features: usize, device: &Device) -> Self {
         Self {
             scale: constant_bias(features, 1.0, device),
@@ -24,7 +24,7 @@ impl Moments {
         }
     }
 
-    /// `[n, features] -> [n, features]`.
+    /// Computes `[n, features] -> [n, features]`.
     pub(super) fn forward(&self, hidden: Tensor<2>) -> Tensor<2> {
         let centred = hidden.clone() - hidden.mean_dim(0);
         let variance = centred.clone().square().mean_dim(0);
@@ -32,7 +32,7 @@ impl Moments {
         normal * self.scale.val().unsqueeze::<2>() + self.shift.val().unsqueeze::<2>()
     }
 
-    /// `[n, channels, height, width]` likewise, over all positions of a channel.
+    /// Normalises `[n, channels, height, width]` in the same way, over all positions of a channel.
     pub(super) fn forward_maps(&self, hidden: Tensor<4>) -> Tensor<4> {
         let mean = |maps: Tensor<4>| maps.mean_dim(0).mean_dim(2).mean_dim(3);
         let centred = hidden.clone() - mean(hidden);

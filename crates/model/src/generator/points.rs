@@ -9,8 +9,8 @@ use rand::Rng;
 use super::moments::Moments;
 use crate::layers::linear;
 
-/// Noise to points: linear to 256, ReLU, linear to 512, batch normalisation, ReLU, linear to 256,
-/// ReLU, linear to the output.
+/// Maps noise to points: linear to 256, ReLU, linear to 512, batch normalisation, ReLU, linear to 256, ReLU, linear to the
+/// output.
 #[derive(Module, Debug)]
 pub struct MlpGenerator {
     first: Linear,
@@ -22,7 +22,7 @@ pub struct MlpGenerator {
 }
 
 impl MlpGenerator {
-    /// He initialisation from `rng`.
+    /// Creates a generator with He initialisation from `rng`.
     pub fn new(inputs: usize, outputs: usize, rng: &mut impl Rng, device: &Device) -> Self {
         Self {
             first: linear(inputs, 256, 2.0, rng, device),
@@ -34,12 +34,12 @@ impl MlpGenerator {
         }
     }
 
-    /// Width of the noise.
+    /// Returns the width of the noise.
     pub fn inputs(&self) -> usize {
         self.inputs
     }
 
-    /// `[n, inputs] -> [n, outputs]`.
+    /// Computes `[n, inputs] -> [n, outputs]`.
     pub fn forward(&self, noise: Tensor<2>) -> Tensor<2> {
         let hidden = self.second.forward(relu(self.first.forward(noise)));
         let normal = self.moments.forward(hidden);

@@ -13,10 +13,10 @@ use crate::layers::{Window, conv_transpose2d, conv2d, linear};
 /// The slope of the leaky rectifiers.
 const SLOPE: f64 = 0.2;
 
-/// Images `[3, 64, 64]` to `latent` numbers on the unit sphere, and back.
+/// Maps images `[3, 64, 64]` to `latent` numbers on the unit sphere, and back.
 ///
-/// The decoder of Sebag et al. ends at 32x32 with its fourth layer; a last transposed convolution to the
-/// image's channels brings it to 64x64.
+/// The decoder of Sebag et al. ends at 32x32 with its fourth layer; here a last transposed convolution to the image's channels
+/// brings it to 64x64.
 #[derive(Module, Debug)]
 pub struct DcganAutoencoder {
     encoder: Vec<Conv2d>,
@@ -29,10 +29,10 @@ pub struct DcganAutoencoder {
 }
 
 impl DcganAutoencoder {
-    /// Side of the images.
+    /// The side of the images.
     pub const SIDE: usize = 64;
 
-    /// An autoencoder whose narrowest layer has `width` channels, 64 in Sebag et al., sampled from `rng`.
+    /// Creates an autoencoder whose narrowest layer has `width` channels, 64 in Sebag et al., with weights sampled from `rng`.
     pub fn new(
         channels: usize,
         latent: usize,
@@ -92,7 +92,7 @@ impl LatentSpace for DcganAutoencoder {
 
     fn logits(&self, latents: Tensor<2>) -> Tensor<4> {
         let [n, d] = latents.dims();
-        // The norm follows the activation, as Sebag et al. say.
+        // The normalisation follows the activation, as in Sebag et al.
         let hidden = self
             .decoder
             .iter()

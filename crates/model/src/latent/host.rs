@@ -1,22 +1,22 @@
-//! A latent space as host kernels: five times the speed of tensors on a CPU for small images.
+//! A latent space on host kernels: on a CPU five times as fast as tensors for small images.
 
 use std::ops::Range;
 
 use dp_core::per_sample::{HostStack, Needs, ParameterSlot, Stack};
 use rayon::prelude::*;
 
-/// Records that go through all layers on one core while they are in its cache.
+/// The number of records that go through all layers on one core while they are in its cache.
 const CHUNK: usize = 8;
-/// Partial sums of a gradient.
+/// The number of partial sums of a gradient.
 const STRANDS: usize = 8;
-/// The norm below which a row of features is not brought to length 1.
+/// The least number that a row of features is divided by in place of its norm.
 const LEAST_NORM: f32 = 1e-12;
 
-/// An encoder up to its features, and a decoder up to its logits.
+/// The host kernels of an encoder up to its features, and of a decoder up to its logits.
 pub struct HostSpace {
-    /// Images to features.
+    /// The encoder, from images to features.
     pub encoder: HostStack,
-    /// Latents to logits.
+    /// The decoder, from latents to logits.
     pub decoder: HostStack,
     /// All parameters: the encoder's, then the decoder's.
     pub slots: Vec<ParameterSlot>,
@@ -37,7 +37,7 @@ fn norm(features: &[f32]) -> f32 {
 }
 
 impl HostSpace {
-    /// The host kernels of an encoder and a decoder, where all their layers have them.
+    /// Creates the host kernels of an encoder and a decoder, or `None` if one of their layers has none.
     pub fn from_stacks(encoder: &Stack<'_>, decoder: &Stack<'_>) -> Option<Self> {
         let slots = [encoder.parameters(), decoder.parameters()].concat();
         Some(Self {
@@ -47,7 +47,7 @@ impl HostSpace {
         })
     }
 
-    /// `[n, pixels]` to latents of norm 1, `[n, latent]`.
+    /// Encodes images `[n, pixels]` to latents of norm 1, `[n, latent]`.
     pub fn encode(&self, images: &[f32]) -> Vec<f32> {
         let (pixels, d) = (self.encoder.inputs(), self.encoder.outputs());
         let n = images.len() / pixels;
@@ -66,7 +66,7 @@ impl HostSpace {
         parts.concat()
     }
 
-    /// Latents `[n, latent]` to images in `[0, 1]`, `[n, pixels]`.
+    /// Decodes latents `[n, latent]` to images in `[0, 1]`, `[n, pixels]`.
     pub fn decode(&self, latents: &[f32]) -> Vec<f32> {
         let d = self.decoder.inputs();
         let parts: Vec<Vec<f32>> = chunks(latents.len() / d)
@@ -81,14 +81,14 @@ impl HostSpace {
         parts.concat()
     }
 
-    /// The gradient of the mean binary cross-entropy of rebuilt images, summed over an image's values,
-    /// in the order of [`HostSpace::slots`], and its value in nats.
+    /// Returns the gradient of the mean binary cross-entropy of rebuilt images, summed over an image's values, in the order of
+    /// [`HostSpace::slots`]; and the cross-entropy in nats.
     pub fn gradient(&self, images: &[f32]) -> (Vec<f32>, f64) {
         let pixels = self.encoder.inputs();
         let n = images.len() / pixels;
         let chunks = chunks(n);
         let each = chunks.len().div_ceil(STRANDS).max(1);
-        // Strands are added in order, so that the sum does not depend on the threads.
+        // Partial sums are added in order, so that the total does not depend on the threads.
         let parts: Vec<(Vec<f32>, f64)> = chunks
             .par_chunks(each)
             .map(|chunks| {
@@ -136,7 +136,7 @@ impl HostSpace {
         let ones = vec![1.0; n];
         self.decoder
             .add_gradient(&decoded, &below, &ones, decoder_part);
-        // Through x / |x|: the part of the cotangent along the latent goes nowhere.
+        // The pull-back through x / |x| removes the part of the cotangent along the latent.
         let mut cotangent = below.input;
         for ((c, u), f) in cotangent
             .chunks_exact_mut(d)

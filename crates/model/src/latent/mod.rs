@@ -1,8 +1,8 @@
-//! Latent spaces for flows: autoencoders that are trained on public images alone.
+//! Latent spaces for flows: autoencoders that are trained on public images only.
 //!
-//! Nothing here is private or has to be: a [`LatentSpace`] is fixed before private records are seen,
-//! so encoding them is a map of one record at a time, and decoding is post-processing. Autodiff
-//! trains it, or on a CPU host kernels where it has them ([`HostSpace`]).
+//! Nothing here is private or needs to be. A [`LatentSpace`] is fixed before private records are seen, so encoding maps one
+//! record at a time, and decoding is post-processing. Autodiff trains it; on a CPU, host kernels do if it has them
+//! ([`HostSpace`]).
 
 mod dcgan;
 mod host;

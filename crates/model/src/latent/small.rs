@@ -12,15 +12,14 @@ use super::host::HostSpace;
 use super::space::{ImageShape, LatentSpace};
 use crate::layers::{Window, conv_transpose2d, conv2d, linear};
 
-/// Channels of the hidden layers.
+/// The channels of the hidden layers.
 const WIDTH: usize = 32;
 
-/// Pixels start dark. From one half, training would first push all of them down, and the rectifiers
-/// that light ones need would die of it: no logit rises above the bias again.
+/// Pixels start dark. From one half, training would first push all of them down until the ReLUs of light pixels die: no logit
+/// rises above the bias again.
 const LAST_BIAS: f32 = -2.0;
 
-/// Images `[c, s, s]`, `s` even, to `latent` numbers on the unit sphere, and back; those of Sebag et al. have 32 pixels a
-/// side.
+/// Maps images `[c, s, s]`, with `s` even, to `latent` numbers on the unit sphere, and back; those of Sebag et al. have `s = 32`.
 #[derive(Module, Debug)]
 pub struct SmallAutoencoder {
     encoder: Vec<Conv2d>,
@@ -35,7 +34,7 @@ pub struct SmallAutoencoder {
 }
 
 impl SmallAutoencoder {
-    /// An autoencoder of images of an even side, sampled from `rng`.
+    /// Creates an autoencoder of images of an even side, with weights sampled from `rng`.
     pub fn new(shape: ImageShape, latent: usize, rng: &mut impl Rng, device: &Device) -> Self {
         let ImageShape { channels, side } = shape;
         let (same, start) = (Window::same(3), side / 2);

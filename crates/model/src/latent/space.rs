@@ -1,4 +1,4 @@
-//! What a flow needs of an autoencoder, and its training.
+//! The interface of an autoencoder for a flow, and its training.
 
 use burn::module::Module;
 use burn::optim::GradientsParams;
@@ -10,56 +10,56 @@ use rand::Rng;
 
 use super::host::HostSpace;
 
-/// Channels and side of square images, `[n, channels, side, side]` with values in `[0, 1]`.
+/// The shape of square images, `[n, channels, side, side]` with values in `[0, 1]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ImageShape {
-    /// 1 for grey, 3 for colour.
+    /// The number of channels: 1 for grey, 3 for colour.
     pub channels: usize,
-    /// Pixels on a side.
+    /// The number of pixels on a side.
     pub side: usize,
 }
 
 impl ImageShape {
-    /// Values of one image.
+    /// Returns the number of values of an image.
     pub fn values(self) -> usize {
         self.channels * self.side * self.side
     }
 }
 
-/// A way from images to latents on the unit sphere, and back.
+/// An autoencoder from images to latents on the unit sphere, and back.
 pub trait LatentSpace {
-    /// The images that it takes and gives.
+    /// Returns the shape of its images.
     fn shape(&self) -> ImageShape;
 
-    /// Dimension of the latents.
+    /// Returns the dimension of the latents.
     fn latent(&self) -> usize;
 
-    /// The encoder before its last normalisation: `[n, c, s, s] -> [n, latent]`.
+    /// Runs the encoder before its last normalisation: `[n, c, s, s] -> [n, latent]`.
     fn features(&self, images: Tensor<4>) -> Tensor<2>;
 
-    /// The decoder before its last sigmoid: `[n, latent] -> [n, c, s, s]`.
+    /// Runs the decoder before its last sigmoid: `[n, latent] -> [n, c, s, s]`.
     fn logits(&self, latents: Tensor<2>) -> Tensor<4>;
 
-    /// The same space as kernels for the CPU over a snapshot of its weights, where it has them.
+    /// Returns CPU kernels over a snapshot of the weights, or `None` if a layer has none.
     fn host(&self) -> Option<HostSpace> {
         None
     }
 
-    /// Latents of norm 1, `[n, latent]`.
+    /// Encodes images to latents of norm 1, `[n, latent]`.
     ///
-    /// The norm is a matter of quality here; what a release is bounded by, the release enforces.
+    /// The norm only matters for quality here: a release enforces its own bounds.
     fn encode(&self, images: Tensor<4>) -> Tensor<2> {
         let features = self.features(images);
         let norm = features.clone().square().sum_dim(1).sqrt();
         features / norm.clamp_min(1e-12)
     }
 
-    /// Images with values in `[0, 1]`.
+    /// Decodes latents to images with values in `[0, 1]`.
     fn decode(&self, latents: Tensor<2>) -> Tensor<4> {
         sigmoid(self.logits(latents))
     }
 
-    /// Latents of host images, `[n, c s s]` in rows, in parts of 250.
+    /// Encodes host images, `[n, c s s]` in rows, to latents, in parts of 250.
     fn encode_host(&self, images: &[f32], device: &Device) -> Vec<f32> {
         if let Some(host) = on_cpu(self, device) {
             return host.encode(images);
@@ -75,7 +75,7 @@ pub trait LatentSpace {
         latents
     }
 
-    /// Host images of latents, `[n, latent]` in rows, in parts of 250.
+    /// Decodes latents, `[n, latent]` in rows, to host images, in parts of 250.
     fn decode_host(&self, latents: &[f32], device: &Device) -> Vec<f32> {
         if let Some(host) = on_cpu(self, device) {
             return host.decode(latents);
@@ -90,19 +90,19 @@ pub trait LatentSpace {
         images
     }
 
-    /// As [`LatentSpace::encode_host`], of images of this shape: those of the space, or smaller ones that it takes with zeros
-    /// around them.
+    /// Encodes as [`LatentSpace::encode_host`] does, from images of this shape: that of the space, or a smaller one, to which
+    /// zeros are added around the image.
     fn encode_in(&self, images: &[f32], shape: ImageShape, device: &Device) -> Vec<f32> {
         self.encode_host(&padded(images, shape, self.shape()), device)
     }
 
-    /// As [`LatentSpace::decode_host`], in the shape that [`LatentSpace::encode_in`] took.
+    /// Decodes as [`LatentSpace::decode_host`] does, to the shape that [`LatentSpace::encode_in`] took.
     fn decode_in(&self, latents: &[f32], shape: ImageShape, device: &Device) -> Vec<f32> {
         cropped(&self.decode_host(latents, device), self.shape(), shape)
     }
 }
 
-/// Images in the middle of larger ones with zeros around them, `[n, c s s]` in rows.
+/// Returns images in the middle of larger ones with zeros around them, `[n, c s s]` in rows.
 pub fn padded(images: &[f32], from: ImageShape, to: ImageShape) -> Vec<f32> {
     if from.side == to.side {
         return images.to_vec();
@@ -121,7 +121,7 @@ pub fn padded(images: &[f32], from: ImageShape, to: ImageShape) -> Vec<f32> {
     padded
 }
 
-/// The middle of images, likewise.
+/// Returns the middle of images, `[n, c s s]` in rows.
 fn cropped(images: &[f32], from: ImageShape, to: ImageShape) -> Vec<f32> {
     if from.side == to.side {
         return images.to_vec();
@@ -137,7 +137,7 @@ fn cropped(images: &[f32], from: ImageShape, to: ImageShape) -> Vec<f32> {
     cropped
 }
 
-/// Host kernels where tensors lie in host memory anyway.
+/// Returns host kernels if tensors lie in host memory anyway.
 fn on_cpu<S: LatentSpace + ?Sized>(space: &S, device: &Device) -> Option<HostSpace> {
     if *device == Device::flex() {
         space.host()
@@ -146,15 +146,15 @@ fn on_cpu<S: LatentSpace + ?Sized>(space: &S, device: &Device) -> Option<HostSpa
     }
 }
 
-/// Trains `space` to rebuild `count` public images by the binary cross-entropy of its pixels, summed over an image's values, in
-/// nats; as [`fit_public`].
+/// Trains `space` to rebuild `count` public images, as [`fit_public`] does. The loss is the binary cross-entropy of an image's
+/// values, summed over them, in nats.
 ///
-/// - `space`: on a device with autodiff, which computes;
-/// - `gather`: the images of some indices below `count`, `[n, c s s]` in rows.
+/// - `space`: lies on a device with autodiff, which computes;
+/// - `gather`: returns the images with these indices below `count`, `[n, c s s]` in rows.
 ///
 /// # Errors
 ///
-/// As [`fit_public`]; whatever `gather` says.
+/// The same as for [`fit_public`]; any error of `gather`.
 pub fn rebuild_images<M: LatentSpace + Module, R: Rng, E: From<TrainingError>>(
     how: &PublicTraining,
     space: M,
@@ -172,8 +172,8 @@ pub fn rebuild_images<M: LatentSpace + Module, R: Rng, E: From<TrainingError>>(
     fit_public(how, space, count, rng, from, step, each)
 }
 
-/// The gradient of the loss on `images`, `[n, c s s]` in rows, and the loss: by host kernels where there
-/// are some, else by autodiff.
+/// The gradient of the loss on `images`, `[n, c s s]` in rows, and the loss: by host kernels if there are some, otherwise by
+/// autodiff.
 fn gradient<M: LatentSpace + Module>(
     space: &M,
     images: Vec<f32>,

@@ -1,4 +1,4 @@
-//! Encoder and decoder (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 3).
+//! The encoder and the decoder (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 3).
 
 use burn::module::Module;
 use burn::nn::conv::Conv2d;
@@ -26,17 +26,17 @@ const LAST_BIAS: f32 = -2.0;
 /// The sizes of an autoencoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SwaeConfig {
-    /// Dimension of the latent space.
+    /// The dimension of the latent space.
     pub latent: usize,
-    /// Classes whose one-hot label the decoder sees; 0 for the unconditional form.
+    /// The number of classes whose one-hot label the decoder sees; 0 for the unconditional form.
     pub classes: usize,
 }
 
 impl SwaeConfig {
-    /// Pixels of an image, 28 x 28.
+    /// The number of pixels of an image, 28 x 28.
     pub const PIXELS: usize = 784;
 
-    /// A model with He initialisation sampled from `rng`.
+    /// Creates a model with He initialisation sampled from `rng`.
     pub fn init(&self, rng: &mut impl Rng, device: &Device) -> Swae {
         Swae {
             encoder: Encoder::new(self.latent, rng, device),
@@ -47,7 +47,7 @@ impl SwaeConfig {
     }
 }
 
-/// Images `[n, 784]` to latents `[n, latent]`.
+/// The encoder, from images `[n, 784]` to latents `[n, latent]`.
 #[derive(Module, Debug)]
 pub struct Encoder {
     conv1: Conv2d,
@@ -75,11 +75,11 @@ impl Encoder {
         }
     }
 
-    /// The layers, first to last.
+    /// Returns the layers, first to last.
     ///
     /// # Errors
     ///
-    /// [`LayerError::Misfit`] for a layer that does not fit the one before it.
+    /// [`LayerError::Misfit`] if a layer does not fit the one before it.
     pub fn stack(&self) -> Result<Stack<'_>, LayerError> {
         Chain::image([1, 28, 28])
             .conv2d(&self.conv1)
@@ -100,7 +100,7 @@ impl Encoder {
     }
 }
 
-/// Latents with labels, `[n, latent + classes]`, to logits of pixels, `[n, 784]`.
+/// The decoder, from latents with labels, `[n, latent + classes]`, to logits of pixels, `[n, 784]`.
 #[derive(Module, Debug)]
 pub struct Decoder {
     fc1: Linear,
@@ -133,11 +133,11 @@ impl Decoder {
         }
     }
 
-    /// The layers, first to last.
+    /// Returns the layers, first to last.
     ///
     /// # Errors
     ///
-    /// [`LayerError::Misfit`] for a layer that does not fit the one before it.
+    /// [`LayerError::Misfit`] if a layer does not fit the one before it.
     pub fn stack(&self) -> Result<Stack<'_>, LayerError> {
         Chain::features(self.inputs)
             .linear(&self.fc1)
@@ -162,40 +162,41 @@ impl Decoder {
 /// The autoencoder.
 #[derive(Module, Debug)]
 pub struct Swae {
-    /// Images to latents.
+    /// The map from images to latents.
     pub encoder: Encoder,
-    /// Latents, and labels where conditional, to logits.
+    /// The map from latents, with labels if conditional, to logits.
     pub decoder: Decoder,
-    /// Dimension of the latent space.
+    /// The dimension of the latent space.
     pub latent: usize,
-    /// Classes that the decoder sees, or 0.
+    /// The number of classes that the decoder sees, or 0.
     pub classes: usize,
 }
 
 impl Swae {
-    /// All parameters, the encoder's first.
+    /// Returns all parameters, the encoder's first.
     pub fn parameters(&self) -> Vec<ParameterSlot> {
         parameters_of(self)
     }
 
-    /// Latents of images: `[n, 784] -> [n, latent]`.
+    /// Encodes images to latents: `[n, 784] -> [n, latent]`.
     ///
     /// # Errors
     ///
-    /// As [`Encoder::stack`].
+    /// The same as for [`Encoder::stack`].
     pub fn encode(&self, images: Tensor<2>) -> Result<Tensor<2>, LayerError> {
         Ok(self.encoder.stack()?.output(images))
     }
 
-    /// Images that stand class after class as the records of a step, each one its own target: rows
-    /// `[n, 784 + classes]`, with the one-hot label behind the image where the model is conditional.
+    /// Creates a batch of images ordered by class, each its own target: rows `[n, 784 + classes]`, with the one-hot label after
+    /// the image if the model is conditional.
     ///
-    /// - `pixels`: `[n, 784]` in rows; `sizes`: records of each class, and of all in the unconditional form. A class
-    ///   without records is no group of the batch.
+    /// - `pixels`: `[n, 784]` in rows;
+    /// - `sizes`: the number of records of each class, or of all in the unconditional form. A class without records is no group
+    ///   of the batch.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::Shape`] for another number of classes, or of pixels.
+    /// [`TrainingError::Shape`] for another number of classes or of pixels.
     pub fn batch(
         &self,
         pixels: Vec<f32>,
@@ -232,17 +233,17 @@ impl Swae {
         Batch::new(rows, images, &sizes)
     }
 
-    /// Pixels in `[0, 1]` of latents and one-hot labels: `[n, latent + classes] -> [n, 784]`.
+    /// Decodes latents and one-hot labels to pixels in `[0, 1]`: `[n, latent + classes] -> [n, 784]`.
     ///
     /// # Errors
     ///
-    /// As [`Decoder::stack`].
+    /// The same as for [`Decoder::stack`].
     pub fn decode(&self, latents: Tensor<2>) -> Result<Tensor<2>, LayerError> {
         Ok(sigmoid(self.decoder.stack()?.output(latents)))
     }
 }
 
-/// Rows `[n, 784 + classes]`: an image, with its one-hot label behind it where the model is conditional.
+/// Its records are rows `[n, 784 + classes]`: an image, followed by its one-hot label if the model is conditional.
 impl Network<2> for Swae {
     fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
         let (encoder, decoder) = (self.encoder.stack()?, self.decoder.stack()?);

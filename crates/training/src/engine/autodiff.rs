@@ -10,7 +10,7 @@ use crate::error::same;
 use crate::ranks::Shared;
 use crate::{Network, TrainingError};
 
-/// What a first look at each record alone gives.
+/// The results of a first forward pass over each record alone.
 struct Look {
     /// The sum of each loss over its records.
     sums: Vec<f64>,
@@ -38,7 +38,7 @@ impl<const D: usize> Pass<'_, D> {
             let (input, target) = self.batch.record(i);
             let (input, target) = (input.without_autodiff(), target.without_autodiff());
             let rows = reference.try_rows(|network| {
-                // That the input is tracked too keeps to what burn can do on every device.
+                // The input is tracked too, because burn needs this on some devices.
                 let forward = network.forward(input.clone().autodiff().require_grad())?;
                 let losses = self.objective.losses.iter();
                 let target = target.autodiff();
@@ -71,7 +71,7 @@ impl<const D: usize> Pass<'_, D> {
         Ok((gradient, self.losses(&losses, distances.collect())))
     }
 
-    /// Forward alone, for the losses and for what penalties compare.
+    /// Runs a forward pass for the losses and for the activations of penalties.
     fn look(&self, network: &impl Network<D>) -> Result<Look, TrainingError> {
         let (plain, n) = (network.valid(), self.batch.records());
         let furthest = self.objective.terms.iter().map(|p| p.activation + 1).max();
@@ -122,7 +122,7 @@ impl<const D: usize> Pass<'_, D> {
         })
     }
 
-    /// One weight for each row of a record, which is added to the counts of losses.
+    /// Returns one weight for each row of a record, and counts the record for each loss.
     fn weights_alone(
         &self,
         record: usize,

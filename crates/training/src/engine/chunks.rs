@@ -1,4 +1,4 @@
-//! Which kernels take a step.
+//! The engines that compute a step.
 
 use std::ops::Range;
 
@@ -6,34 +6,34 @@ use burn::tensor::Device;
 
 use crate::TrainingError;
 
-/// Records whose gradients are added in `f32` before they meet those of others, at most, on host kernels.
+/// The most records whose gradients host kernels add in `f32` before they are added to others.
 const HOST_RECORDS: usize = 16;
-/// The same on tensors.
+/// The most records whose gradients tensors add in this way.
 const TENSOR_RECORDS: usize = 128;
 
-/// Which kernels take a step, and how many records go through them at once.
+/// The way to compute a step, and the number of records that go through it at once.
 ///
-/// The chunk bounds memory, whatever the batch: the gradients of chunks are added up. Chunks are no larger than 16
-/// records by host kernels, and 128 on tensors, so that what is rounded in a chunk stays small.
+/// The chunk bounds memory whatever the batch size, because the gradients of chunks are added up. A chunk has at most 16 records
+/// on host kernels and 128 on tensors, which keeps its rounding small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
-    /// Layers on burn tensors, on whatever device the network lives.
+    /// Layers on burn tensors, on the device of the network.
     Tensor {
-        /// Records at once.
+        /// The number of records at once.
         chunk: usize,
     },
-    /// Layers by host kernels, one chunk a core.
+    /// Layers by host kernels, one chunk on each core.
     Host {
-        /// Records at once on each core, best a multiple of 8: see [`dp_core::per_sample::LANES`].
+        /// The number of records at once on each core, best a multiple of 8: see [`dp_core::per_sample::LANES`].
         chunk: usize,
     },
-    /// One record at a time through burn's autodiff: slow, and for any module.
+    /// One record at a time through burn's autodiff: slow, but for any module.
     Autodiff,
 }
 
 impl Engine {
-    /// The engine of layers that suits a device: host kernels where the tensors of `flex` live in host
-    /// memory anyway, tensors elsewhere.
+    /// Returns the engine of layers that suits a device: host kernels for `flex`, whose tensors live in host memory anyway, and
+    /// tensors for other devices.
     pub fn for_device(device: &Device) -> Self {
         if device.clone().without_autodiff() == Device::flex() {
             Self::Host { chunk: 16 }
@@ -42,15 +42,14 @@ impl Engine {
         }
     }
 
-    /// Runs `step`, with half as many records at once each time that the device gives no answer, down to
-    /// one; `report` hears of each failure and of the size that is tried next. The engine keeps the size
-    /// that fits.
+    /// Runs `step`, with half as many records at once each time that the device gives no answer, down to one. `report` receives
+    /// each failure and the next size. The engine keeps the size that fits.
     ///
-    /// Nothing has been released before a step has its gradient, so a step may be tried again.
+    /// Nothing is released before a step has its gradient, so a step may be tried again.
     ///
     /// # Errors
     ///
-    /// Those of `step`; [`TrainingError::Device`] where not even one record fits.
+    /// Those of `step`; [`TrainingError::Device`] if not even one record fits.
     pub(crate) fn retry_in_smaller_chunks<T>(
         &mut self,
         mut report: impl FnMut(&TrainingError, usize),
@@ -72,15 +71,15 @@ impl Engine {
         }
     }
 
-    /// The most additions in `f32` between the part of one record and the sum over `records` of them, whatever the size
-    /// of chunks: a device without memory must not show in the noise.
+    /// The most additions in `f32` between the part of one record and the sum over `records` of them. It does not depend on the
+    /// size of chunks: a device's lack of memory must not show in the noise.
     ///
-    /// Records of a chunk meet in `f32`, in any order. On the host chunks are added in `f64`, and the sum is rounded
-    /// once more; three roundings are those of a record's own part, whose rows are weighted and added in `f64`. Tensors of
-    /// chunks are added in pairs ([`Pairwise`]). One record at a time is added in `f64`.
+    /// Records of a chunk are added in `f32`, in any order. On the host, chunks are added in `f64` and the sum is rounded once
+    /// more; three more roundings are those of a record's own part, whose rows are weighted and added in `f64`. Tensors of chunks
+    /// are added in pairs ([`Pairwise`]). Single records are added in `f64`.
     ///
-    /// Not counted are the places of a record on tensors: the weights of convolutions, and of linear layers over several
-    /// places, are reduced over records and places at once.
+    /// The positions of a record on tensors are not counted: the gradients of convolutions, and of linear layers over several
+    /// positions, are reduced over records and positions at once.
     pub(crate) fn additions(self, records: usize) -> usize {
         let doublings = |records: usize| (usize::BITS - records.leading_zeros()) as usize;
         match self {
@@ -90,7 +89,7 @@ impl Engine {
         }
     }
 
-    /// The same for one record at once.
+    /// Returns this engine with one record at once.
     pub(crate) fn by_record(self) -> Self {
         match self {
             Self::Tensor { .. } => Self::Tensor { chunk: 1 },
@@ -99,7 +98,7 @@ impl Engine {
         }
     }
 
-    /// Records at once.
+    /// The number of records at once.
     pub(super) fn chunk(self) -> usize {
         match self {
             Self::Tensor { chunk } => chunk.clamp(1, TENSOR_RECORDS),
@@ -117,7 +116,7 @@ impl Engine {
     }
 }
 
-/// Sums of many summands that go through few additions each: those of as many summands are added to each other.
+/// A sum of many summands with few additions each: it adds only sums of equally many summands to each other.
 pub(super) struct Pairwise<T> {
     /// Sums of `2^level` summands.
     levels: Vec<Option<T>>,
@@ -143,7 +142,7 @@ impl<T> Pairwise<T> {
         self.levels.push(Some(sum));
     }
 
-    /// The sum of all; nothing where there was none.
+    /// The sum of all, or `None` without summands.
     pub(super) fn sum(self) -> Option<T> {
         self.levels.into_iter().flatten().reduce(self.add)
     }

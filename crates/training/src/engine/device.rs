@@ -1,7 +1,7 @@
-//! A step on burn tensors, chunk by chunk, that reads nothing back but its losses.
+//! A step on burn tensors, chunk by chunk, that reads back only its losses.
 //!
-//! Every bound is tightened by what the device may round in a record's part ([`Rounding`]); a device
-//! whose products are coarse is refused.
+//! Every bound is tightened by the device's rounding in a record's part ([`Rounding`]); a device whose products are too coarse is
+//! refused.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,9 +18,9 @@ use super::{Engine, Pass, StepLosses, read, upload};
 use crate::KnownLayers;
 use crate::TrainingError;
 
-/// What the losses are at the network's activation.
+/// The losses, pulled back to the network's activation.
 struct Below {
-    /// Gram matrices of the losses in the head, `[n, K, K]`; none without a head.
+    /// Gram matrices of the losses in the head, `[n, K, K]`; `None` without a head.
     gram: Option<Tensor<3>>,
     /// Cotangents at the activation, `[n, K, d]`.
     du: Tensor<3>,
@@ -33,7 +33,7 @@ impl Pass<'_, 2> {
         engine: Engine,
         device: &Device,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
-        // A plain step is not bounded, and may be as coarse as it likes.
+        // A step without clipping has no bound, so any rounding will do.
         let rounding = match self.clip {
             true => Rounding::of_device(device)?,
             false => Rounding::SINGLE,
@@ -59,8 +59,8 @@ impl Pass<'_, 2> {
             for chunk in &chunks {
                 let encoded = forward(chunk);
                 outputs.push(encoded.output());
-                // Where the whole batch weighs no more than one chunk's pull-backs its activations stay;
-                // otherwise they are made again chunk by chunk, or a smaller chunk would free nothing.
+                // If the whole batch takes no more memory than one chunk's pull-backs, its activations are kept. Otherwise they
+                // are computed again chunk by chunk; else a smaller chunk would free nothing.
                 if n <= outputs[0].dims()[1].max(2) * engine.chunk() {
                     kept.push_back(encoded);
                 }
@@ -75,7 +75,7 @@ impl Pass<'_, 2> {
                     (None, Some(penalty)) => {
                         penalty.device_cotangents(self.batch, inside, self.clip)?
                     }
-                    // What lies on several ranks meets on the host.
+                    // Activations on several ranks are gathered on the host.
                     _ => {
                         let [n, d] = inside.dims();
                         let (c, distance) = self.transport(index, &read(inside)?, d)?;
@@ -99,7 +99,7 @@ impl Pass<'_, 2> {
             a.into_iter().zip(b).map(|(a, b)| a + b).collect()
         });
         let mut on_grid: Option<Vec<f64>> = None;
-        // And counts behind them.
+        // The counts follow the losses.
         let mut losses = vec![Tensor::<1>::zeros([1], device); 2 * k];
         let mut checked = false;
         for chunk in &chunks {
@@ -199,7 +199,7 @@ impl Pass<'_, 2> {
                 (Some((head, saved, pulled)), _) => {
                     parts.extend(head.gradient(saved, pulled, losses_weights));
                 }
-                // Nothing looks at the head's output.
+                // Without losses, nothing uses the head's output.
                 (None, Some(head)) => {
                     let zeros = |slot: dp_core::per_sample::ParameterSlot| {
                         Tensor::<1>::zeros([slot.len()], device)
@@ -210,7 +210,7 @@ impl Pass<'_, 2> {
             }
             match self.shared.and_then(Shared::grid) {
                 None => sums.push(parts),
-                // On a grid sums are exact in `f64`, and no device has that.
+                // Sums on a grid are exact in `f64`, which no device has.
                 Some(_) => {
                     let parts = parts.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
                     let parts = parts.into_iter().flatten();
@@ -225,7 +225,7 @@ impl Pass<'_, 2> {
         let slots = network.parameters();
         let zeros = || slots.iter().map(|slot| Tensor::zeros([slot.len()], device));
         let mut sums = sums.sum().unwrap_or_else(|| zeros().collect());
-        // The only wait of a step of one process, and where a device that has failed says so.
+        // The only wait of a step of one process; here a failed device reports it.
         losses.extend(distances);
         let mut losses: Vec<f64> = read(Tensor::cat(losses, 0))?
             .into_iter()
@@ -250,7 +250,7 @@ impl Pass<'_, 2> {
         Ok((gradient, self.losses(&losses, penalties)))
     }
 
-    /// [`crate::adaptive::counted`] of each record that has a share, where somebody asks; whole halves, which `f32` has.
+    /// Adds [`crate::adaptive::counted`] of each record with a share, if counts are asked for; `f32` holds these halves exactly.
     fn add_count(&self, count: &mut Tensor<1>, weight: &Tensor<2>, share: &Tensor<2>) {
         if !self.objective.counts {
             return;
@@ -261,7 +261,7 @@ impl Pass<'_, 2> {
         *count = count.clone() + own.sum();
     }
 
-    /// The weights of the losses' rows where nothing is penalised, `[n, K]`.
+    /// The weights of the losses' rows without penalties, `[n, K]`.
     fn loss_weights(
         &self,
         below: &Below,
@@ -314,7 +314,7 @@ impl Pass<'_, 2> {
             let du = below.du.clone().narrow(1, l, 1).reshape([n, d]);
             let along = (gram.clone() * du.clone().unsqueeze_dim::<3>(1)).sum_dim(2);
             let quadratic = (along.reshape([n, d]) * du.clone()).sum_dim(1);
-            // Squares below the least number of `f32` count for nothing, and what they belong to may be large.
+            // Squares below the least number of `f32` are lost, but the trace that they multiply may be large.
             let squared = (du.clone().square() + f32::MIN_POSITIVE).sum_dim(1);
             let allowance = (trace.clone() * squared.clone() + squared * LOST) * rounding.gram;
             let mut total = (quadratic + allowance).reshape([n]);
@@ -339,7 +339,7 @@ impl Pass<'_, 2> {
     }
 }
 
-/// Columns as one matrix; `empty` is the shape of none.
+/// Joins columns to one matrix, which has the shape `empty` without columns.
 fn side_by_side(columns: Vec<Tensor<2>>, empty: [usize; 2], device: &Device) -> Tensor<2> {
     match columns.is_empty() {
         true => Tensor::zeros(empty, device),
@@ -354,7 +354,7 @@ fn diagonal(matrices: &Tensor<3>, entry: usize) -> Tensor<1> {
     row.narrow(2, entry, 1).reshape([n])
 }
 
-/// A tensor where the layers are, without a graph.
+/// Returns the tensor on the device of the layers, without a graph.
 fn on(rows: &Tensor<2>, device: &Device) -> Tensor<2> {
     rows.clone().without_autodiff().to_device(device)
 }
@@ -365,7 +365,7 @@ pub(crate) fn project_to_ball(rows: Tensor<2>, radius: f64) -> Tensor<2> {
     let norm = rows.clone().square().sum_dim(1).sqrt();
     let lost = finite_rows(norm.clone()).bool_not();
     let outside = norm.clone().greater_elem(radius).expand(shape);
-    // First the direction: on a line, where it is 1 or -1, rows beyond the bound then stay equal.
+    // Divide first: on a line the direction is 1 or -1, so rows beyond the bound stay equal.
     let bounded = rows.clone() / norm.clamp_min(f32::MIN_POSITIVE) * radius;
     rows.mask_where(outside, bounded)
         .mask_fill(lost.expand(shape), 0.0)

@@ -14,15 +14,15 @@ use super::{Engine, Pass, StepLosses, identities, read, unread};
 use crate::KnownLayers;
 use crate::{HostTargets, Targets, TrainingError};
 
-/// Chunks that are worked on at once on the host: the gradient of each is as large as the network, and no more than
-/// this many cores can work on a batch.
+/// The most chunks that are computed at once on the host, and so the most cores that work on a batch: each chunk's gradient is as
+/// large as the network.
 const STRANDS: usize = 12;
-/// Parameters of a network of which that many gradients are of no account; larger ones have fewer of them.
+/// The number of parameters up to which that many gradients take little memory; larger networks get fewer.
 const SMALL: usize = 1 << 20;
-/// Entries of the gradients of chunks that are added at once.
+/// The number of entries of the chunks' gradients that are added at once.
 const SPAN: usize = 1 << 14;
 
-/// The network's kernels, and the batch beside them.
+/// The network's kernels and the batch.
 struct Host {
     encoder: HostStack,
     head: Option<HostStack>,
@@ -32,14 +32,14 @@ struct Host {
     widths: [usize; 2],
 }
 
-/// Targets as they lie here; values with their width.
+/// The targets on the host; values with their width.
 enum KeptTargets {
     Classes(Vec<usize>),
     Values(Vec<f32>, usize),
 }
 
 impl Host {
-    /// Some rows of the inputs, of what passes by the encoder, or of values.
+    /// The range of these records in rows of inputs, conditioning features or values.
     fn rows(values: &[f32], width: usize, records: &Range<usize>) -> Range<usize> {
         debug_assert!(records.end * width <= values.len());
         records.start * width..records.end * width
@@ -58,7 +58,7 @@ impl Host {
         }
     }
 
-    /// What the head sees: activations, with what passes by the encoder behind them.
+    /// The head's inputs: activations, each followed by the features that bypass the encoder.
     fn head_inputs(&self, records: &Range<usize>, activations: &[f32]) -> Vec<f32> {
         let conditioning = self.widths[1];
         if conditioning == 0 {
@@ -81,7 +81,7 @@ struct Below {
     sums: Vec<f64>,
 }
 
-/// Adds the gradients of chunks to `totals`, the first one first, each value as `rounded`.
+/// Adds the gradients of chunks to `totals` in order, each value after `rounded`.
 fn add_in_order(parts: &[Vec<f32>], totals: &mut [f64], rounded: impl Fn(f32) -> f64 + Sync) {
     let spans = totals.par_chunks_mut(SPAN).enumerate();
     spans.for_each(|(index, span)| {
@@ -104,7 +104,7 @@ impl Pass<'_, 2> {
         let n = self.batch.records();
         let chunks = engine.chunks(n);
         let forward = |chunk: &Range<usize>| host.encoder.forward(chunk.len(), host.inputs(chunk));
-        // Without a penalty nobody looks at the activations of more than a chunk.
+        // Without a penalty, only one chunk's activations are needed at a time.
         let penalised = !self.objective.terms.is_empty();
         let encoded: Vec<HostActivations> = match penalised {
             true => chunks.par_iter().map(forward).collect(),
@@ -125,8 +125,8 @@ impl Pass<'_, 2> {
             cotangents.push(c);
             distances.push(distance);
         }
-        // A chunk adds up its few records in `f32`, and chunks are added in order and in `f64`: the sum does not depend
-        // on the threads, and what is rounded does not grow with their number (`Engine::additions`).
+        // A chunk adds its few records in `f32`, and chunks are added in order in `f64`. So the sum does not depend on the
+        // threads, and its rounding does not grow with the number of chunks (`Engine::additions`).
         let parameters =
             host.encoder.parameters() + host.head.as_ref().map_or(0, HostStack::parameters);
         let strands = (STRANDS * SMALL / parameters.max(1)).clamp(2, STRANDS);
@@ -154,7 +154,7 @@ impl Pass<'_, 2> {
                 })
                 .collect();
             match self.shared.and_then(Shared::grid) {
-                // Known where the loop is compiled, so that a step of one process takes no longer.
+                // This case is fixed at compile time, so that the step of a single process is not slower.
                 None => add_in_order(&parts[..chunks.len()], &mut totals, f64::from),
                 Some(_) => add_in_order(&parts[..chunks.len()], &mut totals, |x| {
                     self.rounded(f64::from(x))
@@ -197,7 +197,7 @@ impl Pass<'_, 2> {
             inputs,
             conditioning: passing,
             targets: match self.batch.targets().without_autodiff() {
-                // What is no class is refused before it is looked up.
+                // Labels that are no class are refused before they are used as an index.
                 Targets::Classes(classes) => {
                     let classes: Vec<i64> = classes.try_into_vec_as().map_err(unread)?;
                     let classes = classes.into_iter().map(|class| class as usize);
@@ -239,7 +239,7 @@ impl Pass<'_, 2> {
         (all, sums)
     }
 
-    /// Adds the gradient of one chunk to `flat`; answers its summed losses, and their counts behind them.
+    /// Adds the gradient of one chunk to `flat` and returns its summed losses, followed by their counts.
     fn host_chunk(
         &self,
         host: &Host,
@@ -288,7 +288,7 @@ impl Pass<'_, 2> {
             })
         };
         let weights = if cotangents.is_empty() {
-            // The losses' own rows go on through the encoder.
+            // The losses' own rows are pulled back through the encoder.
             let width = below.input.len() / (n * k).max(1);
             let rows: Vec<f32> = below
                 .input

@@ -1,18 +1,17 @@
 //! The clipped gradient of a batch.
 //!
-//! With layers that know their per-record gradients, `head(encoder(x))`:
+//! For layers that know their per-record gradients, `head(encoder(x))`:
 //!
-//! 1. Forward through the encoder; the activations, projected onto the ball of radius `M`, are
-//!    transported: cotangents `c_i` of each penalty.
-//! 2. Chunk by chunk: forward and backward through the head for the losses, which gives their squared norms
-//!    and their cotangents `du_i` at the activation; then the Gram pass over the encoder,
-//!    `G_i = J_i J_i^T`. A loss reaches the encoder only through the activation, so its squared norm there
-//!    is `du_i^T G_i du_i`.
-//! 3. `w_i = min(1, C / norm_i)` for each loss, and one weighted sum with the cotangent
+//! 1. A forward pass through the encoder gives the activations. They are projected onto the ball of radius `M` and
+//!    transported, which gives the cotangents `c_i` of each penalty.
+//! 2. Chunk by chunk, a forward and backward pass through the head gives the losses' squared norms there and their cotangents
+//!    `du_i` at the activation. Then the Gram pass over the encoder gives `G_i = J_i J_i^T`. A loss reaches the encoder only
+//!    through the activation, so its squared norm there is `du_i^T G_i du_i`.
+//! 3. The weights are `w_i = min(1, C / norm_i)` for each loss. One weighted sum has the cotangent
 //!    `sum_k w_k w_ik du_ik / n + sum_p v_p f_p(G_i) c_ip` at the activation.
 //!
-//! Without penalties there is no activation to stop at: the losses' cotangents are pulled back through all
-//! layers. For `Layers::any`, `alone` takes one record at a time through burn's autodiff.
+//! Without penalties, the losses' cotangents are pulled back through all layers. For `Layers::any`, `alone` takes one record at
+//! a time through burn's autodiff.
 
 mod autodiff;
 mod chunks;
@@ -34,14 +33,14 @@ use crate::error::same;
 use crate::ranks::Shared;
 use crate::{Batch, KnownLayers, Network, StepObjective, TrainingError};
 
-/// The losses of one step on its private batch. **Not private**: no ledger covers them.
+/// The losses of one step on its private batch. They are **not private**: no ledger covers them.
 #[derive(Clone, PartialEq)]
 pub struct StepLosses {
     /// The mean of each loss over its records, before its weight.
     pub losses: Vec<f64>,
-    /// Each penalty, before its weight.
+    /// The value of each penalty, before its weight.
     pub penalties: Vec<f64>,
-    /// Records within each clipping norm less those beyond it, in halves, where norms move.
+    /// The records within each adaptive clipping norm minus those beyond it, in halves.
     pub(crate) counts: Vec<f64>,
 }
 
@@ -54,14 +53,14 @@ impl std::fmt::Debug for StepLosses {
     }
 }
 
-/// One batch on its way to one gradient.
+/// The computation of one batch's gradient.
 pub(crate) struct Pass<'a, const D: usize> {
     objective: &'a StepObjective,
     batch: &'a Batch<D>,
-    /// Weights of each record in each loss, before any clipping.
+    /// The weights of each record in each loss, before any clipping.
     shares: Vec<Vec<f64>>,
     clip: bool,
-    /// Where other records of the batch lie on other ranks.
+    /// The other ranks, if they hold other records of the batch.
     shared: Option<&'a Shared>,
     engine: Engine,
 }
@@ -78,7 +77,7 @@ impl<'a, const D: usize> Pass<'a, D> {
         }
     }
 
-    /// The same for this rank's records of a batch.
+    /// Computes the gradient for this rank's records of a batch.
     pub(crate) fn over(mut self, shared: Option<&'a Shared>) -> Self {
         self.shared = shared;
         self
@@ -130,7 +129,7 @@ impl<'a, const D: usize> Pass<'a, D> {
     }
 }
 
-/// The norm of a gradient is made of the norms of its layers' parts only where no two layers share a parameter.
+/// Refuses layers that share a parameter: its gradient's norm does not follow from the norms of the layers' parts.
 fn refuse_shared(slots: &[ParameterSlot]) -> Result<(), TrainingError> {
     let mut seen = BTreeSet::new();
     match slots.iter().find(|slot| !seen.insert(slot.id.val())) {
@@ -166,7 +165,7 @@ impl Pass<'_, 2> {
         }
     }
 
-    /// Features of one record that the encoder sees.
+    /// The number of features of one record that the encoder sees.
     fn features(&self, layers: &KnownLayers) -> Result<usize, TrainingError> {
         let all = self.batch.inputs().dims()[1];
         if layers.conditioning < all {
@@ -182,14 +181,14 @@ impl Pass<'_, 2> {
 }
 
 impl<const D: usize> Pass<'_, D> {
-    /// Refuses targets that do not fit the outputs, before anything is computed of them.
+    /// Refuses targets that do not fit the outputs, before they are used.
     fn check_targets(&self, outputs: usize) -> Result<(), TrainingError> {
         let mut losses = self.objective.losses.iter();
         losses.try_for_each(|loss| loss.check_targets(outputs, self.batch.targets()))
     }
 
-    /// The cotangents, `[n, d]`, of the penalty number `penalty` at this batch's `activations`, which are in the ball where
-    /// there is one, and its value.
+    /// The cotangents, `[n, d]`, of the penalty with index `penalty` at this batch's `activations`, and its value. If there is a
+    /// ball, the activations lie in it.
     fn transport(
         &self,
         penalty: usize,
@@ -206,7 +205,7 @@ impl<const D: usize> Pass<'_, D> {
         }
     }
 
-    /// The whole gradient and the sums of the losses, from those of this rank's records.
+    /// The whole gradient and the sums of the losses, added up over all ranks.
     fn total(&self, gradient: Vec<f64>, losses: &mut [f64]) -> Result<Vec<f64>, TrainingError> {
         let Some(shared) = self.shared else {
             return Ok(gradient);
@@ -220,7 +219,7 @@ impl<const D: usize> Pass<'_, D> {
         Ok(all)
     }
 
-    /// A part of the gradient before it is added to others.
+    /// Rounds a part of the gradient before it is added to others, if there is a grid.
     fn rounded(&self, value: f64) -> f64 {
         match self.shared.and_then(Shared::grid) {
             Some(grid) => (value / grid).round() * grid,
@@ -228,14 +227,14 @@ impl<const D: usize> Pass<'_, D> {
         }
     }
 
-    /// The gradient where none of the records is in the batch.
+    /// The gradient of a batch without records.
     fn empty(
         &self,
         slots: Vec<ParameterSlot>,
         device: &Device,
     ) -> Result<(ParameterGradient, StepLosses), TrainingError> {
         let mut distances = Vec::new();
-        // Other ranks may have records, and wait.
+        // Other ranks may have records and wait.
         for penalty in 0..self.objective.terms.len() {
             let d = self.objective.penalties.get(penalty);
             let d = d.map_or(0, |penalty| penalty.width());
@@ -250,7 +249,7 @@ impl<const D: usize> Pass<'_, D> {
         Ok((gradient, self.losses(&sums, distances)))
     }
 
-    /// The means of step losses from their sums over records, behind which their counts are.
+    /// The means of the losses from their sums over records; the counts follow the sums.
     fn losses(&self, sums: &[f64], penalties: Vec<f64>) -> StepLosses {
         let losses = self.objective.losses.iter().zip(sums);
         StepLosses {
@@ -270,7 +269,7 @@ impl<const D: usize> Pass<'_, D> {
     }
 }
 
-/// `d` unit rows for each of `n` records, `[n, d, d]`.
+/// The unit rows of dimension `d` for each of `n` records, `[n, d, d]`.
 fn identities(n: usize, d: usize) -> Vec<f32> {
     let mut rows = vec![0.0; n * d * d];
     for i in 0..n {
@@ -281,12 +280,12 @@ fn identities(n: usize, d: usize) -> Vec<f32> {
     rows
 }
 
-/// Host rows as a tensor on `device`.
+/// Copies host rows to `device`.
 fn upload(values: Vec<f32>, shape: [usize; 2], device: &Device) -> Tensor<2> {
     Tensor::from_data(TensorData::new(values, shape), device)
 }
 
-/// A tensor's values on the host.
+/// Copies a tensor's values to the host.
 pub(crate) fn read<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, TrainingError> {
     tensor.try_into_vec_as().map_err(unread)
 }

@@ -1,4 +1,4 @@
-//! The weights of one record's gradients.
+//! The weights of a record's gradients.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use dp_core::per_sample::{GRAM_ROUNDING, norm_clip_weight};
 use super::Pass;
 use crate::adaptive::counted;
 
-/// What a pass finds of a chunk before any weight is known.
+/// The results of a pass over a chunk before any weight is known.
 pub(super) struct Norms<'a> {
     /// The chunk's records.
     pub(super) records: Range<usize>,
@@ -17,8 +17,8 @@ pub(super) struct Norms<'a> {
     pub(super) inputs: &'a [f32],
     /// Dimension `d` of the activation.
     pub(super) d: usize,
-    /// Gram matrices of the encoder, `[n, d, d]`, or of the losses in it, `[n, K, K]`, where nothing is
-    /// penalised; empty where nothing is clipped.
+    /// Gram matrices of the encoder, `[n, d, d]`, or of the losses in it, `[n, K, K]`, if there are no penalties; empty without
+    /// clipping.
     pub(super) gram: &'a [f32],
     /// Cotangents of each penalty for the chunk, `[n, d]`.
     pub(super) penalties: &'a [&'a [f32]],
@@ -26,16 +26,16 @@ pub(super) struct Norms<'a> {
 
 /// The weights of a chunk.
 pub(super) struct Weights {
-    /// Of the losses' rows, `[n, K]`.
+    /// The weights of the losses' rows, `[n, K]`.
     pub(super) losses: Vec<f32>,
-    /// The cotangent at the activation, `[n, d]`; empty where nothing is penalised.
+    /// The cotangent at the activation, `[n, d]`; empty without penalties.
     pub(super) activation: Vec<f64>,
-    /// Of each loss.
+    /// The count of each loss.
     pub(super) counts: Vec<f64>,
 }
 
 impl<const D: usize> Pass<'_, D> {
-    /// The weights of step 3.
+    /// Computes the weights of step 3.
     pub(super) fn weights(&self, norms: &Norms) -> Weights {
         let (k, d, n) = (self.shares.len(), norms.d, norms.records.len());
         let penalised = !self.objective.terms.is_empty();
@@ -98,12 +98,11 @@ impl<const D: usize> Pass<'_, D> {
     }
 }
 
-/// What is added to the trace of a Gram matrix before [`GRAM_ROUNDING`] of it is allowed for: `2^-80`, more than squares in
-/// `f32` may lose of it ([`dp_core::per_sample::NORMS`]), which may count where the cotangent is large.
+/// The addition to the trace of a Gram matrix before [`GRAM_ROUNDING`] of it is allowed for: `2^-80`, more than squares in `f32`
+/// may lose of it ([`dp_core::per_sample::NORMS`]), which may matter if the cotangent is large.
 pub(super) const LOST: f64 = 1.0 / (1u64 << 63) as f64 / 2.0;
 
-/// An upper bound on `du^T G du`, the rounding of `G` included: the same allowance as in the
-/// spectral clip.
+/// An upper bound on `du^T G du`, with the rounding of `G` included: the same allowance as in the spectral clip.
 pub(super) fn encoder_norm_squared_upper(gram: &[f32], du: &[f32]) -> f64 {
     let d = du.len();
     let mut quadratic = 0.0;
@@ -119,8 +118,8 @@ pub(super) fn encoder_norm_squared_upper(gram: &[f32], du: &[f32]) -> f64 {
     quadratic + GRAM_ROUNDING * (trace + LOST) * squared
 }
 
-/// Scales `row` to norm at most `radius`; a row that is not finite becomes the origin, so that one
-/// bad record can neither poison the sort nor be told from its neighbour by an error.
+/// Scales `row` to norm at most `radius`. A row that is not finite becomes the origin, so that one bad record can neither spoil
+/// the sort nor be told from its neighbour by an error.
 pub(crate) fn project_to_ball(row: &mut [f32], radius: f64) {
     let norm = row
         .iter()

@@ -1,4 +1,4 @@
-//! Distances between pairs of groups, and what one record can move them.
+//! Distances between pairs of groups, and their sensitivity to one record.
 
 use std::ops::Range;
 
@@ -16,16 +16,16 @@ use crate::error::same;
 /// Two groups that should be alike.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
-    /// The groups, by their place in the batch; each group belongs to at most one pair.
+    /// The groups, by their index in the batch; each group belongs to at most one pair.
     pub groups: [usize; 2],
     /// The weight of their distance.
     pub weight: f64,
 }
 
-/// The penalty of a step: pairs of groups, and public slices. Everything in it is public.
+/// The penalty of a step with pairs of groups and its slices. All of it is public.
 ///
-/// `P = sum over pairs of weight * SW_2^2(group, group)`; in one dimension `W_2^2` itself. Another cost of [`swd::Cost`] may take the
-/// place of the square.
+/// It is `P = sum over pairs of weight * SW_2^2(group, group)`, with `W_2^2` itself in one dimension. Another cost of
+/// [`swd::Cost`] may replace the square.
 #[derive(Debug, Clone)]
 pub struct Between {
     slices: Slices,
@@ -34,7 +34,7 @@ pub struct Between {
 }
 
 impl Between {
-    /// The two groups of a batch.
+    /// Pairs the two groups of a batch.
     pub(super) fn groups(sizes: &[usize], slices: Slices) -> Result<Self, TrainingError> {
         same(
             "groups of a batch, for a distance between two",
@@ -48,7 +48,7 @@ impl Between {
         Self::new(sizes.to_vec(), vec![pair], slices)
     }
 
-    /// The two groups of each class, with the mean over classes.
+    /// Pairs the two groups of each class, and takes the mean over classes.
     pub(super) fn classes(sizes: &[usize], slices: Slices) -> Result<Self, TrainingError> {
         let classes = sizes.len() / 2;
         same(
@@ -63,12 +63,12 @@ impl Between {
         Self::new(sizes.to_vec(), pairs.collect(), slices)
     }
 
-    /// Any disjoint pairs of groups of `sizes` records.
+    /// Creates a penalty of disjoint pairs of groups of `sizes` records.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::OutOfRange`] without pairs, for a group that is empty, not there, or in two pairs,
-    /// and for a weight that is not positive.
+    /// [`TrainingError::OutOfRange`] without pairs, for a group that is empty, missing or in two pairs, and for a weight that is
+    /// not positive.
     pub fn new(sizes: Vec<usize>, pairs: Vec<Pair>, slices: Slices) -> Result<Self, TrainingError> {
         let refuse = |name, value: f64, bound: &str| {
             Err(TrainingError::OutOfRange {
@@ -103,31 +103,30 @@ impl Between {
         })
     }
 
-    /// Records of each group.
+    /// Returns the number of records of each group.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
 
-    /// The directions of this step.
+    /// Returns the directions of this step.
     pub fn slices(&self) -> &Slices {
         &self.slices
     }
 
-    /// An upper bound on how far the penalty's gradient moves when one record is replaced by one of its
-    /// group, with activations of norm at most `M` and Jacobians of spectral norm at most `L`: the
-    /// largest over pairs of `weight * Delta(n_0, n_1)`.
+    /// An upper bound on how far the penalty's gradient moves if one record is replaced by one of its group, with activations of
+    /// norm at most `M` and Jacobians of spectral norm at most `L`: the largest over pairs of `weight * Delta(n_0, n_1)`.
     ///
-    /// `Delta = 8 M L / min(n_0, n_1)`, or less where a tight frame of at least six dimensions knows
-    /// better ([`Norms::both_private_bound`], which has two maps and other costs too).
+    /// `Delta = 8 M L / min(n_0, n_1)`, or less for a tight frame of at least six dimensions ([`Norms::both_private_bound`],
+    /// which also covers two maps and other costs).
     pub(super) fn sensitivity_upper(&self, cost: Cost, term: &Term) -> Result<f64, TrainingError> {
         let (m, [l1, l2]) = (term.clipping.activation, term.jacobians());
         let lambda = self.slices.lambda_max_upper();
         let root = lambda.sqrt();
-        // The cotangents of both sides are rounded to f32 on both data sets, each by 2^-24 of its norm,
-        // and the cells that they are taken from were.
+        // The cotangents of both sides are rounded to f32 on both data sets, each by 2^-24 of its norm, and so were the cells
+        // that they are computed from.
         let rounding = match cost {
             Cost::Square => f64::powi(2.0, -20) * l1.max(l2) * root * (root + 1.0) * m,
-            // Cotangents alone, once as they are and once with their weight: what they are taken from is exact.
+            // Only the cotangents are rounded, once alone and once with their weight: the values that they come from are exact.
             cost => f64::powi(2.0, -21) * (l1 + l2) * root * cost.slope(2.0 * m),
         };
         let mut worst = 0.0f64;
@@ -207,7 +206,7 @@ impl Between {
         Ok((cotangents, penalty))
     }
 
-    /// The gradients of the distance of two groups in each of them, and the distance.
+    /// The gradients of the distance of two groups, for each group, and the distance.
     fn gradients(
         &self,
         cost: Cost,
@@ -216,7 +215,7 @@ impl Between {
         if cost != Cost::Square {
             return Ok(sliced_gradients_and_cost(cost, x, y, &self.slices)?);
         }
-        // Cells take half of the time of a plan, and both directions give the same distance.
+        // Cells take half the time of a plan, and both directions give the same distance.
         let (first, distance) = sliced_gradient_and_distance(x, y, &self.slices)?;
         let (second, same) = sliced_gradient_and_distance(y, x, &self.slices)?;
         Ok(([first, second], 0.5 * (distance + same)))

@@ -22,17 +22,16 @@ use crate::batch::Fixed;
 use crate::error::{same, weight};
 use crate::{Batch, Clipping, TrainingError};
 
-/// A squared sliced 2-Wasserstein distance on an activation of the network, `[n, d]`, or a sliced distance by another
+/// A penalty on an activation of the network, `[n, d]`: a squared sliced 2-Wasserstein distance, or a sliced distance by another
 /// [`Cost`].
 ///
-/// - [`Penalty::to`]: of each group's activations to a public distribution, weighted by the sizes of groups;
-/// - [`Penalty::between_groups`], [`Penalty::between_classes`], [`Penalty::between`]: between groups of
-///   private records, both of which are trained. Groups may come from two private data sets.
+/// - [`Penalty::to`] compares each group's activations with a public distribution, weighted by the sizes of groups;
+/// - [`Penalty::between_groups`], [`Penalty::between_classes`] and [`Penalty::between`] compare groups of private records, both
+///   of which are trained. Groups may come from two private data sets.
 ///
-/// Activations are projected onto the ball of radius `M` before they are compared, and each record's
-/// Jacobian of the activation is bounded by `L` ([`Penalty::clipping`]): the gradient then moves by at most
-/// [`SampledPenalty::sensitivity_upper`] where one record is replaced within its group. In one dimension
-/// the distance is `W_2^2` itself.
+/// Activations are projected onto the ball of radius `M` before they are compared, and each record's Jacobian of the activation
+/// is bounded by `L` ([`Penalty::clipping`]). The gradient then moves by at most [`SampledPenalty::sensitivity_upper`] if one
+/// record is replaced within its group. In one dimension the distance is `W_2^2` itself.
 ///
 /// ```
 /// use private_training::{Clipping, Penalty, Prior};
@@ -58,7 +57,7 @@ enum Kind {
     Sample { share: f64 },
 }
 
-/// Which directions a step compares along.
+/// How the directions of a step are sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Directions {
     Tight(usize),
@@ -80,43 +79,43 @@ impl Penalty {
         }
     }
 
-    /// The distance of each group's activations to a public distribution.
+    /// Penalises the distance of each group's activations to a public distribution.
     pub fn to(prior: Prior) -> Self {
         Self::of(Kind::Prior(prior))
     }
 
-    /// The distance between the two groups of a batch: statistical parity
-    /// (Rodriguez-Vitores, Lalanne and Loubes 2025, equation 8).
+    /// Penalises the distance between the two groups of a batch: statistical parity (Rodriguez-Vitores, Lalanne and Loubes 2025,
+    /// equation 8).
     pub fn between_groups() -> Self {
         Self::of(Kind::Groups)
     }
 
-    /// The mean over classes of the distance between their two groups: equality of odds (the same,
-    /// equation 9). Groups stand as `(class 0, group 0), (class 0, group 1), (class 1, group 0), ...`.
+    /// Penalises the mean over classes of the distance between their two groups: equality of odds (the same source, equation 9).
+    /// The order of groups is `(class 0, group 0), (class 0, group 1), (class 1, group 0), ...`.
     pub fn between_classes() -> Self {
         Self::of(Kind::Classes)
     }
 
-    /// Distances between any disjoint pairs of groups, with weights.
+    /// Penalises the weighted distances between any disjoint pairs of groups.
     pub fn between(pairs: Vec<Pair>) -> Self {
         Self::of(Kind::Pairs(pairs))
     }
 
-    /// The distance of all activations to a private sample that the network does not touch, the last group of a
-    /// batch ([`Batch::with_private_sample`]): data generation, where both the inputs of the map and what it
-    /// should make may be private (Rodriguez-Vitores, Lalanne and Loubes 2025, theorem A.1 with `L_2 = 0`).
+    /// Penalises the distance of all activations to a private sample that does not go through the network, the last group of a
+    /// batch ([`Batch::with_private_sample`]). In data generation, both the inputs of the map and the sample that it should
+    /// produce may be private (Rodriguez-Vitores, Lalanne and Loubes 2025, theorem A.1 with `L_2 = 0`).
     ///
-    /// A record of the inputs moves the gradient by up to `8 M L / n`, one of the sample by
-    /// `4 sqrt(lambda) M L / m`, less than half of that. So the sample gets more privacy than the inputs:
+    /// A record of the inputs moves the gradient by up to `8 M L / n`, one of the sample by `4 sqrt(lambda) M L / m`, less than
+    /// half of that. So the sample gets more privacy than the inputs:
     ///
-    /// - `share`: the sensitivity that is declared is at least that for a record of the sample divided by
-    ///   `share`, which may therefore be accounted with `1/share` times the noise multiplier of the step; 1
-    ///   where nobody does so. [`ToSample::share`] is the most that a tight frame allows for nothing.
+    /// - `share`: the declared sensitivity is at least a sample record's divided by `share`, so such a record may be accounted
+    ///   with `1/share` times the noise multiplier of the step. Pass 1 if you do not; [`ToSample::share`] is the smallest
+    ///   share that costs nothing with a tight frame.
     pub fn to_private_sample(share: f64) -> Self {
         Self::of(Kind::Sample { share })
     }
 
-    /// What moving a projected activation costs: its square unless said. Another cost has another sensitivity
+    /// Sets the cost of moving a projected activation, the square by default. Another cost has another sensitivity
     /// ([`swd::sensitivity::Norms::prior_bound`], [`swd::sensitivity::Norms::both_private_bound`],
     /// [`swd::sensitivity::Norms::private_sample_bounds`]).
     #[must_use]
@@ -125,48 +124,48 @@ impl Penalty {
         self
     }
 
-    /// The weight of this penalty in what is minimised, 1 unless said.
+    /// Sets the weight of this penalty in the objective, 1 by default.
     #[must_use]
     pub fn weight(mut self, weight: f64) -> Self {
         self.term.weight = weight;
         self
     }
 
-    /// Directions of a step, sampled afresh as a tight frame: 50 unless said, at least `d`.
+    /// Sets the number of directions of a step, sampled afresh as a tight frame: 50 by default, at least `d`.
     #[must_use]
     pub fn slices(mut self, count: usize) -> Self {
         self.slices = Directions::Tight(count);
         self
     }
 
-    /// Directions of a step, sampled independently of each other.
+    /// Sets the number of directions of a step, sampled independently of each other.
     #[must_use]
     pub fn independent_slices(mut self, count: usize) -> Self {
         self.slices = Directions::Independent(count);
         self
     }
 
-    /// The bounds `M` and `L`; those of [`Clipping::published`] unless said.
+    /// Sets the bounds `M` and `L`; those of [`Clipping::published`] by default.
     #[must_use]
     pub fn clipping(mut self, clipping: Clipping) -> Self {
         self.term.clipping = clipping;
         self
     }
 
-    /// Two maps: the first group of each pair is compared by `g(x)`, the second by `h(x)`, and both are trained
-    /// (Rodriguez-Vitores, Lalanne and Loubes 2025, equation 1). The activation is `[g(x), h(x)]`, `2d` values for each
-    /// record ([`dp_core::per_sample::nn::Chain::concat`]), of which a record's other half is not looked at. `M` is for both
-    /// maps, `L1` of [`Penalty::clipping`] for `g`, and `jacobian` is `L2`, for `h`. Penalties between groups alone have it.
+    /// Compares two maps between groups: the first group of each pair is mapped by `g(x)`, the second by `h(x)`, and both maps
+    /// are trained (Rodriguez-Vitores, Lalanne and Loubes 2025, equation 1). The activation is `[g(x), h(x)]`, `2d` values for
+    /// each record ([`dp_core::per_sample::nn::Chain::concat`]), and only the half of a record's own map is used. `M` bounds both
+    /// maps, `L1` of [`Penalty::clipping`] bounds `g`, and `jacobian` is `L2`, which bounds `h`. Other penalties refuse two maps.
     ///
     /// ```text
     /// Delta = 4 M max { max(2 L1, L1 + L2) / n, max(2 L2, L1 + L2) / m }
     /// ```
     ///
-    /// for groups of `n` and `m` records, or the joint bound of [`swd::sensitivity::Norms::both_private_bound`] where that is
+    /// for groups of `n` and `m` records, or the joint bound of [`swd::sensitivity::Norms::both_private_bound`] if that is
     /// smaller. It holds whatever parameters the two maps share.
     ///
-    /// A public side is a group of the batch too. It costs nothing where it is sampled at no higher rate than the private one
-    /// (its records may be repeated) and `m >= n max(2 L2, L1 + L2) / max(2 L1, L1 + L2)`.
+    /// A public side is a group of the batch too. It costs nothing if it is sampled at no higher rate than the private one (its
+    /// records may be repeated) and `m >= n max(2 L2, L1 + L2) / max(2 L1, L1 + L2)`.
     ///
     /// ```
     /// use private_training::{Clipping, Penalty};
@@ -178,7 +177,7 @@ impl Penalty {
         self
     }
 
-    /// Which of the network's activations is meant ([`crate::Forward::activations`]); the first unless said.
+    /// Selects one of the network's activations ([`crate::Forward::activations`]) by index; the first by default.
     #[must_use]
     pub fn at(mut self, activation: usize) -> Self {
         self.term.activation = activation;
@@ -194,12 +193,13 @@ impl Penalty {
         self.term.clipping.check()
     }
 
-    /// The public side of one step for groups of `sizes` records and activations of `width` values, those of both maps
-    /// together where there are two.
+    /// Samples the public part of one step for groups of `sizes` records and activations of `width` values, of both maps together
+    /// if there are two.
     ///
     /// # Errors
     ///
-    /// Fewer slices than dimensions, two maps in an activation of odd width or elsewhere than between groups, groups that do not pair, a public sample of another dimension.
+    /// Fewer slices than dimensions, two maps in an activation of odd width or in a penalty not between groups, groups that do
+    /// not pair, or a public sample of another dimension.
     pub(crate) fn draw(
         &self,
         width: usize,
@@ -228,7 +228,7 @@ impl Penalty {
         Ok(sampled)
     }
 
-    /// This penalty with a public side of the caller's own.
+    /// Returns this penalty for one step with your own public part.
     pub fn with_target(&self, target: impl Into<Target>) -> SampledPenalty {
         self.sampled(target.into())
     }
@@ -263,7 +263,7 @@ impl ExactCells {
     }
 }
 
-/// What activations are compared with in one step; everything in it is public: a private sample is the batch's.
+/// The target that activations are compared with in one step. It is public: a private sample is kept in the batch.
 #[derive(Debug, Clone)]
 pub enum Target {
     /// A public distribution.
@@ -295,7 +295,7 @@ pub struct SampledPenalty {
 }
 
 impl SampledPenalty {
-    /// Refuses a cost that is none, and a second map that no bound is known of for this target.
+    /// Refuses an invalid cost, and a second map if no bound is known for this target.
     fn check(&self) -> Result<(), TrainingError> {
         let between = matches!(self.target, Target::Between(_));
         if self.term.second.is_some() && !between {
@@ -308,12 +308,12 @@ impl SampledPenalty {
         Ok(())
     }
 
-    /// The values of a record that are compared, those of both maps where there are two.
+    /// The number of values of a record that are compared, of both maps together if there are two.
     pub(crate) fn width(&self) -> usize {
         self.term.maps() * self.slices().dim()
     }
 
-    /// The directions of this step.
+    /// Returns the directions of this step.
     pub fn slices(&self) -> &Slices {
         match &self.target {
             Target::Prior(matching) => matching.slices(),
@@ -322,7 +322,7 @@ impl SampledPenalty {
         }
     }
 
-    /// Records of each group.
+    /// Returns the number of records of each group.
     pub fn sizes(&self) -> &[usize] {
         match &self.target {
             Target::Prior(matching) => matching.sizes(),
@@ -331,13 +331,12 @@ impl SampledPenalty {
         }
     }
 
-    /// An upper bound on how far the gradient of the distance, before its weight, moves when one record
-    /// is replaced by one of its group, with activations of norm at most `M` and Jacobians of spectral norm
-    /// at most `L`.
+    /// Returns an upper bound on how far the gradient of the distance, before its weight, moves if one record is replaced by one
+    /// of its group. Activations have norm at most `M`, and Jacobians spectral norm at most `L`.
     ///
     /// # Errors
     ///
-    /// Bounds that are refused.
+    /// A bound that is out of range.
     pub fn sensitivity_upper(&self) -> Result<f64, TrainingError> {
         self.check()?;
         match &self.target {
@@ -347,9 +346,9 @@ impl SampledPenalty {
         }
     }
 
-    /// An upper bound on the sum over records of the norms of their parts of the gradient of the distance, before its
-    /// weight: `2 L sqrt(lambda) (sqrt(lambda) M + R)` for activations of norm at most `M` that are compared along
-    /// directions of largest eigenvalue `lambda` with values of size at most `R`; of another cost `L sqrt(lambda) h'(M + R)`.
+    /// An upper bound on the sum over records of the norms of their parts of the gradient of the distance, before its weight. It
+    /// is `2 L sqrt(lambda) (sqrt(lambda) M + R)` for activations of norm at most `M` that are compared along directions of
+    /// largest eigenvalue `lambda` with values of size at most `R`; for another cost it is `L sqrt(lambda) h'(M + R)`.
     pub(crate) fn parts_upper(&self) -> f64 {
         let Clipping {
             activation: m,
@@ -377,7 +376,7 @@ impl SampledPenalty {
         }
     }
 
-    /// The share of the declared sensitivity that a record of a private sample is promised to stay within; 1 without one.
+    /// The share of the declared sensitivity that bounds a record of a private sample; 1 without such a sample.
     pub(crate) fn declared_share(&self) -> f64 {
         match &self.target {
             Target::Sample(sample) => sample.declared_share(),
@@ -385,10 +384,10 @@ impl SampledPenalty {
         }
     }
 
-    /// The published bound for what [`SampledPenalty::sensitivity_upper`] bounds: `12 M L / n` towards a public distribution
-    /// (Rodriguez-Vitores, Lalanne and Loubes 2025, section 6.2), `16 M L / min(n_0, n_1)` between groups
-    /// (corollary C.1; theorem A.1 for two maps), and `4 M L max(3/n, 1/m)` towards a private sample of `m` records (theorem A.1). None is published
-    /// for other costs than the square.
+    /// Returns the published bound for the gradient of [`SampledPenalty::sensitivity_upper`]: `12 M L / n` towards a public
+    /// distribution (Rodriguez-Vitores, Lalanne and Loubes 2025, section 6.2), `16 M L / min(n_0, n_1)` between groups (corollary
+    /// C.1; theorem A.1 for two maps), and `4 M L max(3/n, 1/m)` towards a private sample of `m` records (theorem A.1). It is
+    /// infinite for other costs than the square, for which none is published.
     pub fn published_sensitivity_upper(&self) -> f64 {
         match &self.target {
             _ if self.cost != Cost::Square => f64::INFINITY,
@@ -401,8 +400,8 @@ impl SampledPenalty {
         }
     }
 
-    /// Cotangents of the distance at `activations`, `[n, d]` both, or `[n, 2d]` with two maps, of which `groups` says where
-    /// each group stands, and its value.
+    /// The cotangents of the distance at `activations`, and its value; activations and cotangents are `[n, d]`, or `[n, 2d]` with
+    /// two maps. `groups` gives the rows of each group.
     pub(crate) fn cotangents(
         &self,
         groups: &[Range<usize>],
@@ -422,8 +421,8 @@ impl SampledPenalty {
         }
     }
 
-    /// [`SampledPenalty::cotangents`] where the activations are; with `bounded` they are scaled down by what
-    /// their sums may be off by there, so that the declared sensitivity holds.
+    /// [`SampledPenalty::cotangents`] on the device of the activations. With `bounded` they are scaled down by the rounding of
+    /// their sums there, so that the declared sensitivity holds.
     pub(crate) fn device_cotangents<const D: usize>(
         &self,
         batch: &Batch<D>,
@@ -432,7 +431,7 @@ impl SampledPenalty {
     ) -> Result<(Tensor<2>, Tensor<1>), TrainingError> {
         let groups = batch.groups();
         if self.cost != Cost::Square {
-            // Few numbers against those of the network: they are compared on the host.
+            // These are few values against those of the network, so they are compared on the host.
             let (shape, device) = (activations.dims(), activations.device());
             let rows: Vec<f32> = activations.into_data().iter::<f32>().collect();
             let (cotangents, value) = self.cotangents(groups, batch.fixed(), &rows)?;

@@ -1,4 +1,4 @@
-//! A public distribution that activations are pulled to.
+//! The public distributions that activations are pulled to.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,22 +18,21 @@ use crate::{Clipping, TrainingError};
 /// A public distribution.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Prior {
-    /// Uniform in the unit ball, by the exact quantile function of its projections: the same in every
-    /// slice and every step.
+    /// The uniform distribution in the unit ball, by the exact quantile function of its projections: the same in every slice and
+    /// every step.
     UniformBall,
-    /// `N(0, I)`, likewise.
+    /// `N(0, I)`, also by its exact quantile function.
     StandardGaussian,
-    /// Uniform on the unit sphere, likewise.
+    /// The uniform distribution on the unit sphere, also by its exact quantile function.
     UniformSphere,
-    /// Uniform in the unit ball, by a fresh sample of as many points as a group has records: the published
-    /// form.
+    /// The uniform distribution in the unit ball, by a fresh sample of as many points as a group has records: the published form.
     UniformBallSample,
-    /// The points of any public sample, `[m, d]` in rows.
+    /// Any public sample of points, `[m, d]` in rows.
     Sample(Vec<f32>),
 }
 
 impl Prior {
-    /// The public side of a step for groups of `sizes` records.
+    /// Samples the public part of a step for groups of `sizes` records.
     pub(super) fn draw(
         &self,
         sizes: &[usize],
@@ -67,7 +66,7 @@ impl Prior {
     }
 }
 
-/// Slices, and cells for each group of a batch. Everything in it is public.
+/// The slices of a step, and the cells of each group of a batch. All of it is public.
 #[derive(Debug, Clone)]
 pub struct Matching {
     slices: Slices,
@@ -76,8 +75,7 @@ pub struct Matching {
 }
 
 impl Matching {
-    /// A public side from cells of the caller's own, one set a group: any public target will do,
-    /// with as many points as it likes.
+    /// Creates a public part from your own cells, one set for each group: any public target, with any number of points.
     pub fn new(slices: Slices, cells: Vec<TargetQuantiles>) -> Self {
         Self {
             slices,
@@ -86,17 +84,17 @@ impl Matching {
         }
     }
 
-    /// Records of a whole batch.
+    /// Returns the number of records of a whole batch.
     pub fn records(&self) -> usize {
         self.sizes.iter().sum()
     }
 
-    /// Records of each group.
+    /// Returns the number of records of each group.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
 
-    /// The directions of this step.
+    /// Returns the directions of this step.
     pub fn slices(&self) -> &Slices {
         &self.slices
     }
@@ -158,8 +156,8 @@ impl Matching {
         Ok((cotangents, distance))
     }
 
-    /// With the bounds of a private step the cotangents are multiplied by `1 / (1 + x)`,
-    /// `x = 4 L r / Delta_SW`: [`cotangent_rounding`] `r` in each of two data sets then fits into the
+    /// The cotangents on the device of `activations`. With the bounds of a private step they are multiplied by `1 / (1 + x)`,
+    /// `x = 4 L r / Delta_SW`: the rounding `r` of [`cotangent_rounding`] in each of two data sets then fits into the
     /// sensitivity. `x` grows with the records of a group, from about 0.01 for 600 of them to 1 for 60000.
     pub(super) fn device_cotangents(
         &self,

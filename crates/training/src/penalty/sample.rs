@@ -1,4 +1,4 @@
-//! A private sample that the network does not touch, and what one record can move the distance to it.
+//! A private sample that does not go through the network, and the sensitivity of the distance to it.
 
 use burn::tensor::Tensor;
 use swd::sensitivity::{F32_CLIP_SLACK, Norms};
@@ -11,10 +11,10 @@ use crate::engine::project_to_ball;
 use crate::error::same;
 use crate::{Clipping, TrainingError};
 
-/// The public side of a step towards a private sample: slices and sizes.
+/// The public part of a step towards a private sample: slices and sizes.
 ///
-/// `P = SW_2^2(activations, sample)`, where the records of the sample, too, are projected onto the ball of
-/// radius `M` first.
+/// The penalty is `P = SW_2^2(activations, sample)`. The records of the sample, too, are first projected onto the ball of radius
+/// `M`.
 #[derive(Debug, Clone)]
 pub struct ToSample {
     slices: Slices,
@@ -23,13 +23,13 @@ pub struct ToSample {
 }
 
 impl ToSample {
-    /// What a record of a sample of `m` moves the gradient by, against what a record of the `n` inputs does,
-    /// for tight frames in `dim` dimensions, a cost, and activations of norm at most `radius`: the largest `share` that
-    /// [`crate::Penalty::to_private_sample`] takes without declaring more for it.
+    /// Returns the sensitivity to one of `m` sample records divided by that to one of `n` inputs, for tight frames in `dim`
+    /// dimensions, this cost, and activations of norm at most `radius`. It is the smallest `share` of
+    /// [`crate::Penalty::to_private_sample`] that does not raise the declared sensitivity.
     ///
     /// # Errors
     ///
-    /// Sizes of 0; a cost that is refused.
+    /// A size of 0; an invalid cost.
     pub fn share(
         cost: Cost,
         radius: f64,
@@ -64,17 +64,17 @@ impl ToSample {
         })
     }
 
-    /// What a record of the sample is promised to stay within, as a share of what is declared.
+    /// The share of the declared sensitivity that bounds a record of the sample.
     pub(super) fn declared_share(&self) -> f64 {
         self.share
     }
 
-    /// Records of the inputs, and of the sample.
+    /// Returns the number of records of the inputs and of the sample.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
 
-    /// The directions of this step.
+    /// Returns the directions of this step.
     pub fn slices(&self) -> &Slices {
         &self.slices
     }
@@ -88,10 +88,10 @@ impl ToSample {
         let (m, l) = (clipping.activation, clipping.jacobian);
         let lambda = self.slices.lambda_max_upper();
         let root = lambda.sqrt();
-        // As between groups: cotangents, and the cells that they are taken from, are rounded to f32.
+        // As between groups, cotangents are rounded to f32, and so are the cells that they are computed from.
         let rounding = match cost {
             Cost::Square => f64::powi(2.0, -20) * l * root * (root + 1.0) * m,
-            // Cotangents, and what cells that are off by 2^-22 M move them by, in each of two data sets.
+            // The rounding of the cotangents, and the effect on them of cells that are off by 2^-22 M, in each of two data sets.
             cost => {
                 let of_cells = cost.slope(2.0 * m + f64::powi(2.0, -22) * m) - cost.slope(2.0 * m);
                 let steepest = cost.slope(f64::powi(2.0, -22) * m).max(of_cells);
@@ -150,8 +150,8 @@ impl ToSample {
         )?)
     }
 
-    /// [`ToSample::cotangents`] on the device of `activations`; with the bounds of a private step multiplied by
-    /// `1 / (1 + 4 L r / Delta)`, `r` what they and the cells may be off by.
+    /// [`ToSample::cotangents`] on the device of `activations`. With the bounds of a private step they are multiplied by
+    /// `1 / (1 + 4 L r / Delta)`, where `r` bounds their rounding and that of the cells.
     pub(super) fn device_cotangents(
         &self,
         sample: Option<&Fixed>,
@@ -183,7 +183,7 @@ impl ToSample {
         let [n, s] = [0, 1].map(|group| self.sizes[group]);
         let bounds =
             Norms::new(m, clipping.jacobian).private_sample_bounds(Cost::Square, [n, s], lambda)?;
-        // Both sides' errors have to fit, and the smaller bound is the narrower.
+        // The errors of both sides have to fit, and the smaller bound leaves less room.
         let narrow = bounds[0].min(bounds[1]);
         Ok(1.0 / (1.0 + 4.0 * clipping.jacobian * error / narrow))
     }

@@ -1,4 +1,4 @@
-//! What a penalty weighs and bounds, wherever its activations are compared.
+//! The weight and the bounds of a penalty, and where its activations are compared.
 
 use burn::tensor::Tensor;
 use dp_core::per_sample::{Rounding, finite_rows};
@@ -6,29 +6,29 @@ use dp_core::per_sample::{Rounding, finite_rows};
 use crate::Clipping;
 use crate::engine::{project_rows_to_ball, project_to_ball};
 
-/// The weight and the bounds of a penalty, and which activation it looks at.
+/// The weight and the bounds of a penalty, and the index of its activation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Term {
     pub(crate) weight: f64,
     pub(crate) clipping: Clipping,
     pub(crate) activation: usize,
-    /// `L2`, where the activation is `[g(x), h(x)]` and each of the two maps has a bound of its own.
+    /// `L2`, if the activation is `[g(x), h(x)]` and the second map has its own bound.
     pub(crate) second: Option<f64>,
 }
 
 impl Term {
-    /// The maps whose values stand beside each other in the activation.
+    /// The number of maps whose values the activation contains.
     pub(crate) fn maps(&self) -> usize {
         1 + usize::from(self.second.is_some())
     }
 
-    /// `L1` and `L2`, the bounds of the Jacobians of two groups that are compared.
+    /// `L1` and `L2`, the Jacobian bounds of the two compared groups.
     pub(super) fn jacobians(&self) -> [f64; 2] {
         let first = self.clipping.jacobian;
         [first, self.second.unwrap_or(first)]
     }
 
-    /// Where the value of each map begins in an activation of `width`, how wide it is, and its Jacobian bound.
+    /// The start of each map's values in an activation of `width`, their number, and the map's Jacobian bound.
     fn parts(&self, width: usize) -> impl Iterator<Item = (usize, usize, f64)> {
         let own = width / self.maps();
         let bounds = self.jacobians().into_iter().enumerate();
@@ -36,7 +36,7 @@ impl Term {
         parts.take(self.maps())
     }
 
-    /// Puts the values of each map, for activations of `width`, into the ball of radius `M`.
+    /// Projects the values of each map, in activations of `width`, onto the ball of radius `M`.
     pub(crate) fn project(&self, activations: &mut [f32], width: usize) {
         for value in activations.chunks_exact_mut((width / self.maps()).max(1)) {
             project_to_ball(value, self.clipping.activation);
@@ -51,8 +51,8 @@ impl Term {
         project_rows_to_ball(values, radius).reshape([n, width])
     }
 
-    /// The cotangent of one record with each map's Jacobian bounded by its own `L`: by the map's block of the Gram
-    /// matrix `[width, width]`. A record whose matrix is not finite anywhere gives zeros.
+    /// Returns the cotangent of one record with each map's Jacobian bounded by its own `L`, by means of the map's block of the
+    /// Gram matrix `[width, width]`. If any entry of the matrix is not finite, the result is 0.
     pub(crate) fn clip(&self, gram: &[f32], cotangent: &[f32]) -> Vec<f64> {
         let (width, mode) = (cotangent.len(), self.clipping.mode);
         if self.maps() == 1 || !gram.iter().all(|x| x.is_finite()) {

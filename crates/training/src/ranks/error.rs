@@ -1,40 +1,40 @@
-//! What can go wrong between ranks.
+//! The errors between ranks.
 
-/// Why the ranks of a training cannot go on; nothing of the step was released.
+/// The reason why the ranks of a training cannot go on; nothing of the step was released.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RankError {
-    /// A rank that failed, in its own words.
+    /// A rank failed.
     #[error("rank {rank}: {message}")]
     Failed {
-        /// Which.
+        /// The rank.
         rank: usize,
-        /// Why.
+        /// Its own message.
         message: String,
     },
-    /// Ranks that do not answer.
+    /// Ranks do not answer.
     #[error("no answer for {seconds} s from rank {}", listed(ranks))]
     Silent {
-        /// Which.
+        /// The ranks.
         ranks: Vec<usize>,
-        /// For how long.
+        /// The time without an answer.
         seconds: u64,
     },
-    /// Ranks that were waited for when the process was told to end, as `mpirun` does where another process has died.
+    /// The process was told to end while it waited for these ranks, as `mpirun` does if another process has died.
     #[error("told to end while waiting for rank {}", listed(ranks))]
     Ended {
-        /// Which.
+        /// The ranks.
         ranks: Vec<usize>,
     },
-    /// A rank that sends more or less than it was asked for.
-    // How much may be a number of sampled records.
+    /// A rank sent more or less than it was asked for.
+    // The amount may be a number of sampled records, so the message leaves it out.
     #[error("rank {rank} sent more or fewer {what} than it was asked for")]
     Length {
-        /// Which.
+        /// The rank.
         rank: usize,
-        /// Of what.
+        /// The kind of values.
         what: &'static str,
     },
-    /// What carries the messages refused.
+    /// The carrier of the messages refused.
     #[error("{0}")]
     Carrier(String),
 }

@@ -1,11 +1,11 @@
 //! One training over several processes: each holds its part of the records, and one of them releases.
 //!
-//! The root draws the batch, secretly and once, and tells each rank which of its records are in it. Ranks clip their
-//! records as one process does, with the sizes of the whole batch. What a penalty compares is gathered at the root, which
-//! transports it once and gives each rank the cotangents of its records. Clipped sums are added up at the root. It alone
-//! has a releaser and a ledger: noise is added once, to the sum over all ranks.
+//! The root draws the batch, secretly and once, and tells each rank which of its records are in it. Each rank clips its records
+//! as a single process does, with the sizes of the whole batch. For a penalty, the root gathers the activations, transports them
+//! once and sends each rank the cotangents of its records. The root adds up the clipped sums. It alone has a releaser and a
+//! ledger: noise is added once, to the sum over all ranks.
 //!
-//! Record `i` of `R` ranks lies on rank `i mod R`, as its record `i / R`.
+//! Record `i` lies on rank `i mod R` of `R` ranks, as its record `i / R`.
 
 mod error;
 mod served;
@@ -16,44 +16,43 @@ use std::sync::Arc;
 pub use error::RankError;
 pub(crate) use shared::Shared;
 
-/// Processes that take the steps of one training together, such as those of MPI. All of them call the same operation
-/// at the same time; the root is rank 0.
+/// Processes that take the steps of one training together, such as those of MPI. All of them call the same operation at the same
+/// time; the root is rank 0.
 ///
-/// Every operation fails where another process has failed or is silent: a step whose operations did not all succeed
-/// releases nothing.
+/// Every operation fails if another process has failed or does not answer. A step with a failed operation releases nothing.
 pub trait Ranks: Send + Sync {
-    /// The number of this process, from 0.
+    /// Returns the number of this process, from 0.
     fn rank(&self) -> usize;
 
-    /// How many there are.
+    /// Returns the number of processes.
     fn size(&self) -> usize;
 
-    /// The root's bytes, everywhere.
+    /// Sends the root's bytes to all ranks and returns them on each.
     ///
     /// # Errors
     ///
-    /// [`RankError`].
+    /// [`RankError`] if a rank has failed or does not answer.
     fn broadcast(&self, bytes: Vec<u8>) -> Result<Vec<u8>, RankError>;
 
-    /// The bytes of all ranks, in their order, at the root; nothing elsewhere.
+    /// Returns the bytes of all ranks, in their order, at the root; nothing elsewhere.
     ///
     /// # Errors
     ///
-    /// [`RankError`] names the rank that failed or is silent.
+    /// [`RankError`] names the rank that has failed or does not answer.
     fn gather(&self, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>, RankError>;
 
-    /// For each rank its part of what the root has; other ranks give nothing.
+    /// Sends each rank its part of the root's `parts` and returns it there; other ranks pass nothing.
     ///
     /// # Errors
     ///
-    /// [`RankError`].
+    /// [`RankError`] if a rank has failed or does not answer.
     fn scatter(&self, parts: Vec<Vec<u8>>) -> Result<Vec<u8>, RankError>;
 
-    /// The sums over all ranks, in an order that depends on their number alone, at the root; nothing elsewhere.
+    /// Returns the sums over all ranks at the root, in an order that depends only on the number of ranks; nothing elsewhere.
     ///
     /// # Errors
     ///
-    /// As [`Ranks::gather`]; values of another number on some rank.
+    /// The same as for [`Ranks::gather`]; a rank with another number of values.
     fn sum(&self, values: Vec<f64>) -> Result<Vec<f64>, RankError>;
 }
 
@@ -65,7 +64,7 @@ pub(crate) struct Team {
     pub(crate) ordered: bool,
 }
 
-/// How many of `records` lie on `rank` of `ranks`.
+/// Returns how many of `records` lie on rank `rank` of `ranks`.
 pub fn records_of(rank: usize, ranks: usize, records: usize) -> usize {
     (records + ranks - 1 - rank) / ranks
 }
@@ -76,7 +75,7 @@ fn words(values: impl IntoIterator<Item = usize>) -> Vec<u8> {
     words.collect::<Vec<[u8; 8]>>().into_flattened()
 }
 
-/// What [`words`] wrote.
+/// Reads the numbers that [`words`] wrote.
 fn of_words(bytes: &[u8]) -> Vec<usize> {
     let (words, _) = bytes.as_chunks::<8>();
     words
@@ -91,7 +90,7 @@ fn floats(values: &[f32]) -> Vec<u8> {
     words.collect::<Vec<[u8; 4]>>().into_flattened()
 }
 
-/// What [`floats`] wrote.
+/// Reads the values that [`floats`] wrote.
 fn of_floats(bytes: &[u8]) -> Vec<f32> {
     let (words, _) = bytes.as_chunks::<4>();
     words.iter().map(|&word| f32::from_le_bytes(word)).collect()

@@ -1,4 +1,4 @@
-//! What a rank other than the root does of a training.
+//! The part of a training that a rank other than the root takes.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use crate::weights::{from_host, to_host};
 use crate::{Batch, BatchSizes, Network, Training, TrainingError};
 
 impl<M: Module> Training<M> {
-    /// Takes the steps of this training together with other processes, of which this one is the root. Each of them calls
-    /// [`Training::serve`] on the same training of its own records: of `R` ranks, rank `r` holds the records `r`,
-    /// `r + R`, `r + 2 R` and so on. [`Step::own`](crate::Step::own) says which of the root's records are in a batch.
+    /// Takes the steps of this training together with other processes; this process is the root. Each other process calls
+    /// [`Training::serve`] on the same training of its own records: of `R` ranks, rank `r` holds the records `r`, `r + R`,
+    /// `r + 2 R` and so on. [`Step::own`](crate::Step::own) says which of the root's records are in a batch.
     ///
-    /// The guarantee is that of one process: each rank bounds what its records do, with the sizes of the whole batch, and
-    /// this process alone adds noise, once, to the sum.
+    /// The guarantee is that of one process: each rank bounds the effect of its records, with the sizes of the whole batch, and
+    /// only this process adds noise, once, to the sum.
     ///
-    /// - `ordered`: whether the gradient of a step is the same to the bit however many ranks there are. Every record
-    ///   then goes through the network by itself, which takes several times as long.
+    /// - `ordered`: whether the gradient of a step is the same to the bit for any number of ranks. Every record then goes through
+    ///   the network by itself, which takes several times as long.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::Unbounded`] for an ordered training without privacy, where nothing bounds what is added up;
-    /// [`RankError::Carrier`] where this process is not the root.
+    /// [`TrainingError::Unbounded`] for an ordered training without privacy, whose sums have no bound; [`RankError::Carrier`] if
+    /// this process is not the root.
     pub fn over(&mut self, ranks: Arc<dyn Ranks>, ordered: bool) -> Result<(), TrainingError> {
         if ranks.rank() > 0 {
             let message = format!("rank {} is not the root", ranks.rank());
@@ -44,12 +44,11 @@ impl<M: Module> Training<M> {
         Ok(())
     }
 
-    /// Tells the other ranks that there are no more steps: their network becomes the one that
-    /// [`Training::averaged`] gives here.
+    /// Tells the other ranks that there are no more steps, and gives them the network of [`Training::averaged`].
     ///
     /// # Errors
     ///
-    /// [`RankError`].
+    /// [`RankError`] if a rank has failed or does not answer.
     pub fn end(&self) -> Result<(), TrainingError> {
         match &self.team {
             Some(team) => Ok(Shared::end(team, &to_host(&self.averaged()?))?),
@@ -57,12 +56,13 @@ impl<M: Module> Training<M> {
         }
     }
 
-    /// Serves the root until it has no more steps: clips and sums the records of each batch that lie here. `batch` gathers
-    /// the sampled ones, by their numbers in this process, group after group. The training's own releaser is never asked.
+    /// Serves the root until it has no more steps: clips and sums the records of each batch that this process holds. `batch`
+    /// gathers the sampled records, given by their indices in this process for each group. The training's own releaser is not
+    /// used.
     ///
     /// # Errors
     ///
-    /// As [`Step::update`](crate::Step::update), [`RankError`], and what `batch` returns.
+    /// The same as for [`Step::update`](crate::Step::update), [`RankError`], and any error of `batch`.
     pub fn serve<const D: usize>(
         &mut self,
         ranks: Arc<dyn Ranks>,

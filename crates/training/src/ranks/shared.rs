@@ -1,41 +1,41 @@
-//! One step over ranks: whose records are in the batch, what is compared, what is added up.
+//! One step over ranks: the records of each rank, and the data that ranks exchange.
 
 use std::ops::Range;
 
 use super::{RankError, Team, floats, of_floats, of_words, words};
 use crate::{Engine, SampledPenalty, TrainingError};
 
-/// Whose the records of a batch are, at the root.
+/// The distribution of the batch's records over ranks, at the root.
 #[derive(Clone)]
 struct Draw {
     groups: Vec<Range<usize>>,
-    /// For each rank the places of its records in the batch, in order.
+    /// For each rank, the positions of its records in the batch, in order.
     places: Vec<Vec<usize>>,
 }
 
-/// A step that the root has begun, on another rank.
+/// A step that the root has begun, as another rank sees it.
 pub(super) struct Begun {
     pub(super) shared: Shared,
-    /// The clipping norms that move.
+    /// The adaptive clipping norms.
     pub(super) norms: Vec<f64>,
 }
 
-/// What this rank has of a step.
+/// The part of a step that this rank knows.
 #[derive(Clone)]
 pub(crate) struct Shared {
     team: Team,
-    /// At the root alone.
+    /// Known at the root alone.
     draw: Option<Draw>,
-    /// Records of each group of the whole batch.
+    /// The number of records of each group of the whole batch.
     sizes: Vec<usize>,
-    /// The numbers of its own records, group after group.
+    /// The indices of its own records, group after group.
     own: Vec<Vec<usize>>,
-    /// What parts are rounded to before they are added, where sums are ordered.
+    /// The grid that parts are rounded to before they are added, if sums are ordered.
     grid: Option<f64>,
 }
 
 impl Shared {
-    /// Tells each rank which of its records were `sampled`, and what the clipping norms that move and the weights are.
+    /// Sends each rank the indices of its `sampled` records, the adaptive clipping norms and the weights.
     pub(crate) fn begin(
         team: &Team,
         sampled: &[Vec<usize>],
@@ -72,8 +72,8 @@ impl Shared {
         })
     }
 
-    /// What the root begins, on another rank, with so many `norms` that move, and the weights; no step once there are no
-    /// more.
+    /// Receives on another rank the step that the root begins, with `norms` adaptive clipping norms, and the weights; there is no
+    /// step once the root has ended.
     pub(super) fn next(team: &Team, norms: usize) -> Result<(Option<Begun>, Vec<f32>), RankError> {
         let message = of_words(&team.ranks.scatter(Vec::new())?);
         let public = team.ranks.broadcast(Vec::new())?;
@@ -101,39 +101,39 @@ impl Shared {
         Ok((Some(Begun { shared, norms }), of_floats(weights)))
     }
 
-    /// Tells all ranks that there are no more steps, and what the weights have become.
+    /// Tells all ranks that there are no more steps, and sends the final weights.
     pub(crate) fn end(team: &Team, weights: &[f32]) -> Result<(), RankError> {
         let parts = vec![Vec::new(); team.ranks.size()];
         team.ranks.scatter(parts)?;
         team.ranks.broadcast(floats(weights)).map(drop)
     }
 
-    /// The numbers of this rank's records, group after group.
+    /// The indices of this rank's records, group after group.
     pub(crate) fn own(&self) -> &[Vec<usize>] {
         &self.own
     }
 
-    /// Records of each group of the whole batch.
+    /// The number of records of each group of the whole batch.
     pub(crate) fn sizes(&self) -> &[usize] {
         &self.sizes
     }
 
-    /// Whether each record goes through the network by itself, and sums do not depend on the ranks.
+    /// Whether each record goes through the network by itself, so that sums do not depend on the ranks.
     pub(crate) fn ordered(&self) -> bool {
         self.team.ordered
     }
 
-    /// What a part is rounded to before it is added; none where sums are not ordered.
+    /// The grid that a part is rounded to before it is added, or `None` if sums are not ordered.
     pub(crate) fn grid(&self) -> Option<f64> {
         self.grid
     }
 
-    /// Agrees on a grid for parts whose norms add up to at most `bound`, which the root knows: no addition rounds then,
-    /// and the sum does not depend on its order.
+    /// Agrees on a grid for parts whose norms add up to at most `bound`, which the root knows. Additions then do not round, and
+    /// the sum does not depend on its order.
     ///
-    /// Sums of multiples of `q` are exact in `f64` below `2^53 q`. With `q` between `2^-51` and `2^-50` of `bound` a part is
-    /// off by at most `2^-51 bound` in each coordinate: for `n` records of `p` weights by `n sqrt(p) 2^-51 bound` in all,
-    /// less than the one more addition in `f32` that the sensitivity counts, `2^-24 bound`, while `n sqrt(p) < 10^8`.
+    /// Sums of multiples of `q` are exact in `f64` below `2^53 q`. With `q` between `2^-51` and `2^-50` of `bound`, a part is off
+    /// by at most `2^-51 bound` in each coordinate. For `n` records of `p` weights that is `n sqrt(p) 2^-51 bound` in all, less
+    /// than the one more addition in `f32` that the sensitivity counts, `2^-24 bound`, while `n sqrt(p) < 10^8`.
     pub(crate) fn agree(&mut self, bound: Option<f64>) -> Result<(), RankError> {
         if self.team.ordered {
             let grid = bound.map(|bound| f64::powi(2.0, bound.log2().ceil() as i32 - 51));
@@ -145,7 +145,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The cotangents of this rank's `activations`, `[n, d]`, from those of the whole batch, and the distance at the root.
+    /// The cotangents of this rank's `activations`, `[n, d]`, computed for the whole batch; and the distance, at the root.
     pub(crate) fn cotangents(
         &self,
         penalty: Option<&SampledPenalty>,
@@ -177,16 +177,16 @@ impl Shared {
         Ok((own.swap_remove(0), distance))
     }
 
-    /// The sums over all ranks at the root; of this rank elsewhere, where nothing is made of them.
+    /// The sums over all ranks at the root. Other ranks get their own sums, which they do not use.
     ///
-    /// The sensitivity counts the roundings of the root's engine, so that all ranks must have that one.
+    /// The sensitivity counts the roundings of the root's engine, so all ranks must have the same engine.
     pub(crate) fn sum(
         &self,
         mut values: Vec<f64>,
         engine: Engine,
     ) -> Result<Vec<f64>, TrainingError> {
         let expected = values.len();
-        // Each entry is 0 or 1, so that the sum is the root's own times the ranks only where all have the same.
+        // Each entry is 0 or 1, so the sum is the root's own times the number of ranks only if all ranks have the same entries.
         let code = match engine {
             Engine::Host { .. } => [1.0, 0.0],
             Engine::Tensor { .. } => [0.0, 1.0],
@@ -212,7 +212,7 @@ impl Shared {
     }
 }
 
-/// What the root sends to every rank for a step.
+/// The bytes that the root sends to every rank for a step.
 fn numbers(norms: &[f64], weights: &[f32]) -> Vec<u8> {
     let norms = norms.iter().map(|norm| norm.to_le_bytes());
     let mut bytes = norms.collect::<Vec<[u8; 8]>>().into_flattened();
