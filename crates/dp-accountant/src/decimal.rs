@@ -1,7 +1,7 @@
-//! Numbers for readers, rounded to the side on which what they say stays true.
+//! Decimal numbers for readers, rounded to the safe side.
 //!
-//! A printed upper bound ([`upper`]) is never below the bound, and neither is a noise multiplier that is
-//! needed; a limit that a value must stay below ([`lower`]) is never above itself.
+//! A printed upper bound or a required noise multiplier ([`upper`]) is never below the value. A limit that a value must stay
+//! below ([`lower`]) is never above itself.
 //!
 //! ```
 //! use dp_accountant::decimal::{lower, nearest, upper};
@@ -11,10 +11,10 @@
 //! assert_eq!(nearest(0.016_966_4, 3), "0.017");
 //! ```
 
-/// Significant digits of a bound.
+/// The number of significant digits of a bound.
 const DIGITS: usize = 5;
 
-/// Powers of ten between which numbers are written in full.
+/// Numbers between these powers of ten are written in full.
 const SMALL: i32 = -3;
 const LARGE: i32 = 7;
 
@@ -25,8 +25,8 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// The nearest to a finite `value` with so many significant digits, and all of a whole number's below
-    /// ten million.
+    /// Returns the nearest decimal to a finite `value` with `digits` significant digits; a whole number below ten million keeps
+    /// all of its digits.
     fn nearest(value: f64, digits: usize) -> Self {
         let first = Self::parse(&format!("{value:.*e}", digits.max(1) - 1));
         let whole = first.power() + 1;
@@ -36,7 +36,7 @@ impl Decimal {
         first
     }
 
-    /// From `d.ddde-7`.
+    /// Parses text such as `d.ddde-7`.
     fn parse(text: &str) -> Self {
         let (digits, power) = text.split_once('e').unwrap_or((text, "0"));
         let places = digits.split_once('.').map_or(0, |(_, after)| after.len());
@@ -46,18 +46,18 @@ impl Decimal {
         }
     }
 
-    /// The power of ten of the first digit.
+    /// Returns the power of ten of the first digit.
     fn power(&self) -> i32 {
         self.mantissa.abs().max(1).ilog10() as i32 + self.exponent
     }
 
-    /// As it reads back.
+    /// Returns the value that the text reads back as.
     fn value(&self) -> f64 {
         let text = format!("{}e{}", self.mantissa, self.exponent);
         text.parse().unwrap_or(f64::NAN)
     }
 
-    /// In as few characters as say it: from a thousandth to ten million in full, otherwise with a power of ten.
+    /// Writes the number in few characters: in full from a thousandth to ten million, otherwise with a power of ten.
     fn text(mut self) -> String {
         if self.mantissa == 0 {
             return "0".into();
@@ -83,19 +83,19 @@ impl Decimal {
     }
 }
 
-/// The nearest decimal of so many significant digits.
+/// Returns the nearest decimal with `digits` significant digits.
 pub fn nearest(value: f64, digits: usize) -> String {
     unbounded(value).unwrap_or_else(|| Decimal::nearest(value, digits).text())
 }
 
-/// A decimal of five significant digits that is not below `value` when it is read back, and less than one
-/// unit of its last digit above.
+/// Returns a decimal of five significant digits that reads back as at least `value`, and as less than one unit of its last
+/// digit above it.
 pub fn upper(value: f64) -> String {
     towards(value, 1, |read| read >= value)
 }
 
-/// A decimal of five significant digits that is not above `value` when it is read back, and less than one
-/// unit of its last digit below.
+/// Returns a decimal of five significant digits that reads back as at most `value`, and as less than one unit of its last
+/// digit below it.
 pub fn lower(value: f64) -> String {
     towards(value, -1, |read| read <= value)
 }
@@ -110,7 +110,7 @@ fn towards(value: f64, unit: i64, holds: impl Fn(f64) -> bool) -> String {
     })
 }
 
-/// What has no digits.
+/// Returns the text of a value that is not finite.
 fn unbounded(value: f64) -> Option<String> {
     if value.is_finite() {
         return None;

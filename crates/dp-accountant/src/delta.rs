@@ -1,17 +1,17 @@
-//! What delta must stay below, and what it leaves open.
+//! The bound that delta must stay below, and the risk that a delta leaves.
 //!
-//! A mechanism that picks one of `n` records and publishes it with probability `c` is `(0, c/n)`-differentially
-//! private: at `delta = 1/n` a record can leave outright.
+//! A mechanism that picks one of `n` records and publishes it with probability `c` is `(0, c/n)`-differentially private: at
+//! `delta = 1/n` it can publish a record outright.
 
 use crate::DpError;
 use crate::decimal::{lower, nearest};
 
-/// The share of `1/n` above which a run warns of what its delta leaves open.
+/// The share of `1/n` above which a run warns about its delta.
 const SMALL: f64 = 0.1;
-/// What the sum of the parts of a delta may be above it, relatively.
+/// The relative excess that is allowed for the sum of the parts of a delta.
 const ROUNDING: f64 = 1e-9;
 
-/// The delta of who names none: `0.1/n`, the largest that no run warns of.
+/// Returns the default delta, `0.1/n`: the largest without a warning.
 ///
 /// ```
 /// use dp_accountant::delta::{default_delta, loose_delta};
@@ -36,7 +36,7 @@ pub fn default_delta(records: f64) -> f64 {
 ///
 /// # Errors
 ///
-/// [`DpError::OutOfRange`] with delta, `1/n` and `n`.
+/// Returns [`DpError::OutOfRange`] with delta, `1/n` and `n`.
 pub fn check_delta(delta: f64, records: f64) -> Result<(), DpError> {
     if delta > 0.0 && delta < 1.0 / records {
         return Ok(());
@@ -51,7 +51,7 @@ pub fn check_delta(delta: f64, records: f64) -> Result<(), DpError> {
     })
 }
 
-/// What a delta above `0.1/n` leaves open, in words; none below, and for what was rounded up in a sum of its parts.
+/// Describes the risk of a delta above `0.1/n`; returns `None` below it, and for an excess that rounding of a sum explains.
 pub fn loose_delta(delta: f64, records: f64) -> Option<String> {
     if delta <= SMALL / records * (1.0 + ROUNDING) {
         return None;

@@ -1,7 +1,7 @@
-//! What can go wrong between a private record and a released gradient.
+//! The error type of this crate and of `dp-core`.
 //!
-//! One enum for this crate and for `dp-core`, which is built on it: who plans, draws and releases handles one type.
-//! The cases that name a layer, a draw or a device are `dp-core`'s.
+//! `dp-core` is built on this crate and shares one enum with it, so planning, sampling and releasing return one type. Only
+//! `dp-core` returns the cases that name a layer, a draw or a device.
 //!
 //! ```
 //! use dp_accountant::sampling::Sampler;
@@ -12,21 +12,21 @@
 
 use crate::accounting::AccountingError;
 
-/// Errors of this crate and of `dp-core`. Each names the value and the bound that it broke; none holds what is private, as
-/// `Debug`, by which `main` prints an error that it returns, hides nothing.
+/// An error of this crate or of `dp-core`, with the refused value and the bound that it broke. No error holds a private value,
+/// because `Debug`, with which `main` prints a returned error, hides nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum DpError {
     /// A parameter of a plan or a mechanism lies outside its range.
     #[error("{name} = {value} is refused: it must be {bound}")]
     OutOfRange {
-        /// What the value is.
+        /// The name of the value.
         name: &'static str,
-        /// The value found.
+        /// The refused value.
         value: f64,
-        /// The bound it must respect, in words.
+        /// The bound, in words.
         bound: String,
     },
-    /// A batch that the data cannot fill.
+    /// The data cannot fill a batch.
     #[error("{what}: batch of {batch}, expected 1 to {records}, its number of records; {advice}")]
     Batch {
         /// The whole data, or a group of it.
@@ -35,15 +35,15 @@ pub enum DpError {
         batch: usize,
         /// The number of records.
         records: usize,
-        /// What to do.
+        /// Advice on how to fix it.
         advice: &'static str,
     },
-    /// A group, or a list of groups, that has nothing to sample from.
+    /// A group, or a list of groups, is empty.
     #[error("{what} is empty: expected at least 1 {expected}; remove it, or give it some")]
     Empty {
         /// The group or the list.
         what: String,
-        /// What it should hold.
+        /// The missing element.
         expected: &'static str,
     },
     /// Two lists that belong together have different lengths.
@@ -54,7 +54,7 @@ pub enum DpError {
         /// The number of batch sizes.
         found: usize,
     },
-    /// A record that is in two groups, or twice in one.
+    /// A record is in two groups, or twice in one.
     #[error(
         "record {record} is in the groups more than once (in {first} and {second}): \
          expected each record in one group, once"
@@ -62,39 +62,39 @@ pub enum DpError {
     SharedRecord {
         /// The record's index.
         record: usize,
-        /// A group that holds it.
+        /// The first group that holds it.
         first: usize,
-        /// A group that holds it too, or the same group.
+        /// The second group that holds it; it may be the first again.
         second: usize,
     },
-    /// What is to be released is a sum over other numbers of records than were sampled. With Poisson sampling
-    /// these numbers are secret, and no error holds them.
+    /// A sum to be released is over other numbers of records than were sampled. With Poisson sampling these numbers are secret,
+    /// and no error holds them.
     #[error(
         "what is summed has other numbers of records in its groups than the draw: sum the records of the draw"
     )]
     SampledSizes,
-    /// A draw of another releaser, and so of another plan or training.
+    /// The draw belongs to another releaser, and so to another plan or training.
     #[error("the draw is of releaser {sampled} of this process, and this is releaser {here}")]
     ForeignDraw {
-        /// The releaser that drew.
+        /// The number of the releaser that drew.
         sampled: u64,
-        /// The releaser that was asked to release.
+        /// The number of the releaser that was asked to release.
         here: u64,
     },
-    /// A draw that is not the last one.
+    /// The draw is not the last one.
     #[error(
         "the draw is number {sampled} (for step {step}) of this releaser, and only its last one, \
          number {last}, can be released"
     )]
     StaleDraw {
-        /// Which of the releaser's draws it is, from 1.
+        /// The number of the draw among the releaser's draws, from 1.
         sampled: u64,
-        /// The step that it was sampled for, from 1.
+        /// The step for which it was sampled, from 1.
         step: u64,
-        /// The number of its last draw.
+        /// The number of the last draw.
         last: u64,
     },
-    /// A step that the plan does not hold.
+    /// A step is beyond the plan.
     #[error("step {step} is refused: the plan has {steps} steps")]
     BeyondPlan {
         /// The step, from 1.
@@ -102,15 +102,15 @@ pub enum DpError {
         /// The plan's steps.
         steps: u64,
     },
-    /// A release that the plan does not hold.
+    /// A release is not in the plan.
     #[error("the release {name:?} is not planned: the other releases of the plan are {planned:?}")]
     NotPlanned {
-        /// The release asked for.
+        /// The requested release.
         name: String,
         /// The releases of the plan.
         planned: Vec<String>,
     },
-    /// A release with another noise than the plan's.
+    /// A release was requested with other noise than planned.
     #[error(
         "the release {name:?} is planned with {planned} noise, and was asked for with {asked} noise"
     )]
@@ -119,52 +119,52 @@ pub enum DpError {
         name: String,
         /// The noise in the plan.
         planned: &'static str,
-        /// The noise asked for.
+        /// The requested noise.
         asked: &'static str,
     },
-    /// A release that was made before; the plan holds it once.
+    /// A release was made before; the plan holds it once.
     #[error("the release {name:?} was made before: the plan has it once")]
     ReleasedTwice {
         /// The release.
         name: String,
     },
-    /// Two releases of a plan with one name.
+    /// Two releases of a plan have one name.
     #[error("two releases of the plan are named {name:?}: give each its own name")]
     SameName {
         /// The name.
         name: String,
     },
     /// The gradient that reached the mechanism holds a NaN or an infinity.
-    // How many are not is a function of private records.
+    // The number of such entries is a function of private records.
     #[error("the clipped gradient is not finite in some of {total} entries: nothing was released")]
     NotFinite {
-        /// How many entries there are.
+        /// The number of all entries.
         total: usize,
     },
-    /// A value that lies beyond the grid of its noise.
-    // Which one it is, and its size, are functions of private records.
+    /// A value is beyond the grid of its noise.
+    // Its place and size are functions of private records.
     #[error(
         "a value is too large for the grid of its noise: expected sizes below {bound:e}, 2^28 times the scale of the \
          noise; nothing was released"
     )]
     BeyondGrid {
-        /// What every size must be below, public: `2^28` times the scale of the noise.
+        /// The public bound of every size: `2^28` times the scale of the noise.
         bound: f64,
     },
-    /// Shapes that do not fit each other.
+    /// Shapes do not fit each other.
     #[error("{what}: expected {expected}, found {found}")]
     Shape {
-        /// Where.
+        /// The place of the mismatch.
         what: &'static str,
-        /// The size expected.
+        /// The expected size.
         expected: usize,
-        /// The size found.
+        /// The size that was found.
         found: usize,
     },
-    /// A device that gave no answer; nothing was released.
+    /// A device gave no answer; nothing was released.
     #[error("the device gave no answer, and nothing was released: {message}")]
     Device {
-        /// Its message.
+        /// The device's message.
         message: String,
     },
     /// The ledger could not be written, so nothing was released.
@@ -175,7 +175,7 @@ pub enum DpError {
         /// The cause.
         source: std::io::Error,
     },
-    /// A ledger whose file cannot be read.
+    /// The ledger's file cannot be read.
     #[error("the ledger {path} could not be read: {source}")]
     LedgerUnread {
         /// The ledger's file.
@@ -183,17 +183,17 @@ pub enum DpError {
         /// The cause.
         source: std::io::Error,
     },
-    /// A line of a ledger that is no entry.
+    /// A line of a ledger is not an entry.
     #[error("the ledger {path}, line {line}: {reason}")]
     LedgerFormat {
         /// The ledger's file.
         path: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// The accountant refused.
+    /// The accountant returned an error.
     #[error(transparent)]
     Accounting(#[from] AccountingError),
 }

@@ -1,11 +1,11 @@
-//! Contingency tables of several subsets of the columns of one table: single columns, pairs, pairs with a label.
+//! Contingency tables over several subsets of the columns of one table, such as single columns, pairs, and pairs with a label.
 //!
 //! # Sensitivity
-//! Under replacement of one record, in any of its columns: each table loses one count and gains one, so with `w_t` the
-//! weight of table `t` the weighted counts move by at most `sqrt(2 sum_t w_t^2)` in `L2`. A record that changes all of its
-//! columns attains it. In `L1` they move by at most `2 sum_t w_t`. With `w_t^2` the table's share of the budget, which sum to 1, this is `sqrt 2`, and a table is released
-//! with noise of deviation `z sqrt(2) / w_t` on each count, `z` being the noise multiplier: as if each table had been
-//! released by itself with its share of `1/z^2`.
+//! Replacing one record, in any of its columns, removes one count from each table and adds one. With weights `w_t` of the
+//! tables the weighted counts move by at most `sqrt(2 sum_t w_t^2)` in `L2`, attained by a record that changes all of its
+//! columns, and by at most `2 sum_t w_t` in `L1`. The shares of the budget are `w_t^2`. They sum to 1, so the `L2` sensitivity
+//! is `sqrt 2`, and each count of table `t` gets noise of deviation `z sqrt(2) / w_t` at noise multiplier `z`: the same noise
+//! as if each table were released alone with its share of `1/z^2`.
 
 use std::mem;
 
@@ -15,10 +15,10 @@ use rayon::prelude::*;
 use crate::query::{QueryError, check_noisy, whole};
 use crate::{Query, ROUNDING};
 
-/// Records that are counted at once: their codes stay near the processor while all tables take them.
+/// The number of records counted at once: their codes stay in cache while all tables read them.
 const BLOCK: usize = 1 << 16;
 
-/// Counts of the cells of tables over subsets of columns, in one release.
+/// Counts the cells of tables over subsets of columns, in one release.
 ///
 /// ```
 /// use dp_core::mechanism::NoisyVector;
@@ -36,30 +36,30 @@ const BLOCK: usize = 1 << 16;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contingency {
-    /// Values of each column.
+    /// The number of values of each column.
     sizes: Vec<usize>,
-    /// Columns of each table, and the square root of its share.
+    /// The columns of each table, and the square root of its share.
     tables: Vec<(Vec<usize>, f64)>,
     laplace: bool,
-    /// Maximum number of records used per unit.
+    /// The maximum number of records used per unit.
     most: usize,
 }
 
 /// The noisy counts of one table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoisyCounts {
-    /// Its columns.
+    /// The columns of the table.
     pub columns: Vec<usize>,
-    /// The counts, the last column varying fastest; with noise also below 0.
+    /// The counts, the last column varying fastest; noise can make them negative.
     pub counts: Vec<f64>,
     /// The standard deviation of the noise on each released count.
     pub deviation: f64,
-    /// Of how many released counts each is the sum; empty where each is one.
+    /// The number of released counts that each entry sums; empty if each entry is one released count.
     pub joined: Vec<usize>,
 }
 
 impl NoisyCounts {
-    /// The standard deviation of the noise on the count of a cell.
+    /// Returns the standard deviation of the noise on the count of a cell.
     pub fn deviation_of(&self, cell: usize) -> f64 {
         let joined = self.joined.get(cell).map_or(1.0, |&joined| joined as f64);
         self.deviation * joined.sqrt()
@@ -67,10 +67,10 @@ impl NoisyCounts {
 }
 
 impl Contingency {
-    /// Tables over columns with so many values each: the columns of each table, and its share of the budget.
+    /// Creates tables over columns with `sizes` values, from the columns of each table and its share of the budget.
     ///
     /// # Errors
-    /// No table, a column without values or that there is not, a share that is not above 0.
+    /// Returns an error for no table, a column that is empty or does not exist, or a share that is not above 0.
     pub fn new(
         sizes: impl Into<Vec<usize>>,
         tables: impl IntoIterator<Item = (Vec<usize>, f64)>,
@@ -109,10 +109,10 @@ impl Contingency {
         })
     }
 
-    /// One table over all columns, given the number of values of each.
+    /// Creates one table over all columns, given the number of values of each.
     ///
     /// # Errors
-    /// No column, or one without values.
+    /// Returns an error for no column, or for a column without values.
     ///
     /// ```
     /// use dp_core::mechanism::NoisyVector;
@@ -129,7 +129,7 @@ impl Contingency {
         Self::new(sizes, [(columns, 1.0)])
     }
 
-    /// The same with its sensitivity in `L1`, for Laplace noise.
+    /// Measures the sensitivity in `L1` instead, for Laplace noise.
     #[must_use]
     pub fn laplace(self) -> Self {
         Self {
@@ -138,31 +138,31 @@ impl Contingency {
         }
     }
 
-    /// Where neighbours replace a unit of which at most `most` records count: `most` times the sensitivity.
+    /// Multiplies the sensitivity by `most`, for neighbours that replace a unit of which at most `most` records count.
     ///
-    /// Each record of a unit that has one beside it in the other changes as a replaced record does. One that is left over
-    /// moves one count of each table by 1, which is less.
+    /// Records of the two units form pairs, and each pair changes as a replaced record does. A record without a partner moves
+    /// one count of each table by 1, which is less.
     #[must_use]
     pub fn of_units(self, most: usize) -> Self {
         Self { most, ..self }
     }
 
-    /// Cells of a table.
+    /// Returns the number of cells of a table.
     fn cells(&self, columns: &[usize]) -> usize {
         columns.iter().map(|&column| self.sizes[column]).product()
     }
 
-    /// Exact counts of all tables, one after the other: of records that are public, as those of a copy.
+    /// Counts public records exactly, such as those of a synthetic copy, and returns the tables one after the other.
     ///
     /// # Errors
-    /// No whole records, or a value that its column has not.
+    /// Returns an error for incomplete records, or for a value that its column does not have.
     pub fn counts(&self, records: &[u16]) -> Result<Vec<u32>, QueryError> {
         let mut counting = self.counting();
         counting.add(records)?;
         Ok(counting.counts)
     }
 
-    /// Counts records that come block by block: memory for the counts alone, however many records there are.
+    /// Starts a count of records that arrive in blocks: memory holds the counts alone.
     ///
     /// ```
     /// use private_queries::{Contingency, Query};
@@ -182,7 +182,7 @@ impl Contingency {
         }
     }
 
-    /// Adds to the counts of one table what columns of codes have.
+    /// Adds the cells of `codes` to the counts of one table.
     fn count(&self, columns: &[usize], codes: &[Vec<u16>], counts: &mut [u32]) {
         let records = codes.first().map_or(0, Vec::len);
         match *columns {
@@ -212,17 +212,17 @@ impl Contingency {
     }
 }
 
-/// Counts of the records so far, of [`Contingency::counting`].
+/// The counts of the records so far, from [`Contingency::counting`].
 pub struct Counting<'a> {
     query: &'a Contingency,
     counts: Vec<u32>,
 }
 
 impl Counting<'_> {
-    /// Counts these records, `[n, columns]` in rows, too.
+    /// Counts further records, `[n, columns]` in rows.
     ///
     /// # Errors
-    /// No whole records, or a value that its column has not: then nothing can be said of what was counted of them.
+    /// Returns an error for incomplete records, or for a value that its column does not have. The counts are then unspecified.
     pub fn add(&mut self, records: &[u16]) -> Result<(), QueryError> {
         let query = self.query;
         let width = query.sizes.len();
@@ -254,7 +254,7 @@ impl Counting<'_> {
         Ok(())
     }
 
-    /// The counts with their weights, and how far replacing one record moves them.
+    /// Returns the weighted counts and their sensitivity to replacing one record.
     pub fn measured(self) -> SensitiveVector {
         let query = self.query;
         let weight = |(columns, weight): &(Vec<usize>, f64)| {

@@ -1,16 +1,16 @@
-//! Mean embeddings of groups of rows by random Fourier features: one release that says of each group how it is distributed.
+//! Mean embeddings of groups of rows by random Fourier features: one release describes the distribution of each group.
 //!
 //! With public frequencies `w_1, ..., w_m` from `N(0, I / l^2)` a row becomes
 //! `phi(x) = (cos w_1 x, ..., cos w_m x, sin w_1 x, ..., sin w_m x) / sqrt(m)`, of norm 1, and `<phi(x), phi(y)>` estimates the
-//! Gaussian kernel `exp(-|x - y|^2 / (2 l^2))`. For each group the number of its rows and the sum of their `phi` are released.
+//! Gaussian kernel `exp(-|x - y|^2 / (2 l^2))`. The release has the size of each group and the sum of its `phi`.
 //!
 //! # Sensitivity
-//! Under replacement of one record, also by one of another group: 2. Within a group the number stays and the sum moves by
-//! `|phi - phi'| <= 2`. Between groups one loses `(1, phi)` and the other gains `(1, phi')`, a squared change of
-//! `2 (1 + 1) = 4`, whatever the rows are: numbers cost nothing.
+//! Replacing one record, also by one of another group, moves the values by at most 2. Within a group the size stays and the sum
+//! moves by `|phi - phi'| <= 2`. Between groups one loses `(1, phi)` and the other gains `(1, phi')`, a squared change of
+//! `2 (1 + 1) = 4` for any rows. So the sizes cost nothing.
 //!
-//! Source: Harder, Adamczewski and Park 2021, arXiv 2002.11603 (DP-MERF), section 4; their embeddings are means, whose
-//! sensitivity is that of these sums over the number of records.
+//! Source: Harder, Adamczewski and Park 2021, arXiv 2002.11603 (DP-MERF), section 4. Their embeddings are means, so their
+//! sensitivity is that of these sums divided by the number of records.
 
 use dp_core::mechanism::{NoisyVector, SensitiveVector};
 use rand::Rng;
@@ -20,16 +20,16 @@ use rayon::prelude::*;
 use crate::query::{QueryError, check_noisy, length, whole};
 use crate::{Query, ROUNDING};
 
-/// How far replacing one record moves numbers and sums.
+/// The sensitivity of sizes and sums to replacing one record.
 const SENSITIVITY: f64 = 2.0;
-/// Features are multiples of its inverse, so that sums of 2^23 rows are exact, in any order.
+/// Features are multiples of `1 / GRID`, so sums of 2^23 rows are exact in any order.
 const GRID: f64 = (1_u64 << 30) as f64;
-/// Rows that are multiplied by a frequency while it is at hand.
+/// The number of rows that are multiplied by a frequency while it is in cache.
 const TOGETHER: usize = 16;
-/// Sums of products side by side, in one order whatever rows stand beside.
+/// The number of partial sums of a scalar product; their order does not depend on the other rows.
 const LANES: usize = 8;
 
-/// Numbers and summed random Fourier features of groups of rows; a record lies in one group.
+/// Sums random Fourier features of groups of rows and counts the rows; a record lies in one group.
 ///
 /// ```
 /// use dp_core::mechanism::NoisyVector;
@@ -59,24 +59,24 @@ pub struct Embeddings {
     dim: usize,
     /// `[m, d]` in rows.
     frequencies: Vec<f32>,
-    /// Maximum number of records used per unit.
+    /// The maximum number of records used per unit.
     most: usize,
 }
 
-/// What noisy embeddings say of each group.
+/// The noisy sizes and feature sums of the groups.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedded {
-    /// How many rows each group has; with noise also below 0.
+    /// The number of rows of each group; noise can make it negative.
     pub sizes: Vec<f64>,
     /// The sums of the features of all groups, `[groups, 2 m]` in rows.
     pub sums: Vec<f64>,
 }
 
 impl Embedded {
-    /// The sum of the features of one group, `[2 m]`: cosines, then sines.
+    /// Returns the sum of the features of one group, `[2 m]`: cosines, then sines.
     ///
     /// # Panics
-    /// For a group that there is not.
+    /// Panics if the group does not exist.
     pub fn sum(&self, group: usize) -> &[f64] {
         let width = self.sums.len() / self.sizes.len();
         &self.sums[group * width..(group + 1) * width]
@@ -84,12 +84,12 @@ impl Embedded {
 }
 
 impl Embeddings {
-    /// Of groups of rows of `dim` values, by so many `frequencies`, `m`, sampled from public randomness.
+    /// Creates the embeddings of groups of rows of `dim` values; samples `m = frequencies` frequencies from public randomness.
     ///
-    /// - `length`: `l`, the width of the kernel, above 0; public, and so never of the private rows.
+    /// - `length`: the width of the kernel `l`, above 0; public, so never computed from the private rows.
     ///
     /// # Errors
-    /// A number that is 0, or a length that is not above 0.
+    /// Returns an error for a number that is 0, or for a length that is not above 0.
     pub fn new(
         groups: usize,
         dim: usize,
@@ -125,31 +125,31 @@ impl Embeddings {
         })
     }
 
-    /// Where neighbours replace a unit, all records of a person for instance, of which at most `most` count: `most` times the
-    /// sensitivity.
+    /// Multiplies the sensitivity by `most`, for neighbours that replace a unit (such as all records of a person) of which at
+    /// most `most` records count.
     ///
-    /// As many records as both have change in pairs, each by at most what replacing one does. A record that is left over adds
-    /// `(1, phi)`, of length `sqrt 2`, which is less.
+    /// Records of the two units form pairs, and each pair changes by at most the sensitivity of one record. A record without a
+    /// partner adds `(1, phi)`, of length `sqrt 2`, which is less.
     #[must_use]
     pub fn of_units(self, most: usize) -> Self {
         Self { most, ..self }
     }
 
-    /// The frequencies, `[m, d]` in rows: public.
+    /// Returns the public frequencies, `[m, d]` in rows.
     pub fn frequencies(&self) -> &[f32] {
         &self.frequencies
     }
 
-    /// Features of a row, `2 m`.
+    /// Returns the number of features of a row, `2 m`.
     pub fn features(&self) -> usize {
         2 * self.frequencies.len() / self.dim
     }
 
-    /// As [`Query::measure`], of records that come part by part, the rows of each group in each, and need not be in memory
-    /// together: sums are exact, so the parts do not matter.
+    /// Measures records that arrive in parts, each with rows of every group, so that memory need not hold them all. Sums are
+    /// exact, so the result does not depend on the parts.
     ///
     /// # Errors
-    /// As [`Query::measure`].
+    /// Returns the errors of [`Query::measure`].
     pub fn measure_parts(
         &self,
         parts: impl IntoIterator<Item = Vec<Vec<f32>>>,
@@ -162,7 +162,7 @@ impl Embeddings {
         Ok(SensitiveVector::l2(values, upper))
     }
 
-    /// Adds numbers and features of the rows of each group.
+    /// Adds the sizes and features of the rows of each group.
     fn add(&self, groups: &[Vec<f32>], values: &mut [f64]) -> Result<(), QueryError> {
         length("groups of rows", groups.len(), self.groups)?;
         let width = self.features();
@@ -195,7 +195,7 @@ impl Embeddings {
             .chunks_exact(self.dim)
             .map(|row| row.iter().all(|x| x.is_finite()))
             .collect();
-        // Towards zero, so that no norm grows.
+        // Truncation towards zero never increases a norm.
         let on_grid = |value: f64| (value / root * GRID).trunc() / GRID;
         for (place, frequency) in self.frequencies.chunks_exact(self.dim).enumerate() {
             for (row, &finite) in rows.chunks_exact(self.dim).zip(&finite) {
@@ -215,7 +215,7 @@ fn added(mut one: Vec<f64>, other: Vec<f64>) -> Vec<f64> {
     one
 }
 
-/// The scalar product of finite values, finite: in `f32`, and in `f64` where that overflows.
+/// Computes the scalar product of finite values in `f32`, or in `f64` if `f32` overflows.
 fn dot(a: &[f32], b: &[f32]) -> f64 {
     let (a_lanes, a_rest) = a.as_chunks::<LANES>();
     let (b_lanes, b_rest) = b.as_chunks::<LANES>();
@@ -264,7 +264,7 @@ impl Query for Embeddings {
         })
     }
 
-    /// One value of each frequency: those of another seed have others.
+    /// Returns one value of each frequency; another seed gives other values.
     fn made_of(&self) -> Vec<f64> {
         let firsts = self.frequencies.iter().step_by(self.dim);
         firsts.map(|&value| f64::from(value)).collect()

@@ -1,17 +1,17 @@
-//! What is measured once of all private records.
+//! Queries that measure all private records once and release noisy values.
 //!
-//! A [`Query`] says what is measured, how far replacing one record moves it, and what its noisy values say. A mechanism
-//! stands between the two: [`dp_core::mechanism::Releaser`] writes the event to the ledger and adds the noise.
+//! A [`Query`] defines the values that it measures, their sensitivity to replacing one record, and how noisy values are read.
+//! [`dp_core::mechanism::Releaser`] writes the event to the ledger and adds the noise.
 //!
-//! | query | one record moves it by | answer |
+//! | query | sensitivity | answer |
 //! |---|---|---|
-//! | [`Moments`]: sums of `(u, u u^T)` of each group | `sqrt(2 M^2 + 2 M^4 + 1/2)` in a ball of radius `M` | a Gaussian a group |
-//! | [`Mixture`]: the same in the cells that the Gaussians were cut into | the same | a Gaussian a cell |
-//! | [`GroupMarginals`], [`LabelledMarginals`]: histograms of every slice | `sqrt(k (2 log2 B + 2))` | distributions on the slices |
-//! | [`Embeddings`]: numbers and random Fourier features of each group | 2 | mean embeddings |
+//! | [`Moments`]: sums of `(u, u u^T)` of each group | `sqrt(2 M^2 + 2 M^4 + 1/2)` in a ball of radius `M` | Gaussians |
+//! | [`Mixture`]: sums of `(u, u u^T)` of each component of a class | that of [`Moments`] at `M = 2` | Gaussians |
+//! | [`GroupMarginals`], [`LabelledMarginals`]: histograms of every slice | `sqrt(k (2 log2 B + 2))` | marginals on the slices |
+//! | [`Embeddings`]: sizes and random Fourier features of each group | 2 | mean embeddings |
 //! | [`Projections`]: every row on every slice | `2 r sigma_max(Theta)` | noisy projections |
-//! | [`distance::Sides`]: the same of one or two sides, for the distance between them | the same | a distance, with a two-sample test |
-//! | [`Contingency`]: counts of the cells of tables over subsets of columns, with shares `s_t` | `sqrt(2 sum s_t)`; in `L1` `2 sum sqrt(s_t)` | noisy counts |
+//! | [`distance::Sides`]: projections of one or two sides | `2 r sigma_max(Theta)` | a distance, with a two-sample test |
+//! | [`Contingency`]: counts of tables with shares `s_t` | `sqrt(2 sum s_t)`; in `L1` `2 sum sqrt(s_t)` | noisy counts |
 //!
 //! Neighbours replace one record; the number of records is public.
 //!
@@ -59,7 +59,6 @@ pub use moments::{Gaussians, Mixture, Moments};
 pub use projections::{Projections, project};
 pub use query::{Query, QueryError};
 
-/// The relative amount added to the sensitivity of marginals for rounding: projections are computed in `f64` from rows that exceed
-/// the radius by at most 1e-15, so for `d` up to 10^5 less is enough. Likewise to that of embeddings, whose features are sines and
-/// cosines in `f64`.
+/// The relative amount that is added to the sensitivity of marginals and embeddings for rounding in `f64`. Projected rows
+/// exceed the radius by at most 1e-15, so less is enough for `d` up to 10^5; features of embeddings are sines and cosines.
 const ROUNDING: f64 = 1e-9;

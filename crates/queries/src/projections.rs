@@ -1,10 +1,10 @@
-//! Noisy projections: every private row on every public slice.
+//! Noisy projections of every private row on every public slice.
 //!
 //! `X Theta + N(0, sigma^2)` for private rows `X` in a ball of radius `r` and public slices `Theta`.
 //!
 //! # Sensitivity
-//! Replacing row `x` by `x'` moves the release by `|Theta^T (x - x')|`, at most `2 r sigma_max(Theta)`: attained by
-//! `x = -x'` along the first singular vector, and equal to `2 r sqrt(k/d)` for a tight frame
+//! Replacing row `x` by `x'` moves the release by `|Theta^T (x - x')|`, at most `2 r sigma_max(Theta)`. The bound is attained by
+//! `x = -x'` along the first singular vector, and is `2 r sqrt(k/d)` for a tight frame
 //! ([`swd::smoothed::projection_sensitivity_upper`]).
 //!
 //! Source: Rakotomamonjy and Ralaivola 2021, arXiv 2107.01848, section 3; Sebag et al. 2023, arXiv 2312.08227, section 3.
@@ -16,17 +16,17 @@ use swd::{NormBound, Slices};
 use crate::Query;
 use crate::query::{QueryError, check_noisy, length};
 
-/// The projections of private rows on public slices, before noise: `[k, n]`, one row a slice.
+/// Computes the projections of private rows on public slices, before noise: `[k, n]`, one row per slice.
 ///
-/// - `rows`: `[n, d]`, put into `region` first, never assumed to be there; a row that is not finite
-///   counts as the origin, without a word. The release has them in a secret order.
+/// - `rows`: `[n, d]`, of any norm: each row is first put into `region`. A row that is not finite counts as the origin,
+///   silently. The release has the rows in a secret order.
 ///
 /// # Formal guarantee
 /// For any two sets of `n` rows of any values that differ in one row, the results are at most
 /// [`SensitiveVector::sensitivity_upper`] apart, which is [`projection_sensitivity_upper`].
 ///
 /// # Errors
-/// No rows, or a length that is no multiple of `d`: both are public.
+/// Returns an error for no rows, or for a length that is no multiple of `d`; both are public.
 ///
 /// Source: Sebag et al. 2023, arXiv 2312.08227, equation 22.
 pub fn project(
@@ -40,7 +40,7 @@ pub fn project(
     Ok(SensitiveVector::l2(values, bound).by_record(records))
 }
 
-/// The projections of groups of rows, of public sizes, on the same slices; a record lies in one group.
+/// Projects groups of rows, of public sizes, on the same slices; a record lies in one group.
 ///
 /// ```
 /// use dp_core::mechanism::NoisyVector;
@@ -72,7 +72,7 @@ pub struct Projections {
 }
 
 impl Projections {
-    /// Of groups of `sizes` rows in `region`.
+    /// Creates the projections of groups of `sizes` rows in `region`.
     pub fn new(slices: Slices, region: NormBound, sizes: Vec<usize>) -> Self {
         Self {
             slices,
@@ -85,7 +85,7 @@ impl Projections {
 impl Query for Projections {
     /// The rows of each group, `[n, d]`.
     type Records = [Vec<f32>];
-    /// What each group's release says, without the order of its rows.
+    /// The noisy projections of each group, without the order of its rows.
     type Answer = Vec<NoisyProjections>;
 
     fn len(&self) -> usize {

@@ -1,10 +1,10 @@
-//! What a query is.
+//! The trait of queries, and their error.
 
 use dp_core::mechanism::{NoisyVector, SensitiveVector};
 use swd::SwdError;
 use thiserror::Error;
 
-/// What is measured of all private records at once, and read back from its noisy values.
+/// A query measures all private records at once and is read back from the noisy values.
 ///
 /// ```
 /// use dp_core::mechanism::NoisyVector;
@@ -20,27 +20,27 @@ use thiserror::Error;
 pub trait Query {
     /// The private records.
     type Records: ?Sized;
-    /// What noisy values say.
+    /// The answer that noisy values give.
     type Answer;
 
-    /// How many values are measured: public.
+    /// Returns the number of measured values, which is public.
     fn len(&self) -> usize;
 
-    /// Never: a query without values is refused where it is made.
+    /// Returns `false`, because constructors refuse a query without values.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Exact values, with how far replacing one record moves them.
+    /// Computes the exact values and their sensitivity to replacing one record.
     ///
     /// # Errors
     ///
-    /// For what is wrong with the public side: lengths, groups that there are not. A record that is not finite is no
-    /// error, which would tell about it: it counts as a public one.
+    /// Returns an error if a public input is wrong: a length, or a group that does not exist. A record that is not finite is
+    /// no error, because an error would reveal it: a public record replaces it.
     fn measure(&self, records: &Self::Records) -> Result<SensitiveVector, QueryError>;
 
-    /// The same of a part of the records, where they lie in several processes or are more than memory holds: the values of
-    /// all parts add up to those of the whole.
+    /// Computes the values of a part of the records, if they lie in several processes or exceed memory. The values of all parts
+    /// add up to those of all records.
     ///
     /// ```
     /// use private_queries::{Moments, Query};
@@ -59,45 +59,45 @@ pub trait Query {
     ///
     /// # Errors
     ///
-    /// As [`Query::measure`], and [`QueryError::NoSum`] for a query whose values are no sums over records.
+    /// Returns the errors of [`Query::measure`], and [`QueryError::NoSum`] if the query's values are not sums over records.
     fn measure_part(&self, _records: &Self::Records) -> Result<SensitiveVector, QueryError> {
         Err(QueryError::NoSum)
     }
 
-    /// What noisy values say: a function of them and of public things alone.
+    /// Reads the answer from noisy values and public inputs alone, so this is post-processing.
     ///
     /// # Errors
     ///
-    /// [`QueryError::Length`] for values of another query, [`QueryError::NotFinite`] for a value that is none.
+    /// Returns [`QueryError::Length`] for the values of another query, [`QueryError::NotFinite`] for a value that is not finite.
     fn read(&self, noisy: &NoisyVector) -> Result<Self::Answer, QueryError>;
 
-    /// Public values that the query was made of and that another process may compute slightly otherwise: a release that
-    /// was stored is of this query where they are the same.
+    /// Returns the public values that the query was made of and that another process may round differently. A stored release
+    /// belongs to this query if these values agree.
     fn made_of(&self) -> Vec<f64> {
         Vec::new()
     }
 }
 
-/// What is wrong with a query, with the records that it is asked of, or with the values that it is read from.
+/// The error of a query, of the records that it measures, or of the noisy values that it reads.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum QueryError {
-    /// A count that must not be zero.
+    /// A count is zero.
     #[error("{what} must be at least 1, found 0")]
     Empty {
         /// The quantity.
         what: &'static str,
     },
-    /// A count below what is needed.
+    /// A count is below the minimum.
     #[error("{what} must be at least {least}, found {found}")]
     TooFew {
         /// The quantity.
         what: &'static str,
-        /// What is needed.
+        /// The minimum.
         least: usize,
         /// The count.
         found: usize,
     },
-    /// A length that does not fit.
+    /// A length does not fit.
     #[error("{what} has length {found}, expected {expected}")]
     Length {
         /// The argument.
@@ -107,7 +107,7 @@ pub enum QueryError {
         /// The length that fits.
         expected: usize,
     },
-    /// A value that is a NaN or an infinity, or a deviation below 0.
+    /// A value is not finite, or a standard deviation is below 0.
     #[error(
         "{what}: value {index} is {value}, expected a finite number, and of a deviation at least 0"
     )]
@@ -119,28 +119,28 @@ pub enum QueryError {
         /// The value.
         value: f64,
     },
-    /// A value or a cell that there is not: which one is a record's.
+    /// A record has a value or a cell that does not exist. The error does not reveal the value, which is private.
     #[error("a record has a {what} that there is not: there are {count}")]
     NotThere {
-        /// What it has.
+        /// The kind of value.
         what: &'static str,
-        /// How many there are.
+        /// The number of values that exist.
         count: usize,
     },
-    /// Records that lie in several processes, and a query that needs them in one.
+    /// Records lie in several processes, but the query needs them in one.
     #[error(
         "the values of this query are no sums over records: it is asked of all of them in one process"
     )]
     NoSum,
-    /// Rows that are not whole: how many values they have is a record's.
+    /// Rows are incomplete. The error does not reveal the number of values, which is private.
     #[error("{what} are not whole: their values are no multiple of {dim}")]
     Ragged {
         /// The rows.
         what: &'static str,
-        /// Values of a row.
+        /// The number of values in a row.
         dim: usize,
     },
-    /// Groups that were not counted on the same slices.
+    /// Groups were counted on different slices.
     #[error(
         "group {group} has marginals on other slices than group 0: count all groups on the same slices"
     )]
@@ -148,7 +148,7 @@ pub enum QueryError {
         /// The first such group.
         group: usize,
     },
-    /// Slices or bins that are refused.
+    /// Slices or bins are invalid.
     #[error(transparent)]
     Transport(#[from] SwdError),
 }
@@ -165,7 +165,7 @@ pub(crate) fn length(what: &'static str, found: usize, expected: usize) -> Resul
     })
 }
 
-/// Refuses rows that are not whole.
+/// Refuses values that do not fill whole rows.
 pub(crate) fn whole(what: &'static str, values: usize, dim: usize) -> Result<(), QueryError> {
     match dim > 0 && values.is_multiple_of(dim) {
         true => Ok(()),
@@ -173,7 +173,7 @@ pub(crate) fn whole(what: &'static str, values: usize, dim: usize) -> Result<(),
     }
 }
 
-/// Refuses noisy values of another number, or that are not finite, and a deviation that is none.
+/// Refuses noisy values of the wrong number, values that are not finite, and a deviation that is negative or not finite.
 pub(crate) fn check_noisy(
     what: &'static str,
     values: &[f64],

@@ -3,25 +3,25 @@ use dp_core::DpError;
 use private_queries::QueryError;
 use private_training::TrainingError;
 
-/// Why there is no copy.
+/// The reason why a copy could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum SynthError {
-    /// The records cannot be read, or are not those of the schema.
+    /// The records cannot be read, or do not match the schema.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// A query is refused.
+    /// A query returned an error.
     #[error(transparent)]
     Query(#[from] QueryError),
-    /// The plan is refused, or the ledger cannot be written.
+    /// The plan was refused, or the ledger cannot be written.
     #[error(transparent)]
     Privacy(#[from] DpError),
-    /// A network cannot be had, or does not fit its weights.
+    /// A network cannot be made, or does not fit its weights.
     #[error(transparent)]
     Training(#[from] TrainingError),
-    /// The operating system gives no secret randomness.
+    /// The operating system gave no secret randomness.
     #[error("{0}")]
     Randomness(String),
-    /// Columns of which nobody has said that their values, bounds and type may be public.
+    /// Nobody confirmed that the values, bounds and type of these columns may be public.
     #[error(
         "{} columns are not confirmed: {}: say public = true for each column whose values, bounds and type may be known to \
          everybody; ignore the others",
@@ -29,43 +29,43 @@ pub enum SynthError {
         columns.join(", ")
     )]
     Unconfirmed {
-        /// Their names.
+        /// The names of the columns.
         columns: Vec<String>,
     },
-    /// Columns and values that have more pairs than are counted.
+    /// Pairs of columns have more counts than the maximum.
     #[error(
         "the pairs of columns and values have {found} counts: expected at most {most}: ignore columns, or join values"
     )]
     TooManyCounts {
-        /// How many there would be.
+        /// The number of counts.
         found: usize,
-        /// How many are counted at most.
+        /// The maximum number of counts.
         most: usize,
     },
-    /// Classes, cells and dimensions that have more values than a release has room for.
+    /// Classes, cells and dimensions have more values than the maximum of a release.
     #[error(
         "classes, cells and dimensions make {found} values: expected at most {most}: take fewer dimensions or cells"
     )]
     TooManyValues {
-        /// How many there would be.
+        /// The number of values.
         found: usize,
-        /// How many a release has at most.
+        /// The maximum number of values.
         most: usize,
     },
-    /// A label without other columns.
+    /// The table has a label and no other column.
     #[error("label '{label}': expected a column beside others that depend on it")]
     LabelAlone {
-        /// Its name.
+        /// The name of the label.
         label: String,
     },
-    /// Rules that sampled records do not keep.
+    /// Too few sampled records keep the rules of the schema.
     #[error(
         "{kept} of {sampled} sampled records keep the rules between columns of the schema: expected one in 1000 or more"
     )]
     Rules {
-        /// How many do.
+        /// The number of records that keep them.
         kept: usize,
-        /// How many were sampled.
+        /// The number of sampled records.
         sampled: usize,
     },
 }

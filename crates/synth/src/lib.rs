@@ -1,8 +1,9 @@
 //! Private copies of tables and of labelled images.
 //!
-//! A copy of a table is made of noisy counts alone: those of each column, then those of pairs of columns, each released once. A mixture of
-//! products is fitted to them, and the rows of the copy are sampled from it. A copy of images is made of noisy moments in a public
-//! latent space, or by another method ([`images`]). Every record is private; the schema or the classes, and how many records or units there are, is public.
+//! A copy of a table uses noisy counts alone: counts of each column, then of pairs of columns, each released once. A mixture of
+//! products is fitted to them, and the rows of the copy are sampled from it. A copy of images uses noisy moments in a public
+//! latent space, or another method ([`images`]). Every record is private. The schema or the classes, and the number of records
+//! or units, are public.
 //!
 //! ```
 //! use data::Schema;

@@ -1,4 +1,4 @@
-//! Who makes the releases, and who may end long work.
+//! The traits that make releases and that can stop long work.
 
 use dp_core::delta::default_delta;
 use dp_core::ledger::Ledger;
@@ -9,43 +9,43 @@ use private_queries::Query;
 
 use crate::SynthError;
 
-/// What takes long.
+/// A kind of long work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// A model is fitted: `done` of `of` steps were made.
+    /// A model is being fitted.
     Fitting {
-        /// Steps that were made.
+        /// The number of steps so far.
         done: usize,
-        /// All steps.
+        /// The number of all steps.
         of: usize,
     },
-    /// Private images are encoded.
+    /// Private images are being encoded.
     Encoding,
-    /// Records are sampled.
+    /// Records are being sampled.
     Sampling,
 }
 
-/// Looks on while something takes long.
+/// Watches long work and can stop it.
 pub trait Watch {
-    /// Why it ended.
+    /// The error that stops the work.
     type Error;
 
-    /// Whether to go on: called between steps and between parts of the records; an error ends the work.
+    /// Returns an error to stop the work; called between steps and between parts of the records.
     ///
     /// # Errors
-    /// If somebody asked to stop.
+    /// Returns an error if somebody asked to stop.
     fn go_on(&mut self, work: Work) -> Result<(), Self::Error>;
 
-    /// An error of this crate as one of the caller.
+    /// Converts an error of this crate into one of the caller.
     fn failed(error: SynthError) -> Self::Error;
 }
 
-/// Makes the releases of a copy: each once, with its line in the ledger before the noise.
+/// Makes each release of a copy once, and writes its line to the ledger before the noise.
 pub trait Releasing: Watch {
-    /// Releases what `measure` gives as the plan's release `name`, or reads it again if it was kept.
+    /// Releases the result of `measure` as the plan's release `name`, or reads it again if it was stored.
     ///
     /// # Errors
-    /// As `measure`; if the plan has no such release, or the ledger cannot be written.
+    /// Returns the error of `measure`, and an error if the plan has no such release or the ledger cannot be written.
     fn release<Q: Query>(
         &mut self,
         name: &str,
@@ -53,10 +53,10 @@ pub trait Releasing: Watch {
         measure: impl FnOnce() -> Result<SensitiveVector, SynthError>,
     ) -> Result<Q::Answer, Self::Error>;
 
-    /// The same of names, of which those above the plan's threshold are released.
+    /// Releases the names of `count` whose noisy counts are above the plan's threshold.
     ///
     /// # Errors
-    /// As [`Releasing::release`].
+    /// Returns the errors of [`Releasing::release`].
     fn release_names(
         &mut self,
         name: &str,
@@ -64,7 +64,7 @@ pub trait Releasing: Watch {
     ) -> Result<Vec<Vec<String>>, Self::Error>;
 }
 
-/// Goes on to the end.
+/// A watch that never stops the work.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unwatched;
 
@@ -80,10 +80,10 @@ impl Watch for Unwatched {
     }
 }
 
-/// A plan within `epsilon` of releases of all neighbours, of which it has none yet; with delta `0.1 / n` if none is given.
+/// Plans releases of all neighbours within `epsilon`, so far without any; delta is `0.1 / n` if none is given.
 ///
 /// # Errors
-/// [`SynthError::Privacy`] without neighbours.
+/// Returns [`SynthError::Privacy`] without neighbours.
 pub fn plan_of_all(
     epsilon: f64,
     delta: Option<f64>,
@@ -94,14 +94,14 @@ pub fn plan_of_all(
     Ok(TrainingPlan::for_epsilon(epsilon, delta, 0, all))
 }
 
-/// Releases by a releaser into a ledger, and keeps nothing.
+/// Releases with a releaser into a ledger, and stores no release.
 pub struct Direct<'a> {
     releaser: Releaser,
     ledger: &'a mut Ledger,
 }
 
 impl<'a> Direct<'a> {
-    /// All releases of the releaser's plan go to this ledger.
+    /// Creates the releasing of the releaser's plan into this ledger.
     pub fn new(releaser: Releaser, ledger: &'a mut Ledger) -> Self {
         Self { releaser, ledger }
     }

@@ -7,37 +7,36 @@ use crate::accounting::{Event, Neighbours};
 /// One line of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LedgerEntry {
-    /// What was released, as the accountants read it.
+    /// The released event, as the accountants read it.
     pub event: Event,
-    /// How many times.
+    /// The number of times that it was released.
     #[serde(default = "once")]
     pub count: u64,
-    /// Under which neighbour relation the sensitivity holds.
+    /// The neighbour relation under which the sensitivity holds.
     pub neighbours: Neighbours,
-    /// The sensitivity, slack included: L2 for Gaussian noise, L1 for Laplace noise.
+    /// The sensitivity with slack included: L2 for Gaussian noise, L1 for Laplace noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensitivity: Option<f64>,
-    /// The standard deviation of the noise on each coordinate; where noise is correlated over steps, of each of the independent
-    /// parts that it is made of, in the first step.
+    /// The standard deviation of the noise on each coordinate; if noise is correlated over steps, that of each of its independent
+    /// parts in the first step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
-    /// False where the noise came from a known seed, so that nothing was private.
+    /// `false` if the noise came from a known seed, so that nothing was private.
     #[serde(default = "yes")]
     pub secret_noise: bool,
-    /// Where a line stands for several steps: which mechanism, or which epoch, of all of one event. A random number that is
-    /// public, in hexadecimal.
+    /// Identifies the mechanism or epoch if a line stands for several steps of one event: a public random number, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mechanism: Option<String>,
 }
 
-/// A field of lines that earlier programs wrote, whose sensitivity may fail.
+/// A field of lines of earlier programs, whose sensitivity could fail.
 #[derive(Deserialize)]
 struct MayFail {
     #[serde(default)]
     failure_probability: f64,
 }
 
-/// Whether a line says that its sensitivity may fail: no event tells what it costs.
+/// Returns whether a line says that its sensitivity may fail; no event gives the cost of such a line.
 pub(super) fn may_fail(line: &str) -> bool {
     !serde_json::from_str(line).is_ok_and(|line: MayFail| line.failure_probability == 0.0)
 }

@@ -1,8 +1,8 @@
-//! The record of everything that was released, one JSON object a line.
+//! The record of all releases, one JSON object per line.
 //!
-//! Each line is written and flushed to the device **before** the noisy value leaves the mechanism,
-//! so a run that is killed at any instant has a ledger that shows at least as many releases as were
-//! made; one line stands for all steps of a mechanism whose noise is correlated. Lines hold public values only: the event, the sensitivity and the noise.
+//! Each line is written and flushed to the device **before** the noisy value leaves the mechanism. So the ledger of a run that
+//! is killed at any instant shows at least as many releases as were made. One line stands for all steps of a mechanism whose
+//! noise is correlated. Lines hold public values only: the event, the sensitivity and the noise.
 //!
 //! ```
 //! use dp_accountant::accounting::{Accountant, Event, PldAccountant, Neighbours};
@@ -43,7 +43,7 @@ use std::path::{Path, PathBuf};
 use crate::DpError;
 use crate::accounting::{AccountingError, Event, Result as Accounted};
 
-/// What a ledger holds, with what was passed over.
+/// The entries of a ledger, with the lines that were skipped.
 ///
 /// ```
 /// use dp_accountant::accounting::{Accountant, PldAccountant};
@@ -61,17 +61,16 @@ use crate::accounting::{AccountingError, Event, Result as Accounted};
 pub struct Entries {
     /// The entries, one for each line.
     pub entries: Vec<LedgerEntry>,
-    /// Line numbers, from 1, of lines that a kill cut short: what they announce waits for the flush, so
-    /// it never left.
+    /// Line numbers, from 1, of lines that a kill cut short. A release waits for its line's flush, so theirs were never made.
     pub torn: Vec<usize>,
 }
 
 impl Entries {
-    /// Reads the text of a ledger, in JSON lines. A line that ends in the middle of its object is torn.
+    /// Parses the text of a ledger, in JSON lines. A line that ends in the middle of its object is torn.
     ///
     /// # Errors
     ///
-    /// [`AccountingError::Ledger`] names the first other line that is no entry.
+    /// Returns [`AccountingError::Ledger`] for the first other line that is not an entry.
     pub fn parse(text: &str) -> Accounted<Self> {
         let mut found = Self::default();
         for (line_number, line) in (1..).zip(text.lines()) {
@@ -96,22 +95,22 @@ impl Entries {
         Ok(found)
     }
 
-    /// How many releases there were: the sum of the entries' counts.
+    /// Returns the number of releases: the sum of the entries' counts.
     pub fn releases(&self) -> u64 {
         let counts = self.entries.iter().map(|entry| entry.count);
         counts.fold(0, u64::saturating_add)
     }
 
-    /// One event for all of them, for accountants.
+    /// Returns one event for all entries, for accountants.
     ///
     /// # Errors
     ///
-    /// As [`replay`].
+    /// Returns the errors of [`replay`].
     pub fn event(&self) -> Accounted<Event> {
         replay(&self.entries)
     }
 
-    /// Whether the noise of all of them was secret.
+    /// Returns whether the noise of all entries was secret.
     pub fn has_secret_noise(&self) -> bool {
         self.entries.iter().all(|entry| entry.secret_noise)
     }
@@ -128,12 +127,12 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Creates a new ledger; an existing file is refused, never overwritten. Its name is flushed with
-    /// its folder, so that a power loss after a release cannot take the whole file.
+    /// Creates a new ledger and never overwrites an existing file. The file's name is flushed with its folder, so a power loss
+    /// after a release cannot lose the whole file.
     ///
     /// # Errors
     ///
-    /// [`DpError::Ledger`] where the file exists or cannot be created.
+    /// Returns [`DpError::Ledger`] if the file exists or cannot be created.
     pub fn create(path: &Path) -> Result<Self, DpError> {
         let file = OpenOptions::new()
             .append(true)
@@ -156,13 +155,13 @@ impl Ledger {
         })
     }
 
-    /// Opens an existing ledger to append to it. A torn last line, left by a kill in the middle of
-    /// a write, is ended so that new lines stay readable.
+    /// Opens an existing ledger to append to it. A torn last line, from a kill in the middle of a write, is ended so that new
+    /// lines stay readable.
     ///
     /// # Errors
     ///
-    /// [`DpError::Ledger`] where the file cannot be read or written, [`DpError::LedgerFormat`] names
-    /// the first line that cannot be read.
+    /// Returns [`DpError::Ledger`] if the file cannot be read or written, and [`DpError::LedgerFormat`] for the first line that
+    /// cannot be read.
     pub fn open(path: &Path) -> Result<Self, DpError> {
         let failed = |source| ledger_error(path, source);
         let text = std::fs::read_to_string(path).map_err(failed)?;
@@ -185,7 +184,7 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// [`DpError::Ledger`] where it cannot be written: the caller must then release nothing.
+    /// Returns [`DpError::Ledger`] if the entry cannot be written; the caller must then release nothing.
     pub fn append(&mut self, entry: &LedgerEntry) -> Result<(), DpError> {
         let mut line = serde_json::to_string(entry)
             .map_err(|e| ledger_error(&self.path, std::io::Error::other(e)))?;
@@ -200,12 +199,12 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether one of the lines that stand for several steps is that of `entry`: of its mechanism and event, under its
-    /// relation, with noise that is secret or not. The file is not read for it, but must be as long as it was left.
+    /// Returns whether a line that stands for several steps matches `entry` in mechanism, event, neighbour relation and secrecy
+    /// of the noise. This does not read the file, but its length must be at least as it was left.
     ///
     /// # Errors
     ///
-    /// [`DpError::LedgerUnread`] for a file that is gone or shorter.
+    /// Returns [`DpError::LedgerUnread`] if the file is missing or shorter.
     pub fn holds(&self, entry: &LedgerEntry) -> Result<bool, DpError> {
         let whole =
             std::fs::metadata(&self.path).and_then(|file| match file.len() >= self.length {
@@ -217,7 +216,7 @@ impl Ledger {
             source,
         })?;
         let read = as_read(&entry.event);
-        // Most often the last one.
+        // The last line matches most often.
         Ok(self.mechanisms.iter().rev().any(|line| {
             line.mechanism == entry.mechanism
                 && (line.event == entry.event || Some(&line.event) == read.as_ref())
@@ -226,21 +225,21 @@ impl Ledger {
         }))
     }
 
-    /// Releases recorded so far, those found at opening included.
+    /// Returns the number of releases recorded so far, including those found when the ledger was opened.
     pub fn releases(&self) -> u64 {
         self.releases
     }
 
-    /// The ledger's file.
+    /// Returns the path of the ledger's file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the ledger holds so far, read back from its file.
+    /// Reads the entries so far back from the ledger's file.
     ///
     /// # Errors
     ///
-    /// As [`Ledger::read`].
+    /// Returns the errors of [`Ledger::read`].
     pub fn entries(&self) -> Result<Entries, DpError> {
         Self::read(&self.path)
     }
@@ -249,8 +248,8 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// [`DpError::LedgerUnread`] where the file cannot be read, [`DpError::LedgerFormat`] names the first
-    /// line that is no entry.
+    /// Returns [`DpError::LedgerUnread`] if the file cannot be read, and [`DpError::LedgerFormat`] for the first line that is not
+    /// an entry.
     pub fn read(path: &Path) -> Result<Entries, DpError> {
         let text = std::fs::read_to_string(path).map_err(|source| DpError::LedgerUnread {
             path: path.display().to_string(),
@@ -260,7 +259,7 @@ impl Ledger {
     }
 }
 
-/// Those that stand for several steps.
+/// Keeps the entries that stand for several steps.
 fn of_steps(entries: impl IntoIterator<Item = LedgerEntry>) -> Vec<LedgerEntry> {
     let mut entries: Vec<_> = entries.into_iter().collect();
     entries.retain(|entry| entry.mechanism.is_some());

@@ -1,12 +1,12 @@
-//! From a ledger of releases back to one event.
+//! Turns a ledger of releases back into one event.
 
 use super::LedgerEntry;
 use crate::accounting::{AccountingError, Event, MAX_STEPS, Neighbours, Result};
 
-/// The event of all releases of a ledger.
+/// Returns the event of all releases of a ledger.
 ///
-/// Equal events are counted together, so accounting for a ledger with one line for each step takes no longer than for the
-/// event that it came from.
+/// Equal events are counted together, so accounting for a ledger with one line per step takes no longer than for the original
+/// event.
 ///
 /// ```
 /// use dp_accountant::accounting::{Accountant, PldAccountant};
@@ -22,15 +22,15 @@ use crate::accounting::{AccountingError, Event, MAX_STEPS, Neighbours, Result};
 /// ```
 ///
 /// # Errors
-/// [`AccountingError::MixedNeighbours`] if a release is claimed, or made, under neighbours that do not fit the others;
-/// [`AccountingError::TooManySteps`].
+/// Returns [`AccountingError::MixedNeighbours`] if a release is claimed, or made, under neighbours that do not fit the others,
+/// and [`AccountingError::TooManySteps`] for too many releases of an event.
 pub fn replay<'r>(releases: impl IntoIterator<Item = &'r LedgerEntry>) -> Result<Event> {
     let mut runs: Vec<(Event, u64)> = Vec::new();
     let mut neighbours: Option<Neighbours> = None;
     for release in releases {
         let mut claimed = release.neighbours;
         if let Some(own) = release.event.neighbours()? {
-            // A step amplified for records that stay in their group says nothing about others.
+            // Amplification for records that stay in their group does not hold for records that change it.
             if own == Neighbours::KEnd && claimed == Neighbours::ReplaceOne {
                 return Err(AccountingError::MixedNeighbours {
                     first: claimed,
@@ -60,10 +60,9 @@ pub fn replay<'r>(releases: impl IntoIterator<Item = &'r LedgerEntry>) -> Result
     })
 }
 
-/// Whether a ledger holds just what was planned: each event as often as it says, in any order.
+/// Returns whether a ledger holds exactly the planned events: each as often as planned, in any order.
 ///
-/// Planned events are compared as they read after a way through a ledger's text, which may round a
-/// number's last digit.
+/// Planned events are compared as a ledger's text reads back, which may round the last digit of a number.
 pub(crate) fn is_as_planned<'r>(
     releases: impl IntoIterator<Item = &'r LedgerEntry>,
     planned: &[(Event, u64)],
@@ -88,7 +87,7 @@ pub(crate) fn is_as_planned<'r>(
     due.iter().all(|(_, left)| *left == 0)
 }
 
-/// An event as it reads in a ledger.
+/// Returns an event as it reads back from a ledger.
 pub(super) fn as_read(event: &Event) -> Option<Event> {
     let text = serde_json::to_string(event).ok()?;
     serde_json::from_str(&text).ok()

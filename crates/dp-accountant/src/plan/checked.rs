@@ -7,20 +7,20 @@ use crate::accounting::{
 use crate::ledger::{Entries, is_as_planned};
 use crate::sampling::Sampler;
 
-/// A source of noise, with which a plan becomes the one way out of what it promises.
+/// A source of noise that turns a plan into a releaser, the only way to release what the plan promises.
 ///
-/// `dp-core` implements it for its noise source, whose releaser draws, adds the noise and writes the ledger.
+/// `dp-core` implements it for its noise source. That releaser samples batches, adds the noise and writes the ledger.
 pub trait NoiseFor {
-    /// What releases.
+    /// The releaser.
     type Releaser;
 
-    /// The way out of `plan` by this noise.
+    /// Creates the releaser of `plan` with this noise.
     fn releaser(self, plan: CheckedPlan) -> Self::Releaser;
 }
 
-/// A plan whose guarantee has been computed.
+/// A plan with a computed guarantee.
 ///
-/// It cannot be copied, and [`CheckedPlan::releaser`] takes it, so that no two trainings spend it:
+/// It cannot be copied, and [`CheckedPlan::releaser`] consumes it, so no two trainings spend it:
 ///
 /// ```compile_fail,E0382
 /// # fn twice<N: dp_accountant::plan::NoiseFor>(plan: dp_accountant::plan::CheckedPlan, one: N, two: N) {
@@ -49,32 +49,32 @@ pub(super) struct Once {
 }
 
 impl CheckedPlan {
-    /// The one way out for what this plan promises, by a source of noise.
+    /// Creates the releaser of this plan from a source of noise; nothing else can release what the plan promises.
     pub fn releaser<N: NoiseFor>(self, noise: N) -> N::Releaser {
         noise.releaser(self)
     }
 
-    /// What draws the batches.
+    /// Returns the sampler of the batches.
     pub fn sampler(&self) -> &Sampler {
         &self.sampler
     }
 
-    /// What one step releases; where batches are fixed, what all of them do.
+    /// Returns the event of one step, or of all steps together if batches are cyclic.
     pub fn step_event(&self) -> &Event {
         &self.step
     }
 
-    /// How the noise of steps is correlated; none where they are sampled, and each is a release of its own.
+    /// Returns the correlation of the noise of steps, or `None` if batches are not cyclic and each step is a separate release.
     pub fn correlation(&self) -> Option<&BandedInverse> {
         self.correlation.as_ref()
     }
 
-    /// The other releases, once each: names and events.
+    /// Returns the names and events of the other releases, which are made once each.
     pub fn releases(&self) -> impl Iterator<Item = (&str, &Event)> {
         self.releases.iter().map(|r| (r.name.as_str(), &r.event))
     }
 
-    /// How often the ledger of a finished run holds [`CheckedPlan::step_event`].
+    /// Returns how often the ledger of a finished run holds [`CheckedPlan::step_event`].
     fn lines(&self) -> u64 {
         match self.correlation {
             Some(_) => 1,
@@ -82,7 +82,7 @@ impl CheckedPlan {
         }
     }
 
-    /// All that the plan releases, as one event.
+    /// Returns all releases of the plan as one event.
     pub fn event(&self) -> Event {
         let steps = self.step.clone().repeated(self.lines());
         let others = self.releases.iter().map(|once| once.event.clone());
@@ -91,37 +91,38 @@ impl CheckedPlan {
         }
     }
 
-    /// The neighbour relation of the guarantee.
+    /// Returns the neighbour relation of the guarantee.
     pub fn neighbours(&self) -> Neighbours {
         self.sampler.neighbours()
     }
 
-    /// The noise multiplier `z = sigma / Delta` of each step, of what is correlated before it is, and of what has all the shares.
+    /// Returns the noise multiplier `z = sigma / Delta` of each step (before correlation) and of a release with share 1.
     pub fn noise_multiplier(&self) -> f64 {
         self.noise_multiplier
     }
 
-    /// The number of steps.
+    /// Returns the number of steps.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Steps, or all of them once where batches are fixed, and other releases, counted together: the lines that the ledger of a finished run holds.
+    /// Returns the number of releases, which is the number of lines in the ledger of a finished run: one per step, or one for all
+    /// steps if batches are cyclic, and one per other release.
     pub fn releases_in_all(&self) -> u64 {
         self.lines() + self.releases.len() as u64
     }
 
-    /// The delta of the guarantee.
+    /// Returns the delta of the guarantee.
     pub fn delta(&self) -> f64 {
         self.delta
     }
 
-    /// An upper bound on the epsilon of the whole plan.
+    /// Returns an upper bound on the epsilon of the whole plan.
     pub fn epsilon_upper(&self) -> f64 {
         self.epsilon_upper
     }
 
-    /// The accountant that answers, by name.
+    /// Returns the name of the accountant that computed the guarantee.
     pub fn accountant(&self) -> &'static str {
         if self.closed_form {
             GaussianAccountant.name()
@@ -130,23 +131,22 @@ impl CheckedPlan {
         }
     }
 
-    /// An upper bound on the epsilon of what the ledger of a run holds so far, steps made again included.
+    /// Returns an upper bound on the epsilon of the releases that the ledger of a run holds so far, repeated steps included.
     ///
     /// # Errors
     ///
-    /// The accountant's refusals.
+    /// Returns the errors of the accountant.
     pub fn epsilon_so_far(&self, ledger: &Entries) -> Result<f64, DpError> {
         self.epsilon_of(&ledger.event()?)
     }
 
-    /// An upper bound on the epsilon of a finished run, by its ledger: that of the plan where it holds
-    /// the plan's releases, and that of its own lines where that is more, because a killed run made
-    /// steps again or another plan wrote some of them. Never less than planned: a finished run has
-    /// released it all, whatever its ledger has lost.
+    /// Returns an upper bound on the epsilon of a finished run: the plan's if the ledger holds exactly the plan's releases, else
+    /// the larger of the plan's and that of the ledger's lines. The ledger's is larger if a killed run repeated steps or another
+    /// plan wrote some lines. It is never below the plan's, because a finished run has made every release even if lines are lost.
     ///
     /// # Errors
     ///
-    /// The accountant's refusals.
+    /// Returns the errors of the accountant.
     pub fn epsilon_spent(&self, ledger: &Entries) -> Result<f64, DpError> {
         let mut planned = vec![(self.step.clone(), self.lines())];
         planned.extend(self.releases.iter().map(|once| (once.event.clone(), 1)));

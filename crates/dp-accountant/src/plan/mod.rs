@@ -1,8 +1,7 @@
-//! One checked value that couples sampler, neighbours, noise, steps, one-off releases and accountant.
+//! A plan couples sampler, neighbours, noise, steps, one-off releases and accountant in one checked value.
 //!
-//! The sampler that draws the batches, the noise of the mechanism and the event in the ledger must
-//! speak of the same thing: they are all a [`CheckedPlan`]'s, and the releaser that
-//! [`CheckedPlan::releaser`] makes of it is the only way out.
+//! The batches, the noise of the mechanism and the event in the ledger must agree: all three come from one [`CheckedPlan`],
+//! and only the releaser of [`CheckedPlan::releaser`] can release.
 //!
 //! ```
 //! use dp_accountant::plan::TrainingPlan;
@@ -28,39 +27,39 @@ use crate::sampling::Sampler;
 use checked::Once;
 use once::{Due, gaussian, out_of_range};
 
-/// How much noise a plan asks for.
+/// The noise of the steps of a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Noise {
-    /// As much as this epsilon needs, in all.
+    /// The least noise that keeps the whole plan within this epsilon.
     TargetEpsilon(f64),
-    /// This noise multiplier.
+    /// Noise of this multiplier.
     Multiplier(f64),
 }
 
-/// A training run before it is checked.
+/// A training run before its guarantee is checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainingPlan {
-    /// What draws each step's batch. Without steps it says which records there are.
+    /// The sampler of each step's batch. Without steps it gives the records.
     pub sampler: Sampler,
-    /// Steps, each one Gaussian release. None are needed where there are other releases.
+    /// The number of steps, each one Gaussian release; it may be 0 if there are other releases.
     pub steps: u64,
     /// The delta of the guarantee.
     pub delta: f64,
     /// The noise of a step.
     pub noise: Noise,
-    /// What else is released of the same records, such as moments after training.
+    /// The other releases of the same records, such as moments after training.
     pub releases: Vec<PlannedRelease>,
-    /// Steps that the noise of a step is made of, as [`BandedInverse`] says; 1 for independent noise.
+    /// The number of steps over which noise is correlated ([`BandedInverse`]); 1 for independent noise.
     pub bandwidth: u64,
 }
 
 impl TrainingPlan {
-    /// `steps` steps within `(epsilon, delta)`, and nothing else of the same records.
+    /// Plans `steps` steps within `(epsilon, delta)`, and no other release of the same records.
     pub fn for_epsilon(epsilon: f64, delta: f64, steps: u64, sampler: Sampler) -> Self {
         Self::with_noise(Noise::TargetEpsilon(epsilon), delta, steps, sampler)
     }
 
-    /// `steps` steps, each with noise of deviation `noise_multiplier` times the sensitivity, and nothing else of the same records.
+    /// Plans `steps` steps, each with noise of deviation `noise_multiplier` times the sensitivity, and no other release.
     pub fn with_noise_multiplier(
         noise_multiplier: f64,
         delta: f64,
@@ -81,9 +80,9 @@ impl TrainingPlan {
         }
     }
 
-    /// This plan with noise that is correlated over so many steps, as [`BandedInverse`] says: sums of steps have less of it.
-    /// It asks for [`Sampler::cyclic`], whose records keep their order in all steps, and nothing
-    /// is amplified by sampling. A step takes the time to sample the noise of so many steps, and no more memory than that of one.
+    /// Correlates the noise over `bandwidth` steps ([`BandedInverse`]), so that sums of steps have less noise. This needs
+    /// [`Sampler::cyclic`], whose records keep their order in all steps, and sampling amplifies nothing. A step samples the noise
+    /// of `bandwidth` steps, with the memory of one.
     ///
     /// ```
     /// use dp_accountant::plan::TrainingPlan;
@@ -100,25 +99,24 @@ impl TrainingPlan {
         self
     }
 
-    /// This plan with one more release.
+    /// Adds one release.
     #[must_use]
     pub fn with_release(mut self, name: impl Into<String>, noise: ReleaseNoise) -> Self {
         self.releases.push(PlannedRelease::new(name, noise));
         self
     }
 
-    /// Checks every part of the plan and calibrates the noise where an epsilon is asked for.
+    /// Checks every part of the plan, and calibrates the noise if the plan has a target epsilon.
     ///
-    /// `delta` must lie in `(0, 1/n)` for `n` records, or as many as public numbers presume where their number is
-    /// private: at `1/n` a mechanism that publishes one
-    /// record outright would pass.
+    /// `delta` must be in `(0, 1/n)` for `n` records, or for the number that public values presume if the number of records is
+    /// private. At `1/n` a mechanism that publishes one record outright would pass.
     ///
     /// # Errors
     ///
-    /// [`DpError::OutOfRange`] and [`DpError::SameName`] name what is refused and its bound; the accountant's
-    /// own refusals are passed on.
+    /// Returns [`DpError::OutOfRange`] or [`DpError::SameName`] with the refused value and its bound, and the errors of the
+    /// accountant.
     pub fn check(self) -> Result<CheckedPlan, DpError> {
-        // Public, or what public numbers presume: a refusal may name it.
+        // The number is public or follows from public values, so an error may name it.
         let records = self.sampler.presumed_records();
         if self.steps == 0 && self.releases.is_empty() {
             return Err(out_of_range(
@@ -138,7 +136,7 @@ impl TrainingPlan {
                 });
             }
         }
-        // Without sampling and without other noise there is a closed form.
+        // Without sampling and without other noise, the guarantee has a closed form.
         let unsampled = self.steps == 0 || correlation.is_some();
         let closed_form = unsampled && releases.iter().all(|r| !r.is_laplace());
         let accountant: &dyn Accountant = if closed_form {
@@ -163,7 +161,7 @@ impl TrainingPlan {
             Some(_) => 1,
             None => self.steps,
         };
-        // What the accountants take correlated noise for: its sensitivity is the same for all z.
+        // The accountants' model of correlated noise: its sensitivity is the same for all z.
         let whole = correlation
             .as_ref()
             .map(|(noise, period)| noise.release_of(*period, self.steps.div_ceil(*period)))
@@ -208,7 +206,7 @@ impl TrainingPlan {
         })
     }
 
-    /// How the noise of steps on fixed batches is correlated, and the period of their cycle.
+    /// Returns the correlation of the noise of steps on fixed batches, and the period of their cycle.
     fn correlation(&self) -> Result<Option<(BandedInverse, u64)>, DpError> {
         match self.sampler.period() {
             Some(period) if self.steps > 0 => {

@@ -1,4 +1,4 @@
-//! Releases that are made once, as they are planned and before the noise of the steps is known.
+//! Releases that are made once: as planned, and before the noise of the steps is known.
 
 use crate::DpError;
 use crate::accounting::{Event, GaussianAccountant, noise_multiplier_for};
@@ -6,47 +6,47 @@ use crate::accounting::{Event, GaussianAccountant, noise_multiplier_for};
 /// The noise of a release that is made once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ReleaseNoise {
-    /// Gaussian noise of this multiplier.
+    /// Gaussian noise with this multiplier.
     Gaussian {
-        /// Standard deviation over L2 sensitivity.
+        /// The standard deviation divided by the L2 sensitivity.
         noise_multiplier: f64,
     },
-    /// As much Gaussian noise as this budget of its own needs.
+    /// The least Gaussian noise that keeps this release alone within a separate budget.
     GaussianWithin {
-        /// Epsilon of the release alone.
+        /// The epsilon of the release alone.
         epsilon: f64,
-        /// Delta of the release alone.
+        /// The delta of the release alone.
         delta: f64,
     },
-    /// Gaussian noise of multiplier `z / sqrt(share)`, `z` that of the plan: this share of the `1/z^2` of a
-    /// release at `z`. Releases whose shares add up to 1 cost what one at `z` does.
+    /// Gaussian noise with multiplier `z / sqrt(share)` for the plan's multiplier `z`: this share of the `1/z^2` of a release
+    /// at `z`. Releases whose shares add up to 1 cost as much as one release at `z`.
     Share(f64),
-    /// The noise of a share on counts of names, of which those above a threshold are released; a name that one record alone
-    /// has is among them with probability `delta` at most.
+    /// Gaussian noise of a share on counts of names, of which those above a threshold are released. A name that occurs in one
+    /// record alone is released with probability at most `delta`.
     Threshold {
-        /// As of [`ReleaseNoise::Share`].
+        /// The share, as in [`ReleaseNoise::Share`].
         share: f64,
-        /// A part of the plan's delta.
+        /// The part of the plan's delta.
         delta: f64,
     },
     /// Laplace noise of scale `L1 sensitivity / epsilon`.
     Laplace {
-        /// Epsilon of the release alone.
+        /// The epsilon of the release alone.
         epsilon: f64,
     },
 }
 
-/// A release that is made once, of all records: moments, counts, a histogram.
+/// A release that is made once from all records, such as moments, counts or a histogram.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedRelease {
-    /// The name that it is asked for by.
+    /// The name by which the release is requested.
     pub name: String,
-    /// Its noise.
+    /// The noise of the release.
     pub noise: ReleaseNoise,
 }
 
 impl PlannedRelease {
-    /// A release of this name and noise.
+    /// Creates a release with this name and noise.
     pub fn new(name: impl Into<String>, noise: ReleaseNoise) -> Self {
         Self {
             name: name.into(),
@@ -55,7 +55,7 @@ impl PlannedRelease {
     }
 }
 
-/// A planned release; a share of it waits for the plan's noise.
+/// A planned release; the noise of a share depends on the plan's noise.
 pub(super) struct Due {
     pub(super) name: String,
     noise: DueNoise,
@@ -63,7 +63,7 @@ pub(super) struct Due {
 
 enum DueNoise {
     Event(Event),
-    /// With the delta of a failure.
+    /// A share, with the probability of a failure.
     Share(f64, Option<f64>),
 }
 
@@ -106,7 +106,7 @@ impl Due {
         matches!(self.noise, DueNoise::Event(Event::Laplace { .. }))
     }
 
-    /// The event where the plan's noise multiplier is `z`.
+    /// Returns the event if the plan's noise multiplier is `z`.
     pub(super) fn event(&self, z: f64) -> Event {
         match &self.noise {
             DueNoise::Event(event) => event.clone(),
@@ -123,7 +123,7 @@ impl Due {
     }
 }
 
-/// A share of a budget.
+/// Checks a share of a budget.
 fn checked(share: f64) -> Result<f64, DpError> {
     match share > 0.0 && share <= 1.0 {
         true => Ok(share),

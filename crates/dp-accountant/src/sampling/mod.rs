@@ -1,14 +1,14 @@
-//! How the records of a step are sampled: a [`Sampler`] makes the batches, and says what it is to the accountants.
+//! Samples the records of each step: a [`Sampler`] makes the batches and gives the accountants their distribution.
 //!
 //! | constructor | a batch | neighbours | [`BatchDistribution`] |
 //! |---|---|---|---|
 //! | [`Sampler::fixed_size`] | a fixed number of distinct records | replace one | `WithoutReplacement` |
 //! | [`Sampler::stratified`] | a fixed number of each public group | replace one within its group | `KEndGroups` |
-//! | [`Sampler::poisson_zero_out`] | each record independently | one counts or is blank; their number is public | `PoissonZeroOut` |
+//! | [`Sampler::poisson_zero_out`] | each record independently | blank one; their number is public | `PoissonZeroOut` |
 //! | [`Sampler::poisson_add_remove`] | each record independently | add or remove one | `Poisson` |
 //! | [`Sampler::all`] | all records | replace one | none |
 //! | [`Sampler::cyclic`] | fixed, in a cycle | replace one | none |
-//! | [`Sampler::cyclic_zero_out`] | fixed, in a cycle | one counts or is blank; their number is public | none |
+//! | [`Sampler::cyclic_zero_out`] | fixed, in a cycle | blank one; their number is public | none |
 //!
 //! ```
 //! use dp_accountant::accounting::Neighbours;
@@ -34,11 +34,11 @@ pub use split::split_batch;
 use crate::DpError;
 use crate::accounting::{BatchDistribution, GroupSize, Neighbours};
 
-/// Makes the batch of each step, and says which neighbours it protects and what it is to the accountants: a
-/// [plan](crate::plan) owns one, so that what draws is what is accounted.
+/// Makes the batch of each step, and gives its neighbour relation and its distribution for the accountants. A
+/// [plan](crate::plan) owns one, so the sampler that is accounted for is the one that samples.
 ///
-/// Sampling hides a record only from someone who does not know the batches: private training needs a generator that the
-/// operating system seeds, and must not publish what it draws.
+/// Sampling hides a record only from someone who does not know the batches. Private training needs a generator that the
+/// operating system seeds, and must not publish the batches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sampler(Batches);
 
@@ -82,25 +82,25 @@ impl fmt::Debug for Secret {
 }
 
 impl Sampler {
-    /// Samples uniformly a set of `batch` of the records `0..records`, afresh at each step and whatever the records hold: each is in a
-    /// batch with probability `batch / records`. Neighbours replace one record.
+    /// Samples uniformly a set of `batch` of the records `0..records`, anew at each step and independently of their values. Each
+    /// record is in a batch with probability `batch / records`. Neighbours replace one record.
     ///
     /// # Errors
-    /// [`DpError::Batch`] unless `batch` is in 1..=`records`.
+    /// Returns [`DpError::Batch`] unless `batch` is in 1..=`records`.
     pub fn fixed_size(records: usize, batch: usize) -> Result<Self, DpError> {
         check_batch("the data", records, batch)?;
         Ok(Self(Batches::FixedSize { records, batch }))
     }
 
-    /// Samples uniformly a set of `batches[j]` of the record indices `groups[j]`, for each `j` by itself and afresh at each step.
+    /// Samples uniformly a set of `batches[j]` of the record indices `groups[j]`, for each `j` and step independently.
     ///
-    /// The groups, of a class label say, and their sizes are public. Neighbours replace one record within its group: the k-end
+    /// The groups (such as class labels) and their sizes are public. Neighbours replace one record within its group: the k-end
     /// relation of "Learning with differentially private sliced Wasserstein gradients", definition 2.1.
     ///
     /// # Errors
-    /// [`DpError::Empty`] without groups or with an empty group, [`DpError::GroupCount`] when the lists differ in length,
-    /// [`DpError::Batch`] unless each batch is in 1..=size of its group, [`DpError::SharedRecord`] for a record that the groups
-    /// hold twice.
+    /// Returns [`DpError::Empty`] without groups or with an empty group, [`DpError::GroupCount`] if the lists differ in length,
+    /// [`DpError::Batch`] unless each batch is in 1..=size of its group, [`DpError::SharedRecord`] if the groups hold a
+    /// record twice.
     pub fn stratified(groups: Vec<Vec<usize>>, batches: &[usize]) -> Result<Self, DpError> {
         if groups.is_empty() {
             return Err(empty("the list of groups".into(), "group"));
@@ -123,27 +123,27 @@ impl Sampler {
         Ok(Self(Batches::Stratified { groups, batches }))
     }
 
-    /// Samples each of a **public** number of records independently with probability `rate`.
+    /// Samples each record independently with probability `rate`, for a **public** number of records.
     ///
-    /// Neighbours are two data sets of as many records, one of which counts in the first and is blank in the second
+    /// Neighbours are two data sets of equal size; one record counts in the first and is blank in the second
     /// ([`Neighbours::ZeroOut`]). The size of a batch, which may be 0, is as secret as the batch: sums over it are divided by
-    /// `rate * records`. Rate, divisor and noise may follow from the number of records under this relation alone. Where one data set
-    /// has a record more than the other, they would tell the two apart: [`Sampler::poisson_add_remove`] is for that.
+    /// `rate * records`. Only under this relation may rate, divisor and noise depend on the number of records. If one data set
+    /// had one record more than the other, they would distinguish the two: use [`Sampler::poisson_add_remove`] then.
     ///
     /// # Errors
-    /// [`DpError::Empty`] without records, [`DpError::OutOfRange`] unless `rate` is in (0, 1].
+    /// Returns [`DpError::Empty`] without records, and [`DpError::OutOfRange`] unless `rate` is in (0, 1].
     pub fn poisson_zero_out(records: usize, rate: f64) -> Result<Self, DpError> {
         some(records)?;
         check_rate(rate)?;
         Ok(Self(Batches::PoissonZeroOut { records, rate }))
     }
 
-    /// Samples each record independently with probability `rate`; how many records there are is **private**, and may be 0.
+    /// Samples each record independently with probability `rate`, for a **private** number of records, which may be 0.
     ///
-    /// Neighbours add or remove one record (Abadi et al. 2016, section 3.1). So `rate`, and `divisor`, which sums over a batch are
-    /// divided by, must be public numbers that do not come from the data: a rate of `batch / records` would say how many
-    /// records there are, and so would noise that is scaled by it. A divisor is best near the size that a batch is expected to
-    /// have; one that is too large only makes steps smaller.
+    /// Neighbours add or remove one record (Abadi et al. 2016, section 3.1). Sums over a batch are divided by `divisor`. `rate`
+    /// and `divisor` must be public numbers that do not come from the data: a rate of `batch / records` would reveal the number
+    /// of records, and so would noise scaled by it. The best divisor is near the expected size of a batch; a larger one only
+    /// makes steps smaller.
     ///
     /// ```
     /// use dp_accountant::sampling::Sampler;
@@ -156,7 +156,7 @@ impl Sampler {
     /// ```
     ///
     /// # Errors
-    /// [`DpError::OutOfRange`] unless `rate` is in (0, 1] and `divisor` positive and finite.
+    /// Returns [`DpError::OutOfRange`] unless `rate` is in (0, 1] and `divisor` is positive and finite.
     pub fn poisson_add_remove(records: usize, rate: f64, divisor: f64) -> Result<Self, DpError> {
         check_rate(rate)?;
         if !(divisor.is_finite() && divisor > 0.0) {
@@ -173,23 +173,23 @@ impl Sampler {
         }))
     }
 
-    /// Takes all of the records `0..records` at each step: nothing is amplified. Neighbours replace one record.
+    /// Takes all of the records `0..records` at each step, without amplification. Neighbours replace one record.
     ///
     /// # Errors
-    /// [`DpError::Empty`] without records.
+    /// Returns [`DpError::Empty`] without records.
     pub fn all(records: usize) -> Result<Self, DpError> {
         some(records)?;
         Ok(Self(Batches::All { records }))
     }
 
-    /// Takes all records in turn, in fixed batches of `batch`: those of step `s`, from 1, are the records `r` of `0..records` with
-    /// `r = s - 1` modulo `records / batch`. Nothing is amplified: each record is in one step of each cycle. Neighbours replace one
-    /// record.
+    /// Takes all records in turn, in fixed batches of `batch` and without amplification. The batch of step `s`, from 1, has the
+    /// records `r` of `0..records` with `r = s - 1` modulo `records / batch`, so each record is in one step of each cycle.
+    /// Neighbours replace one record.
     ///
-    /// The order is the same in every process, so that a training goes on in it. **Record `r` is the same one in every step**,
-    /// also after a resume: with [correlated noise](crate::plan::TrainingPlan::correlated) no epsilon holds where records take
-    /// part in steps that are closer together. Records whose order is itself a cycle should be shuffled once, before the first
-    /// step, by public randomness.
+    /// The order is the same in every process, so a training can resume. **Record `r` must be the same one in every step**, also
+    /// after a resume: with [correlated noise](crate::plan::TrainingPlan::correlated) no epsilon holds if records take part in
+    /// steps that are closer together. Shuffle records whose order is itself a cycle once, before the first step, by public
+    /// randomness.
     ///
     /// ```
     /// use dp_accountant::sampling::Sampler;
@@ -200,16 +200,16 @@ impl Sampler {
     /// ```
     ///
     /// # Errors
-    /// [`DpError::Batch`] unless `batch` is at least 1 and divides `records`.
+    /// Returns [`DpError::Batch`] unless `batch` is at least 1 and divides `records`.
     pub fn cyclic(records: usize, batch: usize) -> Result<Self, DpError> {
         Self::in_turn(records, batch, Neighbours::ReplaceOne)
     }
 
-    /// [`Sampler::cyclic`] for neighbours of which one record counts or is blank, which adds nothing to any sum; the number of
-    /// records, blank ones among them, is public. A record moves a sum half as far.
+    /// Takes all records in turn as [`Sampler::cyclic`] does, for neighbours that blank one record. A blank record adds nothing
+    /// to any sum, so a record moves a sum half as far. The number of records, with blank ones, is public.
     ///
     /// # Errors
-    /// As [`Sampler::cyclic`].
+    /// Returns the errors of [`Sampler::cyclic`].
     pub fn cyclic_zero_out(records: usize, batch: usize) -> Result<Self, DpError> {
         Self::in_turn(records, batch, Neighbours::ZeroOut)
     }
@@ -231,7 +231,7 @@ impl Sampler {
         }))
     }
 
-    /// The number of records in all; none if it is private.
+    /// Returns the number of all records, or `None` if it is private.
     pub fn records(&self) -> Option<usize> {
         match &self.0 {
             Batches::FixedSize { records, .. }
@@ -243,7 +243,7 @@ impl Sampler {
         }
     }
 
-    /// The number of records, or `divisor / rate` if it is private: delta is held against it.
+    /// Returns the number of records, or `divisor / rate` if it is private, with which delta is compared.
     pub fn presumed_records(&self) -> f64 {
         match self.0 {
             Batches::PoissonAddRemove { rate, divisor, .. } => divisor / rate,
@@ -251,7 +251,7 @@ impl Sampler {
         }
     }
 
-    /// Whether the data has this number of records. The answer is as private as their number.
+    /// Returns whether the data has this number of records. The answer is as private as their number.
     pub fn is_of(&self, records: usize) -> bool {
         match self.0 {
             Batches::PoissonAddRemove { records: own, .. } => own.0 == records,
@@ -259,7 +259,7 @@ impl Sampler {
         }
     }
 
-    /// The relation that what is sampled hides a record under.
+    /// Returns the neighbour relation under which sampled records are protected.
     pub fn neighbours(&self) -> Neighbours {
         match self.0 {
             Batches::FixedSize { .. } | Batches::All { .. } => Neighbours::ReplaceOne,
@@ -270,7 +270,7 @@ impl Sampler {
         }
     }
 
-    /// The distribution of its batches, as accountants read it; none if they are fixed.
+    /// Returns the distribution of the batches for accountants, or `None` if they are fixed.
     pub fn distribution(&self) -> Option<BatchDistribution> {
         match &self.0 {
             Batches::FixedSize { records, batch } => Some(BatchDistribution::WithoutReplacement {
@@ -295,7 +295,7 @@ impl Sampler {
         }
     }
 
-    /// Steps of a cycle, `records / batch`; none if batches are no cycle.
+    /// Returns the number of steps of a cycle, `records / batch`, or `None` if batches do not form a cycle.
     pub(crate) fn period(&self) -> Option<u64> {
         match self.0 {
             Batches::Cyclic { records, batch, .. } => Some((records / batch) as u64),
@@ -303,8 +303,8 @@ impl Sampler {
         }
     }
 
-    /// The public number that sums over each group of a batch are divided by: its size if that is fixed, its mean with Poisson
-    /// sampling of a public number of records, the divisor of a private one.
+    /// Returns the public number by which sums over each group of a batch are divided: its size if that is fixed, its mean with
+    /// Poisson sampling of a public number of records, and the divisor for a private number.
     pub fn expected_sizes(&self) -> Vec<f64> {
         match &self.0 {
             Batches::FixedSize { batch, .. } | Batches::Cyclic { batch, .. } => {
@@ -317,11 +317,13 @@ impl Sampler {
         }
     }
 
-    /// The batch of a step, from 1: the distinct record indices of each group, in ascending order, or in that of a group's list.
+    /// Samples the batch of a step, from 1: the distinct record indices of each group, in ascending order or in that of the
+    /// group's list.
     ///
-    /// Only fixed batches look at the step, and only they do not look at the generator. With Poisson sampling a record is in it
-    /// with a probability of at most the rate and at least the rate less 2^-64. The place of a record in it tells something of the
-    /// record: release sums over a batch. For private training a plan's releaser draws; this is for training without privacy.
+    /// Fixed batches depend on the step alone, and other batches on the generator alone. With Poisson sampling a record is in the
+    /// batch with a probability of at most the rate and at least the rate less 2^-64. The place of a record in a batch reveals
+    /// something about the record, so release sums over a batch. Private training samples by a plan's releaser; this method is
+    /// for training without privacy.
     pub fn sample<R: Rng + ?Sized>(&self, step: u64, generator: &mut R) -> Vec<Vec<usize>> {
         match &self.0 {
             &Batches::FixedSize { records, batch } => vec![subset(records, batch, generator)],
@@ -352,14 +354,14 @@ impl Sampler {
     }
 }
 
-/// A set of `batch` of `0..records`, each set equally likely.
+/// Samples a set of `batch` of `0..records`, each set equally likely.
 fn subset<R: Rng + ?Sized>(records: usize, batch: usize, generator: &mut R) -> Vec<usize> {
     let mut indices = index::sample(generator, records, batch).into_vec();
     indices.sort_unstable();
     indices
 }
 
-/// A record in two groups would be sampled, and would move the gradient, more often than accounted for.
+/// Refuses a record in two groups, which would be sampled, and would move the gradient, more often than accounted for.
 fn check_disjoint(groups: &[Vec<usize>]) -> Result<(), DpError> {
     let mut records: Vec<(usize, usize)> = groups
         .iter()

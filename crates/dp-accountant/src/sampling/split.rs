@@ -5,13 +5,13 @@ use crate::DpError;
 
 /// Splits a batch over groups in proportion to their public sizes, by the largest remainder.
 ///
-/// Group j gets floor(batch n_j / n) records, n the sum of the sizes, and the records that are left go
-/// one each to the groups with the largest remainders, the lower group first among equals. The result
-/// sums to `batch`, and no group gets more than it has.
+/// Group j gets floor(batch n_j / n) records, with n the sum of the sizes. The records that are left go one each to the groups
+/// with the largest remainders, the lower group first among equals. The result sums to `batch`, and no group gets more records
+/// than it has.
 ///
 /// # Errors
-/// [`DpError::Empty`] without groups or with an empty one; [`DpError::Batch`] unless `batch` is in
-/// 1..=n, and when a group would get no record.
+/// Returns [`DpError::Empty`] without groups or with an empty one, and [`DpError::Batch`] unless `batch` is in 1..=n and every
+/// group gets a record.
 pub fn split_batch(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, DpError> {
     if sizes.is_empty() {
         return Err(DpError::Empty {
@@ -41,8 +41,8 @@ pub fn split_batch(batch: usize, sizes: &[usize]) -> Result<Vec<usize>, DpError>
     }
 }
 
-/// Splits `whole` over groups in proportion to `sizes`, by the largest remainder; the parts sum to
-/// `whole`. There is at least one size that is not 0.
+/// Splits `whole` over groups in proportion to `sizes`, by the largest remainder; the parts sum to `whole`. At least one size
+/// must not be 0.
 fn apportion(whole: usize, sizes: &[usize]) -> Vec<usize> {
     let total: u128 = sizes.iter().map(|&size| size as u128).sum();
     let quota = |group: usize| whole as u128 * sizes[group] as u128;

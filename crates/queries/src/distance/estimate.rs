@@ -1,14 +1,14 @@
-//! The squared smoothed sliced distance of two released sides, without the bias of few rows, and its error.
+//! The squared smoothed sliced distance of two released sides, corrected for the bias of few rows, and its error.
 //!
-//! `W_2^2` of two samples is the square of a difference of quantile functions, and the square of a noisy thing is too
-//! large on average: two samples of one distribution are not at distance 0. So the rows of each side are split into
-//! halves, and the difference of the first halves is multiplied by that of the second:
+//! `W_2^2` of two samples is a squared difference of noisy quantile functions, so on average it is too large: two samples of one
+//! distribution have a distance above 0. The estimate therefore splits the rows of each side into halves, and multiplies the
+//! difference of the first halves by that of the second halves:
 //!
 //! `integral of (Q_A1 - Q_B1)(Q_A2 - Q_B2)`.
 //!
-//! Rows are independent, and so is their noise, so the expectation is the square of the expected difference. What bias
-//! is left is that of the expected quantile functions of a half themselves, of lower order, and none where both sides
-//! have one distribution and one size. It may be negative. This splits released rows: it is post-processing.
+//! Rows and their noise are independent, so the expectation is the square of the expected difference. The remaining bias is
+//! that of the expected quantile functions of a half. It is of lower order, and 0 if both sides have one distribution and
+//! one size. The estimate may be negative. It splits released rows, so it is post-processing.
 
 use rand::Rng;
 use rand::seq::SliceRandom;
@@ -18,44 +18,44 @@ use swd::cells::{quantile_cells, within_cell_variance};
 use super::released::{Directions, Side};
 use crate::query::QueryError;
 
-/// Rows of a side below which there are no halves.
+/// The least number of rows of a side that can be split into halves.
 pub const LEAST_ROWS: usize = 4;
 
-/// Random halvings that the estimate is a mean over.
+/// The number of random halvings that the estimate averages.
 const HALVINGS: usize = 4;
-/// Groups of rows that are left out in turn for the error.
+/// The number of groups of rows that the jackknife leaves out in turn.
 const GROUPS: usize = 20;
 
-/// The squared distance, in squared units of the rows.
+/// The estimated squared distance, in squared units of the rows, with its standard errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// Without the bias of few rows; negative at times where the distance is near 0.
+    /// The squared distance, corrected for the bias of few rows; it may be negative if the distance is near 0.
     pub squared: f64,
-    /// As published: the squared distance of the noisy samples, biased upwards.
+    /// The squared distance of the noisy samples as published, biased upwards.
     pub plug_in: f64,
-    /// Its standard error over rows and noise, by a jackknife over groups of rows.
+    /// The standard error over rows and noise, by a jackknife over groups of rows.
     pub error_rows: f64,
-    /// Its standard error over slices.
+    /// The standard error over slices.
     pub error_slices: f64,
 }
 
 impl Estimate {
-    /// The standard error over slices, rows and noise.
+    /// Returns the standard error over slices, rows and noise.
     pub fn error(&self) -> f64 {
         self.error_rows.hypot(self.error_slices)
     }
 
-    /// The distance, 0 where its square is negative.
+    /// Returns the distance, or 0 if its square is negative.
     pub fn distance(&self) -> f64 {
         self.squared.max(0.0).sqrt()
     }
 }
 
-/// Where each row of a side belongs.
+/// The half and the group of each row of a side.
 struct Parts {
-    /// Whether it is in the second half, a list a halving.
+    /// For each halving, whether each row is in the second half.
     halves: Vec<Vec<bool>>,
-    /// The group that it is left out with.
+    /// The group with which each row is left out.
     group: Vec<usize>,
 }
 
@@ -71,7 +71,7 @@ impl Parts {
             second
         };
         let halves: Vec<Vec<bool>> = (0..HALVINGS).map(|_| halving()).collect();
-        // The rows of a group are half and half in the first halving.
+        // In the first halving, each group has as many rows in one half as in the other.
         places.shuffle(rng);
         let mut group = vec![0; rows];
         let mut seen = [0, 0];
@@ -83,7 +83,7 @@ impl Parts {
         Self { halves, group }
     }
 
-    /// The sorted values of both halves, of the rows that stay.
+    /// Returns the sorted values of both halves, without the rows that are left out.
     fn sorted(
         &self,
         order: &[(f64, usize)],
@@ -100,20 +100,20 @@ impl Parts {
     }
 }
 
-/// What one slice says.
+/// The estimate in one slice.
 struct InSlice {
     plug_in: f64,
     squared: f64,
-    /// Without each of the groups in turn.
+    /// The estimate without each of the groups in turn.
     left_out: Vec<f64>,
 }
 
 /// Estimates the squared distance in all directions.
 ///
-/// - `rng`: public; it decides which rows are in which half.
+/// - `rng`: public; it assigns the rows to halves.
 ///
 /// # Errors
-/// [`QueryError::TooFew`] below [`LEAST_ROWS`] rows of a side.
+/// Returns [`QueryError::TooFew`] if a side has fewer than [`LEAST_ROWS`] rows.
 pub fn estimate(
     sides: [&Side; 2],
     directions: &Directions,
@@ -183,14 +183,14 @@ fn in_slice(
     })
 }
 
-/// The values in order, with the rows that they are of.
+/// Sorts the values, each with the index of its row.
 pub(crate) fn order(values: &[f64]) -> Vec<(f64, usize)> {
     let mut order: Vec<(f64, usize)> = values.iter().copied().zip(0..).collect();
     order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     order
 }
 
-/// `W_2^2` of two sorted samples, exactly.
+/// Computes `W_2^2` of two sorted samples exactly.
 pub(crate) fn w2_squared(a: &[f64], b: &[f64]) -> Result<f64, QueryError> {
     let cells = quantile_cells(b, a.len())?;
     let within = within_cell_variance(b, &cells)?;
@@ -198,8 +198,8 @@ pub(crate) fn w2_squared(a: &[f64], b: &[f64]) -> Result<f64, QueryError> {
     Ok(squares.sum::<f64>() / a.len() as f64 + within)
 }
 
-/// `integral of (Q_A1 - Q_B1)(Q_A2 - Q_B2)`, and with `B1` and `B2` exchanged, on cells as narrow as the largest half
-/// allows.
+/// Computes `integral of (Q_A1 - Q_B1)(Q_A2 - Q_B2)`, averaged with the one that exchanges `B1` and `B2`, on cells as narrow as
+/// the largest half allows.
 fn crossed(a: &[Vec<f64>; 2], b: &[Vec<f64>; 2]) -> Result<f64, QueryError> {
     let n = a.iter().chain(b).map(Vec::len).max().unwrap_or(0);
     let cells = |half: &Vec<f64>| quantile_cells(half, n);

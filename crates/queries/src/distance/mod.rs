@@ -1,10 +1,10 @@
 //! The private sliced distance between two sets of rows, its error, and a two-sample test on it (Rakotomamonjy and
 //! Ralaivola 2021, arXiv 2107.01848).
 //!
-//! The protected rows leave once, as noisy projections ([`swd::smoothed`]); a public side gets the same noise.
-//! Whatever follows is post-processing: the distance, corrected for its bias by independent halves of the rows; its
-//! error over slices, rows and noise; and a permutation test, which is exact because released rows of both sides can be
-//! exchanged where both have one distribution.
+//! The private rows are released once, as noisy projections ([`swd::smoothed`]); a public side gets the same noise. The rest
+//! is post-processing: the distance, corrected for its bias by independent halves of the rows; its error over slices, rows
+//! and noise; and a permutation test, which is exact because the released rows of both sides are exchangeable if both have
+//! one distribution.
 //!
 //! ```
 //! use dp_core::ledger::Ledger;

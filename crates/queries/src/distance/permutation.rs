@@ -1,13 +1,13 @@
-//! A two-sample test on what was released.
+//! A two-sample test on released rows.
 //!
-//! Under the null hypothesis the rows of both sides are independent draws of one distribution. Each side was released
-//! with noise that is independent from row to row and the same for all, so the released rows of both sides can be
-//! exchanged, whatever their distribution: the rank of the statistic among those of random labellings is uniform, and
+//! Under the null hypothesis the rows of both sides are independent samples of one distribution. The noise is independent
+//! across rows and has the same distribution for all, so the released rows of both sides are exchangeable, for any
+//! distribution. The rank of the statistic among those of random labellings is uniform, and
 //!
 //! `p = (1 + labellings whose statistic is at least as large) / (1 + labellings)`
 //!
-//! is at most `alpha` with probability at most `alpha`, for any sizes and any noise, exactly. Private rows are never
-//! permuted: what is permuted has left already, so the test is post-processing and costs no budget.
+//! is at most `alpha` with probability at most `alpha`, exactly, for any sizes and any noise. The test permutes released rows
+//! alone, so it is post-processing and costs no budget.
 
 use rand::Rng;
 use rand::seq::SliceRandom;
@@ -17,24 +17,24 @@ use super::estimate::{order, w2_squared};
 use super::released::{Directions, Side};
 use crate::query::QueryError;
 
-/// What a test found.
+/// The result of a permutation test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tested {
     /// The squared sliced distance of the released samples.
     pub statistic: f64,
-    /// Its mean over labellings: what it is where both sides have one distribution.
+    /// The mean of the statistic over labellings: its level if both sides have one distribution.
     pub null_mean: f64,
-    /// Its standard deviation over labellings.
+    /// The standard deviation of the statistic over labellings.
     pub null_deviation: f64,
-    /// At most `alpha` with probability at most `alpha` where both sides have one distribution.
+    /// The p-value: at most `alpha` with probability at most `alpha` if both sides have one distribution.
     pub p_value: f64,
 }
 
-/// Tests whether the released rows of both sides have one distribution, by so many labellings that `rng`, which is public,
-/// draws.
+/// Tests whether the released rows of both sides have one distribution, with `permutations` labellings sampled from the
+/// public `rng`.
 ///
 /// # Errors
-/// A side without rows.
+/// Returns an error if a side has no rows.
 pub fn permutation_test(
     sides: [&Side; 2],
     directions: &Directions,
@@ -42,7 +42,7 @@ pub fn permutation_test(
     rng: &mut impl Rng,
 ) -> Result<Tested, QueryError> {
     let [n, m] = sides.map(|side| side.rows);
-    // The first labelling is the one that was observed.
+    // The first labelling is the observed one.
     let mut labels: Vec<bool> = (0..n + m).map(|row| row >= n).collect();
     let mut labellings = vec![labels.clone()];
     for _ in 0..permutations {
@@ -75,7 +75,7 @@ pub fn permutation_test(
     })
 }
 
-/// The statistic of each labelling in one slice; the pooled values are sorted once.
+/// Computes the statistic of each labelling in one slice; the pooled values are sorted once.
 fn in_slice(pooled: &[f64], labellings: &[Vec<bool>]) -> Result<Vec<f64>, QueryError> {
     let order = order(pooled);
     let of = |labels: &Vec<bool>| {

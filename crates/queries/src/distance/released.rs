@@ -1,4 +1,4 @@
-//! What has left of both sides: noisy projections, and their values in any slice that is asked for.
+//! The released noisy projections of both sides, and their values in any direction.
 
 use dp_core::DpError;
 use dp_core::mechanism::{NoisyVector, SensitiveVector};
@@ -11,28 +11,28 @@ use swd::{NormBound, Slices, SwdError};
 use crate::Projections;
 use crate::query::{Query, QueryError, check_noisy};
 
-/// The one release, by its name in the plan.
+/// The name of the release in the plan.
 pub const RELEASE: &str = "projections";
 
-/// The slices of a release, and those that the distance is taken in.
+/// The slices of a release, and the directions in which the distance is computed.
 ///
 /// The noise of a slice is the noise multiplier times `2 r sigma_max(Theta)`, and orthonormal slices have the least
-/// `sigma_max`, 1. So a release never has more slices than dimensions; where more are asked for, the release is of a
-/// whole basis, and what is seen of it in another direction has the same noise: slices cost nothing then.
+/// `sigma_max`, 1. So a release never has more slices than dimensions. If more directions are asked for, the release has a
+/// whole basis, and its projection on any other direction has the same noise: further directions cost nothing.
 #[derive(Debug, Clone)]
 pub struct Directions {
-    /// Those of the release: orthonormal.
+    /// The released slices, which are orthonormal.
     pub released: Slices,
-    /// Those of the distance, as rows of weights over the released ones; none where they are the same.
+    /// The directions of the distance, as rows of weights over the released slices; `None` if they are the released slices.
     weights: Option<Vec<f64>>,
     count: usize,
 }
 
 impl Directions {
-    /// `count` directions in `dim` dimensions.
+    /// Samples `count` directions in `dim` dimensions.
     ///
     /// # Errors
-    /// No directions, or no dimension.
+    /// Returns an error for no directions, or for no dimension.
     pub fn draw(dim: usize, count: usize, rng: &mut impl Rng) -> Result<Self, SwdError> {
         if count <= dim {
             let released = Slices::orthonormal(dim, count, rng)?;
@@ -58,12 +58,12 @@ impl Directions {
         })
     }
 
-    /// The number of directions that the distance is taken in.
+    /// Returns the number of directions in which the distance is computed.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The values of a side in direction `l`, in the order of its rows.
+    /// Returns the values of a side in direction `l`, in the order of its rows.
     pub fn values(&self, side: &Side, l: usize) -> Vec<f64> {
         let n = side.rows;
         let Some(weights) = &self.weights else {
@@ -80,23 +80,23 @@ impl Directions {
     }
 }
 
-/// One side as it was released.
+/// The released projections of one side.
 #[derive(Debug, Clone)]
 pub struct Side {
-    /// `[k, n]`, one row of `n` a slice of the release.
+    /// The values, `[k, n]`: one row of `n` per released slice.
     pub values: Vec<f64>,
-    /// `n`.
+    /// The number of rows, `n`.
     pub rows: usize,
 }
 
 impl Side {
-    /// A side from its released values.
+    /// Creates a side from its released values.
     pub fn new(values: Vec<f64>, slices: usize) -> Self {
         let rows = values.len() / slices.max(1);
         Self { values, rows }
     }
 
-    /// A public side, or one that is sampled: projections with noise that is no secret.
+    /// Creates a public or synthetic side: projections with noise that need not be secret.
     pub fn public(projected: &[f64], slices: usize, deviation: f64, rng: &mut impl Rng) -> Self {
         let noisy = projected.iter().map(|value| {
             let noise: f64 = StandardNormal.sample(rng);
@@ -106,24 +106,24 @@ impl Side {
     }
 }
 
-/// The projections of the private sides, which are released together: a row lies in one file, so both together move by
-/// what one of them does.
+/// The projections of the private sides, which are released together. A row lies in one side, so the sensitivity of both
+/// together is that of one.
 #[derive(Debug)]
 pub struct Sides {
     /// The slices of the release.
     pub slices: Slices,
-    /// What rows are put into.
+    /// The region into which rows are put.
     pub region: NormBound,
-    /// Rows of each private side.
+    /// The number of rows of each private side.
     pub rows: Vec<usize>,
 }
 
 impl Sides {
-    /// All of `epsilon` for one release of private sides of so many rows. Neighbours replace one row by another of the same
+    /// Plans one release of private sides of `rows` rows with all of `epsilon`. Neighbours replace one row by another of the same
     /// side; the numbers of rows are public.
     ///
     /// # Errors
-    /// A side without rows.
+    /// Returns an error if a side has no rows.
     pub fn plan(rows: &[usize], epsilon: f64, delta: f64) -> Result<TrainingPlan, DpError> {
         let plan = match *rows {
             [n, m] => {
@@ -140,7 +140,7 @@ impl Sides {
 impl Query for Sides {
     /// The rows of each private side.
     type Records = [Vec<f32>];
-    /// The sides as they were released, and the deviation of the noise.
+    /// The released sides, and the standard deviation of the noise.
     type Answer = (Vec<Side>, f64);
 
     fn len(&self) -> usize {

@@ -6,18 +6,18 @@ use swd::{FlowTarget, Slices, SwdError};
 use super::SlicedMarginals;
 use crate::query::{QueryError, length, whole};
 
-/// The Wasserstein barycentre of groups on every slice: the distribution whose quantile function is the weighted mean of theirs.
+/// The Wasserstein barycentre of groups on every slice: its quantile function is the weighted mean of theirs.
 ///
 /// On a line the minimiser of `sum_j w_j W_2^2(mu, mu_j)` has the quantile function `sum_j w_j F_j^-1` (Agueh and Carlier 2011).
-/// Particles of a flow towards these quantiles in all slices descend `sum_j w_j SW_2^2(x, mu_j)`, up to a constant: in each slice
-/// `sum_j w_j (u - q_j)^2 = (u - sum_j w_j q_j)^2 + constant`. It is not convex in them; its minimiser is the sliced barycentre of
-/// Bonneel et al. (2015).
+/// Particles that flow towards these quantiles in all slices descend `sum_j w_j SW_2^2(x, mu_j)`, up to a constant: in each slice
+/// `sum_j w_j (u - q_j)^2 = (u - sum_j w_j q_j)^2 + constant`. This objective is not convex in the particles; its minimiser is
+/// the sliced barycentre of Bonneel et al. (2015).
 ///
 /// # Privacy
-/// Post-processing of one release of the marginals of all groups ([`crate::GroupMarginals`]; neighbours replace one record by one
-/// of its group, sizes are public). Nothing else of the records is read, so weights, particles and steps are free, and so is
-/// every further barycentre. The noise is averaged too: by the triangle inequality its quantile functions are off by
-/// at most `sum_j w_j W_2(noisy_j, exact_j)` in each slice.
+/// A barycentre is post-processing of one release of the marginals of all groups ([`crate::GroupMarginals`]; neighbours replace
+/// one record by one of its group, sizes are public). So weights, particles, steps and further barycentres cost no budget.
+/// The noise is averaged too: by the triangle inequality the barycentre's quantile functions are off by at most
+/// `sum_j w_j W_2(noisy_j, exact_j)` in each slice.
 ///
 /// ```
 /// use dp_core::ledger::Ledger;
@@ -67,11 +67,11 @@ pub struct Barycentre<'a> {
 }
 
 impl<'a> Barycentre<'a> {
-    /// The barycentre of groups on the same slices, with `weights` that are divided by their sum.
+    /// Creates the barycentre of groups on the same slices; `weights` are divided by their sum.
     ///
     /// # Errors
-    /// [`QueryError::Empty`] without groups, [`QueryError::Length`] for another number of weights, [`QueryError::OtherSlices`],
-    /// and [`QueryError::Transport`] for a weight that is negative or not finite, or where none is positive.
+    /// Returns [`QueryError::Empty`] without groups, [`QueryError::Length`] for a wrong number of weights,
+    /// [`QueryError::OtherSlices`], and [`QueryError::Transport`] if a weight is negative or not finite, or if none is positive.
     pub fn new(groups: &'a [SlicedMarginals], weights: &[f64]) -> Result<Self, QueryError> {
         let Some(first) = groups.first() else {
             return Err(QueryError::Empty {
@@ -85,15 +85,14 @@ impl<'a> Barycentre<'a> {
         }
     }
 
-    /// Rows of a group, `[n, d]`, moved to the barycentre: each by the mean over slices of what the optimal map between the
-    /// group's marginal and the barycentre's moves it there, divided by the largest eigenvalue of their second moments.
+    /// Moves rows of a group, `[n, d]`, to the barycentre: each by the mean over slices of its displacement under the optimal map
+    /// from the group's marginal to the barycentre's, divided by the largest eigenvalue of the slices' second moments.
     ///
-    /// With a tight frame the means of all groups meet, and with one orthonormal basis so do all their marginals in it; other
-    /// marginals may stay apart. A function of each row by itself and of the release: the records of the group and new ones are
-    /// moved alike, by whoever knows their group.
+    /// With a tight frame the means of all groups become equal, and with one orthonormal basis so do all their marginals in it;
+    /// other marginals may still differ. The map depends on the release alone, so it also moves new rows whose group is known.
     ///
     /// # Errors
-    /// [`QueryError::NotThere`] for a group that there is not, and [`QueryError::Ragged`].
+    /// Returns [`QueryError::NotThere`] for a group that does not exist, and [`QueryError::Ragged`].
     pub fn moved(&self, group: usize, rows: &[f32]) -> Result<Vec<f32>, QueryError> {
         let (what, count) = ("group", self.groups.len());
         let own = self.groups.get(group);
@@ -111,7 +110,7 @@ impl<'a> Barycentre<'a> {
                 let share = own.below(l, along);
                 let parts = self.groups.iter().zip(&self.weights);
                 let to: f64 = parts.map(|(g, weight)| weight * g.quantile(l, share)).sum();
-                // What lies beyond the bins moves as their ends do.
+                // Values beyond the bins move as far as the ends of the bins do.
                 let far = scale * (to - own.quantile(l, share));
                 by.iter_mut().zip(theta).for_each(|(by, t)| *by += far * t);
             }
@@ -121,7 +120,7 @@ impl<'a> Barycentre<'a> {
     }
 }
 
-/// The weights of so many `groups`, divided by their sum.
+/// Returns the weights of `groups` groups, divided by their sum.
 fn barycentre_weights(weights: &[f64], groups: usize) -> Result<Vec<f64>, QueryError> {
     length("weights of a barycentre", weights.len(), groups)?;
     let (what, sum) = ("weight of a barycentre", weights.iter().sum::<f64>());

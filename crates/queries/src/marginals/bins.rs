@@ -3,19 +3,19 @@
 use dp_core::accounting::normal::{upper_quantile, upper_tail};
 use swd::SwdError;
 
-/// Bins on the line, the same for every slice: half-open intervals between increasing edges.
+/// Half-open intervals on a line between increasing edges.
 ///
-/// What lies beyond the outer edges counts in the outer bins, so that every record has its place.
+/// Values beyond the outer edges count in the outer bins, so every record has a bin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bins {
     edges: Vec<f64>,
 }
 
 impl Bins {
-    /// `count` bins of equal width on `[-radius, radius]`.
+    /// Creates `count` bins of equal width on `[-radius, radius]`.
     ///
     /// # Errors
-    /// Fewer than two bins, or a radius that is not positive and finite.
+    /// Returns an error for fewer than two bins, or a radius that is not positive and finite.
     pub fn uniform(radius: f64, count: usize) -> Result<Self, SwdError> {
         if !(radius > 0.0 && radius.is_finite()) {
             let (what, value) = ("half-width of the bins", radius);
@@ -25,10 +25,10 @@ impl Bins {
         Self::from_edges((0..=count).map(place).collect())
     }
 
-    /// `count` bins of equal width between two public ends.
+    /// Creates `count` bins of equal width between two public ends.
     ///
     /// # Errors
-    /// Fewer than two bins, or ends that are not finite or do not increase.
+    /// Returns an error for fewer than two bins, or ends that are not finite or do not increase.
     pub fn between(from: f64, to: f64, count: usize) -> Result<Self, SwdError> {
         let place = |edge| from + (to - from) * edge as f64 / count.max(1) as f64;
         Self::from_edges((0..=count).map(place).collect())
@@ -59,13 +59,13 @@ impl Bins {
         Ok(Self { edges })
     }
 
-    /// `count` bins around a normal distribution, inside `[-radius, radius]`: narrow where the distribution is dense.
+    /// Creates `count` bins around a normal distribution, inside `[-radius, radius]`, narrow where the distribution is dense.
     ///
-    /// The outer edges are at 3.2 deviations from the mean, or at the radius where that is nearer; in
-    /// between, an edge is the average of that of equal widths and that of equal mass.
+    /// The outer edges are 3.2 deviations from the mean, or at the radius if that is nearer. Each edge in between is the average
+    /// of the edge for bins of equal width and the edge for bins of equal mass.
     ///
     /// # Errors
-    /// As [`Bins::uniform`]; or a mean or deviation that is not finite.
+    /// Returns the errors of [`Bins::uniform`], and an error for a mean or deviation that is not finite.
     pub fn normal(mean: f64, deviation: f64, radius: f64, count: usize) -> Result<Self, SwdError> {
         let whole = Self::uniform(radius, count)?;
         for (what, value) in [
@@ -100,7 +100,7 @@ impl Bins {
         Self::from_edges((0..=count).map(edge).collect())
     }
 
-    /// The mass of a normal distribution in each bin, with its tails in the outer bins.
+    /// Returns the mass of a normal distribution in each bin, with its tails in the outer bins.
     pub(super) fn normal_shares(&self, mean: f64, deviation: f64) -> Vec<f64> {
         let above = |edge: f64| {
             let at = (edge - mean) / deviation.max(f64::MIN_POSITIVE);
@@ -116,17 +116,17 @@ impl Bins {
         shares
     }
 
-    /// The number of bins, `B`.
+    /// Returns the number of bins, `B`.
     pub fn count(&self) -> usize {
         self.edges.len() - 1
     }
 
-    /// The `B + 1` edges.
+    /// Returns the `B + 1` edges.
     pub fn edges(&self) -> &[f64] {
         &self.edges
     }
 
-    /// The bin of a value, counted from 0: `edge_b <= value < edge_{b+1}`.
+    /// Returns the bin of a value, counted from 0: `edge_b <= value < edge_{b+1}`.
     pub fn place(&self, value: f64) -> usize {
         let inner = &self.edges[1..self.count()];
         inner.partition_point(|&edge| edge <= value)

@@ -1,21 +1,21 @@
-//! Cleaning of a noisy distribution function: post-processing.
+//! Turns a noisy distribution function into a proper one: post-processing.
 
 use super::isotonic;
 
-/// How a released distribution function becomes a proper one: the nearest one that does not decrease, and
+/// How a released distribution function is cleaned: its nearest non-decreasing function replaces it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cleaning {
-    /// where it is below, or above one less, than this many standard deviations of its own noise, 0 or 1: mass that noise
-    /// alone would put into the tails is not believed. 0 for none.
+    /// Values up to this many standard deviations of the noise become 0, and those as near to 1 become 1, so that noise alone
+    /// puts no mass into the tails. 0 turns this off.
     pub(super) tail_deviations: f64,
-    /// Before all else, draw the released coefficients towards what the query expects, where it
-    /// expects something: at each place of the tree by the share of the squared difference, over
-    /// all slices, that the noise explains. Then tails need no cutting.
+    /// Whether the released coefficients are first shrunk towards those that the query expects, if it expects any: at each
+    /// node of the tree by the share of the squared difference, over all slices, that the noise explains. Tails then need no
+    /// cutting.
     pub(super) shrink: bool,
 }
 
 impl Default for Cleaning {
-    /// With the tails cut at one standard deviation of the noise.
+    /// Cuts the tails at one standard deviation of the noise.
     fn default() -> Self {
         Self {
             tail_deviations: 1.0,
@@ -25,7 +25,7 @@ impl Default for Cleaning {
 }
 
 impl Cleaning {
-    /// For [`super::MarginalQuery::around_gaussian`]: shrinkage, no cutting of tails.
+    /// Shrinks and does not cut tails, for [`super::MarginalQuery::around_gaussian`].
     pub(super) fn towards_expected() -> Self {
         Self {
             tail_deviations: 0.0,
@@ -34,12 +34,11 @@ impl Cleaning {
     }
 }
 
-/// Draws released values towards expected ones, as far as the noise explains the difference.
+/// Shrinks released values towards expected ones, as far as the noise explains the difference.
 ///
-/// For each place `i` of a slice's values, the mean over the `k` slices of the squared difference is
-/// `v + sigma^2` with `v` the part that is no noise; each difference is multiplied by the estimate of
-/// `v / (v + sigma^2)`. Where there is only noise the expected distribution remains, and without noise nothing
-/// changes. Both `values` and `expected` have one stretch of `width` a slice.
+/// For each place `i` of a slice's values, the mean over the `k` slices of the squared difference is `v + sigma^2`, with `v`
+/// the part that is not noise. Each difference is multiplied by the estimate of `v / (v + sigma^2)`. With noise alone the
+/// expected distribution remains; without noise nothing changes. `values` and `expected` hold `width` values per slice.
 pub(super) fn shrink(values: &mut [f64], expected: &[f64], width: usize, deviation: f64) {
     let slices = values.len() / width;
     for place in 0..width {
@@ -57,7 +56,7 @@ pub(super) fn shrink(values: &mut [f64], expected: &[f64], width: usize, deviati
     }
 }
 
-/// Lifts each value to its predecessor.
+/// Raises each value to its predecessor if it is lower.
 pub(super) fn make_monotone(values: &mut [f64]) {
     let mut largest = f64::NEG_INFINITY;
     for value in values {
@@ -67,14 +66,14 @@ pub(super) fn make_monotone(values: &mut [f64]) {
 }
 
 impl Cleaning {
-    /// The cleaned values: from 0 to 1, not decreasing.
+    /// Returns the cleaned values, which rise from 0 to 1 and do not decrease.
     ///
     /// `below` starts with 0 and ends with 1; `noise` has the standard deviation of each value.
     pub(super) fn apply(&self, below: &[f64], noise: &[f64]) -> Vec<f64> {
         let last = below.len() - 1;
         let inner = &below[1..last];
         let mut cleaned = isotonic(inner);
-        // One threshold for all edges keeps the order; noise is about the same at each.
+        // One threshold for all edges keeps the order; the noise is about the same at each.
         let largest = noise.iter().fold(0.0_f64, |a, &b| a.max(b));
         let cut = (self.tail_deviations.max(0.0) * largest).min(0.5);
         for value in &mut cleaned {

@@ -6,10 +6,10 @@ use swd::{FlowTarget, Slices, SwdError, TargetQuantiles};
 
 use super::clean::make_monotone;
 
-/// A distribution on the line whose distribution function is linear between edges.
+/// A distribution on a line whose distribution function is linear between edges.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PiecewiseUniform {
-    /// Bins with mass: left edge, width, distribution function at both ends.
+    /// The bins with mass: left edge, width, distribution function at both ends.
     pieces: Vec<Piece>,
 }
 
@@ -22,7 +22,7 @@ struct Piece {
 }
 
 impl PiecewiseUniform {
-    /// `below` rises from 0 at the first edge to 1 at the last.
+    /// Creates the distribution; `below` rises from 0 at the first edge to 1 at the last.
     pub(super) fn new(edges: &[f64], below: &[f64]) -> Self {
         let pieces = edges.windows(2).zip(below.windows(2));
         let pieces = pieces.filter(|(_, mass)| mass[1] > mass[0]);
@@ -38,7 +38,7 @@ impl PiecewiseUniform {
         }
     }
 
-    /// The mass below a value.
+    /// Returns the mass below a value.
     fn below(&self, value: f64) -> f64 {
         let begun = self.pieces.partition_point(|piece| piece.left < value);
         let Some(piece) = self.pieces[..begun].last() else {
@@ -48,16 +48,16 @@ impl PiecewiseUniform {
         piece.from + share * (piece.to - piece.from)
     }
 
-    /// The value that this share of the mass lies below.
+    /// Returns the value that has this share of the mass below it.
     fn quantile(&self, share: f64) -> f64 {
         let whole = self.pieces.partition_point(|piece| piece.to < share);
-        // Rounding may have left the last one below 1.
+        // Rounding may have left the last value below 1.
         let piece = self.pieces[whole.min(self.pieces.len() - 1)];
         let within = (share - piece.from) / (piece.to - piece.from);
         piece.left + piece.width * within.clamp(0.0, 1.0)
     }
 
-    /// The mean of the square.
+    /// Returns the mean of the squares.
     fn second_moment(&self) -> f64 {
         let moment = |piece: &Piece| {
             let middle = piece.left + 0.5 * piece.width;
@@ -66,11 +66,11 @@ impl PiecewiseUniform {
         self.pieces.iter().map(moment).sum()
     }
 
-    /// The cells `q_r = n * integral over ((r-1)/n, r/n] of the quantile function`, exactly up to
-    /// rounding, into a slice that holds zeros.
+    /// Adds the cells `q_r = n * integral over ((r-1)/n, r/n] of the quantile function`, exactly up to rounding, to a slice
+    /// that holds zeros.
     ///
-    /// Inside a bin the quantile function is linear, so its integral over a stretch of a cell is the
-    /// length of the stretch times the value at its middle.
+    /// Inside a bin the quantile function is linear, so its integral over a part of a cell is the length of the part times the
+    /// value at its middle.
     fn add_cells(&self, cells: &mut [impl Accumulate]) {
         let n = cells.len() as f64;
         for piece in &self.pieces {
@@ -88,7 +88,7 @@ impl PiecewiseUniform {
             if left > start {
                 cells[first - 1].add((left - start) * value(0.5 * (start + left)));
             }
-            // Counted in 32 bits, which processors convert several at a time.
+            // A count in 32 bits lets processors convert several values at a time.
             let offset = value(left + 0.5);
             for (r, cell) in (0_i32..).zip(&mut cells[first..last]) {
                 cell.add(offset + slope * f64::from(r));
@@ -100,7 +100,7 @@ impl PiecewiseUniform {
     }
 }
 
-/// What cells are written in.
+/// A cell to which values are added.
 trait Accumulate {
     fn add(&mut self, value: f64);
 }
@@ -117,7 +117,7 @@ impl Accumulate for f32 {
     }
 }
 
-/// A distribution on every slice, cleaned from a release: public, and the target of particles.
+/// The marginal distributions on all slices, cleaned from a release: public, and the target of particles.
 #[derive(Debug, Clone)]
 pub struct SlicedMarginals {
     slices: Slices,
@@ -132,33 +132,33 @@ impl SlicedMarginals {
         }
     }
 
-    /// The slices.
+    /// Returns the slices.
     pub fn slices(&self) -> &Slices {
         &self.slices
     }
 
-    /// The share of records below a value on slice `l`, which is less than the number of slices.
+    /// Returns the share of records below a value on slice `l`, which must be less than the number of slices.
     pub fn below(&self, l: usize, value: f64) -> f64 {
         self.distributions[l].below(value)
     }
 
-    /// The value that a share of the records lies below on slice `l`, which is less than the number of slices.
+    /// Returns the value that a share of the records is below on slice `l`, which must be less than the number of slices.
     pub(super) fn quantile(&self, l: usize, share: f64) -> f64 {
         self.distributions[l].quantile(share)
     }
 
-    /// Adds the quantile cells of slice `l` to cells.
+    /// Adds the quantile cells of slice `l` to `cells`.
     pub(super) fn add_cells(&self, l: usize, cells: &mut [f64]) {
         self.distributions[l].add_cells(cells);
     }
 
-    /// The `n` quantile cells in each slice, with the variance inside them.
+    /// Returns the `n` quantile cells of each slice, with the variance inside them.
     ///
-    /// A flow does not need them stored: [`FlowTarget::write_cells`] computes a slice's cells when
-    /// its turn comes, in less time than the sort takes.
+    /// A flow need not store them: [`FlowTarget::write_cells`] computes the cells of each slice in turn, in less time than
+    /// the sort takes.
     ///
     /// # Errors
-    /// `n = 0`.
+    /// Returns an error for `n = 0`.
     pub fn cells(&self, n: usize) -> Result<TargetQuantiles, SwdError> {
         if n == 0 {
             return Err(SwdError::Empty {

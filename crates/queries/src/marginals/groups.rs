@@ -6,7 +6,7 @@ use super::{MarginalQuery, SlicedMarginals};
 use crate::Query;
 use crate::query::{QueryError, check_noisy, length, whole};
 
-/// The marginals of each group, in slices and bins of its own: as many records are in a neighbour's groups.
+/// The marginals of each group, in slices and bins of that group. Neighbours have groups of the same sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupMarginals {
     queries: Vec<MarginalQuery>,
@@ -14,10 +14,10 @@ pub struct GroupMarginals {
 }
 
 impl GroupMarginals {
-    /// A query for each group of `sizes` records.
+    /// Creates a query for each group of `sizes` records.
     ///
     /// # Errors
-    /// Another number of sizes.
+    /// Returns an error if the numbers of queries and sizes differ.
     pub fn new(queries: Vec<MarginalQuery>, sizes: Vec<usize>) -> Result<Self, QueryError> {
         length("sizes of groups", sizes.len(), queries.len())?;
         Ok(Self { queries, sizes })

@@ -1,11 +1,11 @@
 //! Isotonic regression: the nearest sequence that does not decrease.
 
-/// The sequence that does not decrease and is nearest to `values` in squares, by pooling adjacent
-/// violators: `y_i = max over a <= i of min over b >= i of the mean of values a..=b`. Linear time.
+/// Returns the non-decreasing sequence nearest to `values` in squares, by pooling adjacent violators:
+/// `y_i = max over a <= i of min over b >= i of the mean of values a..=b`. It takes linear time.
 ///
 /// Source: Ayer, Brunk, Ewing, Reid and Silverman 1955.
 pub(super) fn isotonic(values: &[f64]) -> Vec<f64> {
-    // Blocks of pooled values: sum and length, their means increasing.
+    // Each block of pooled values has a sum and a length; the means increase.
     let mut blocks: Vec<(f64, usize)> = Vec::with_capacity(values.len());
     for &value in values {
         let (mut sum, mut length) = (value, 1);
@@ -22,7 +22,7 @@ pub(super) fn isotonic(values: &[f64]) -> Vec<f64> {
     for (sum, length) in blocks {
         fitted.resize(fitted.len() + length, sum / length as f64);
     }
-    // Means of blocks that differ by less than their rounding.
+    // Means of blocks may be out of order by rounding.
     super::clean::make_monotone(&mut fitted);
     fitted
 }

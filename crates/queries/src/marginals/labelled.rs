@@ -1,17 +1,17 @@
-//! Marginals of each class of labelled records, where the neighbour of a record may have another label.
+//! Marginals of each class of labelled records, for neighbours that may change the label of a record.
 //!
 //! # Sensitivity
 //! A record adds `+1` or `-1` at one node of each of the `log2 B` levels of a tree, in the tree of its own class.
 //!
-//! - Replaced by one of its class: at most `2 log2 B + 2` a slice, as in [`super`].
-//! - Replaced by one of another class: one tree loses a record and another gains one, so `2 log2 B` a slice. That
-//!   is 2 a slice less, in which the sizes of the classes are released at no cost: multiplied by `sqrt(k)`, the two
-//!   that change add `2k`.
+//! - If a record of the same class replaces it, the squared change is at most `2 log2 B + 2` per slice, as in [`super`].
+//! - If a record of another class replaces it, one tree loses a record and another gains one: `2 log2 B` per slice. The
+//!   sizes of the classes are released at no cost in the 2 per slice that this leaves: multiplied by `sqrt(k)`, the two
+//!   sizes that change add `2k`.
 //!
-//! Either way `sqrt(k (2 log2 B + 2))` in counts, over all classes together, labels and sizes of classes included. The
-//! number of all records is public. Each class may have slices and bins of its own, as many of both as the others.
+//! Either way the sensitivity is `sqrt(k (2 log2 B + 2))` in counts, over all classes together, with labels and sizes of
+//! classes included. The number of all records is public. Classes may have different slices and bins, but as many of each.
 //!
-//! A class may be any function of a record that is public itself, such as its label and the cell of a public partition.
+//! A class may be any public function of a record, such as its label and its cell in a public partition.
 
 use dp_core::mechanism::{NoisyVector, SensitiveVector};
 use swd::{NormBound, Slices};
@@ -20,7 +20,7 @@ use super::{Bins, MarginalQuery, SlicedMarginals};
 use crate::Query;
 use crate::query::{QueryError, check_noisy, length, whole};
 
-/// The public side of a release of the marginals of each class, and of the sizes of the classes.
+/// Counts the marginals of each class, and the sizes of the classes.
 ///
 /// ```
 /// use dp_core::mechanism::NoisyVector;
@@ -41,16 +41,15 @@ use crate::query::{QueryError, check_noisy, length, whole};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabelledMarginals {
-    /// One a class, with as many slices and bins each.
+    /// One query per class, with equal numbers of slices and of bins.
     queries: Vec<MarginalQuery>,
 }
 
 impl LabelledMarginals {
-    /// Counts of rows in `region`, projected on `slices`, in `bins`, a tree for each slice and each of `classes`
-    /// classes.
+    /// Creates a query that projects rows in `region` on `slices` and counts them in `bins`, for each of `classes` classes.
     ///
     /// # Errors
-    /// No classes, or a number of bins that is no power of two.
+    /// Returns an error for no classes, or for a number of bins that is no power of two.
     pub fn new(
         slices: Slices,
         region: NormBound,
@@ -66,11 +65,11 @@ impl LabelledMarginals {
         Self::from_queries(vec![query; classes])
     }
 
-    /// A query of its own for each class, such as around a Gaussian that was released before.
+    /// Creates a query from one for each class, such as one around a Gaussian that was released before.
     ///
     /// # Errors
-    /// No classes; queries that differ in dimension or in the number of their slices or bins, on which the sensitivity
-    /// rests.
+    /// Returns an error for no classes, and for queries that differ in dimension or in the number of slices or bins, because
+    /// the sensitivity depends on these.
     pub fn from_queries(queries: Vec<MarginalQuery>) -> Result<Self, QueryError> {
         let Some(first) = queries.first() else {
             let what = "number of classes";
@@ -91,7 +90,7 @@ impl LabelledMarginals {
         Ok(Self { queries })
     }
 
-    /// What a size is multiplied by.
+    /// Returns the weight by which the size of a class is multiplied.
     fn weight(&self) -> f64 {
         (self.queries[0].slices.count() as f64).sqrt()
     }
@@ -103,7 +102,7 @@ impl Query for LabelledMarginals {
     /// The marginals of each class, and the number of its records, noisy and rounded, at least 1.
     type Answer = (Vec<SlicedMarginals>, Vec<f64>);
 
-    /// `classes (k (B - 1) + 1)`.
+    /// Returns `classes (k (B - 1) + 1)`.
     fn len(&self) -> usize {
         self.queries.len() * (self.queries[0].len() + 1)
     }

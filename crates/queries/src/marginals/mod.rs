@@ -1,28 +1,27 @@
-//! Private sliced marginals: a noisy histogram of every projected slice of the whole private set.
+//! Private sliced marginals: noisy histograms of all private rows on each slice.
 //!
-//! All private rows are put into a region, projected on `k` public slices, and counted in `B` public
-//! bins a slice. The counts leave once, with noise; cleaning them and any number of flow steps
-//! towards them is post-processing. The number of records is public.
+//! All private rows are put into a region, projected on `k` public slices, and counted in `B` public bins per slice. The
+//! counts are released once, with noise. Cleaning them, and any number of flow steps towards them, is post-processing. The
+//! number of records is public.
 //!
 //! # Sensitivity
-//! Released is, for every node of the binary tree over the bins of a slice, the count of its left half less that of its
+//! The release has, for every node of the binary tree over the bins of a slice, the count of its left half minus that of its
 //! right half. A record adds `+1` or `-1` at the one node of each level that holds its bin. A replacement adds 4 to the
-//! squared change where old and new bin lie in different halves of one node, 2 where they lie in different nodes, 0 where
-//! they share a half. They share a node down to some level, are parted by it, and lie in different nodes below: at most
-//! `4 + 2 (log2 B - 1)` a slice, attained when the root parts them. Over `k` slices the sensitivity is
-//! `sqrt(k (2 log2 B + 2))`. The total, which is public, does not move.
+//! squared change if the old and new bins are in different halves of one node, 2 if they are in different nodes, and 0 if
+//! they share a half. They share a node down to some level, are parted by it, and are in different nodes below: at most
+//! `4 + 2 (log2 B - 1)` per slice, attained if the root parts them. Over `k` slices the sensitivity is
+//! `sqrt(k (2 log2 B + 2))`. The total is public and does not change.
 //!
-//! It is attained: by `x' = -x` for every `x` that no slice projects into the two middle bins.
+//! The bound is attained by `x' = -x` for every `x` that no slice projects into the two middle bins.
 //!
 //! # Why a tree
-//! A flow needs the distribution function. With noise of variance `Delta^2` on each coordinate, and
-//! the total known, the variance of the noise of the count below a bin edge, averaged over the `B`
-//! edges, is `2k (B^2-1)/(6B)` from the counts themselves, and about `k (2 log2 B + 2) log2(B)/12` from the tree: for
-//! `B = 32` it is 10.7 k against 5.7 k. The tree is better from `B = 8` on.
+//! A flow needs the distribution function. With noise of variance `Delta^2` on each coordinate and a known total, the noise
+//! of the count below a bin edge has a variance, averaged over the `B` edges, of `2k (B^2-1)/(6B)` from the counts themselves,
+//! and of about `k (2 log2 B + 2) log2(B)/12` from the tree. For `B = 32` these are 10.7 k and 5.7 k. The tree is better
+//! from `B = 8` on.
 //!
-//! The tree is that of Privelet (Xiao, Wang and Gehrke 2010),
-//! without its weights.
-//! Barycentres of several groups, from the same release, are [`Barycentre`]s.
+//! The tree is that of Privelet (Xiao, Wang and Gehrke 2010), without its weights. [`Barycentre`]s of several groups come
+//! from the same release.
 //! # Example
 //! ```
 //! use dp_core::mechanism::NoisyVector;
@@ -70,26 +69,26 @@ use swd::{NormBound, Slices, SwdError};
 use crate::ROUNDING;
 use crate::query::{QueryError, check_noisy};
 
-/// Coordinates of rows that are projected together.
+/// The number of coordinates of rows that are projected together.
 const NEAR: usize = 1 << 15;
 
-/// The public side of a release of sliced marginals: what is counted, and in which coordinates.
+/// The public slices, region and bins in which private rows are counted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MarginalQuery {
     slices: Slices,
     region: NormBound,
-    /// One for each slice, or one for all; the number of bins is the same.
+    /// The bins of each slice, or those of all slices; the number of bins is the same.
     bins: Vec<Bins>,
-    /// The share of the records that each released value is expected to be, if anything is.
+    /// The expected share of the records of each released value, if the query expects a distribution.
     expected: Option<Vec<f64>>,
     cleaning: Cleaning,
 }
 
 impl MarginalQuery {
-    /// Counts of rows in `region`, projected on `slices`, in `bins`, the same for every slice.
+    /// Creates a query that projects rows in `region` on `slices` and counts them in `bins`, the same for every slice.
     ///
     /// # Errors
-    /// A number of bins that is no power of two.
+    /// Returns an error if the number of bins is no power of two.
     pub fn new(slices: Slices, region: NormBound, bins: Bins) -> Result<Self, SwdError> {
         tree::check(bins.count())?;
         Ok(Self {
@@ -101,10 +100,10 @@ impl MarginalQuery {
         })
     }
 
-    /// Counts in bins of each slice's own, as many in each.
+    /// Creates a query with different bins for each slice, equally many in each.
     ///
     /// # Errors
-    /// Another number of bins than of slices, slices with different numbers of bins, and as [`MarginalQuery::new`].
+    /// Returns the errors of [`MarginalQuery::new`], and an error for wrong numbers of bins.
     pub fn by_slice(slices: Slices, region: NormBound, bins: Vec<Bins>) -> Result<Self, SwdError> {
         let expected = slices.count();
         let count = bins.first().map_or(0, Bins::count);
@@ -131,20 +130,18 @@ impl MarginalQuery {
         })
     }
 
-    /// Counts in `count` bins around a public Gaussian distribution in each slice ([`Bins::normal`]), and
-    /// cleaned towards that distribution.
+    /// Creates a query with `count` bins around a public Gaussian distribution in each slice ([`Bins::normal`]), whose marginals
+    /// are cleaned towards that distribution.
     ///
     /// - `mean`: `[d]`; `factor`: `[d, d]`, any `A` with `A A^T` the covariance, column after column.
     ///
-    /// Meant for a distribution that was released before, from the same records: their first two moments
-    /// cost little noise, and the bins then lie where the records are. The two releases compose: the
-    /// squares of `1/z` add up. Tried on class-conditional latents (3000 records a class, 144 slices,
-    /// 0.3 of the squares for the moments), it was about as good as the better of the two at every
-    /// epsilon from 0.5 to 10, and nearer to the records than both at 0.5 and 1.
+    /// The distribution can come from an earlier release of the same records: their first two moments need little noise, and the
+    /// bins then lie near the records. The two releases compose: the squares of `1/z` add up. On class-conditional latents
+    /// (3000 records a class, 144 slices, 0.3 of the squares for the moments) it was about as good as the better of the two at
+    /// every epsilon from 0.5 to 10, and nearer to the records than both at 0.5 and 1.
     ///
     /// # Errors
-    /// A number of bins that is no power of two, lengths that do not fit, or a value that is not
-    /// finite.
+    /// Returns an error if the number of bins is no power of two, a length does not fit, or a value is not finite.
     pub fn around_gaussian(
         slices: Slices,
         region: NormBound,
@@ -188,42 +185,41 @@ impl MarginalQuery {
         })
     }
 
-    /// The slices.
+    /// Returns the slices.
     pub fn slices(&self) -> &Slices {
         &self.slices
     }
 
-    /// The bins of slice `l`, for `l` below the number of slices.
+    /// Returns the bins of slice `l`, for `l` below the number of slices.
     pub fn bins(&self, l: usize) -> &Bins {
         &self.bins[if self.bins.len() == 1 { 0 } else { l }]
     }
 
-    /// The number of bins in each slice, `B`.
+    /// Returns the number of bins in each slice, `B`.
     pub(crate) fn bin_count(&self) -> usize {
         self.bins(0).count()
     }
 
-    /// The number of values that are released: `k (B - 1)`.
+    /// Returns the number of released values, `k (B - 1)`.
     pub fn len(&self) -> usize {
         self.slices.count() * tree::width(self.bin_count())
     }
 
-    /// Never: there is at least one slice and two bins.
+    /// Returns `false`, because a query has at least one slice and two bins.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How far the values move when one record is replaced, in counts: `sqrt(k (2 log2 B + 2))`,
-    /// rounded up.
+    /// Returns the sensitivity to replacing one record, in counts: `sqrt(k (2 log2 B + 2))`, rounded up.
     pub(crate) fn l2_sensitivity_upper(&self) -> f64 {
         let squared = tree::squared_sensitivity(self.bin_count());
         (self.slices.count() as f64 * squared).sqrt() * (1.0 + ROUNDING)
     }
 
-    /// Counts the private rows, before noise: one stretch of values a slice.
+    /// Counts the private rows, before noise: `B - 1` values per slice.
     ///
-    /// - `rows`: `[n, d]`, put into the region first, never assumed to be there; a row that is not
-    ///   finite counts as the origin, without a word.
+    /// - `rows`: `[n, d]`, of any norm: each row is first put into the region. A row that is not finite counts as the origin,
+    ///   silently.
     ///
     /// # Formal guarantee
     /// For any two sets of `n` rows of any values that differ in one row, the results are at most
@@ -231,7 +227,7 @@ impl MarginalQuery {
     fn counts(&self, rows: &[f32]) -> Result<Vec<f64>, SwdError> {
         let (d, bins) = (self.slices.dim(), self.bin_count());
         let mut counts = vec![0.0; self.slices.count() * bins];
-        // As many rows at a time as stay near while all slices look at them.
+        // As many rows at a time as stay in cache while all slices read them.
         let at_once = (NEAR / d).max(64);
         for rows in rows.chunks(at_once * d) {
             let projected = self.region.project(rows, &self.slices)?;
@@ -250,9 +246,9 @@ impl MarginalQuery {
         Ok(values)
     }
 
-    /// The marginals that noisy counts tell: post-processing.
+    /// Computes the marginals from noisy counts: post-processing.
     ///
-    /// - `deviation`: of the noise on each, in counts; `records`: the number of rows.
+    /// - `deviation`: that of the noise on each value, in counts; `records`: the number of rows.
     fn clean(
         &self,
         released: &[f64],

@@ -1,5 +1,5 @@
 //! The coordinates in which counts are released: differences along the binary tree over the bins of a slice, from the
-//! root down. The total is public and not among them.
+//! root down. The total is public and is not released.
 
 use swd::SwdError;
 
@@ -13,18 +13,18 @@ pub(super) fn check(bins: usize) -> Result<(), SwdError> {
     }
 }
 
-/// The number of values that are released for a slice: one for each inner node of the tree over its bins.
+/// Returns the number of released values of a slice: one for each inner node of the tree over its bins.
 pub(super) fn width(bins: usize) -> usize {
     bins - 1
 }
 
-/// The largest squared change of one slice when a record is replaced: `2 log2 B + 2`.
+/// Returns the largest squared change of one slice when a record is replaced: `2 log2 B + 2`.
 pub(super) fn squared_sensitivity(bins: usize) -> f64 {
     f64::from(2 * bins.ilog2() + 2)
 }
 
-/// Counts to differences: the count of a node's left half less that of its right half. Node `i` of level `j` has the place
-/// `2^j - 1 + i`.
+/// Converts counts to differences: the count of a node's left half minus that of its right half. Node `i` of level `j` has
+/// index `2^j - 1 + i`.
 pub(super) fn analyse(counts: &[f64], values: &mut [f64]) {
     let mut level = counts.to_vec();
     while level.len() > 1 {
@@ -38,7 +38,7 @@ pub(super) fn analyse(counts: &[f64], values: &mut [f64]) {
     }
 }
 
-/// Differences to counts, for a known total.
+/// Converts differences to counts, for a known total.
 pub(super) fn synthesise(values: &[f64], bins: usize, total: f64) -> Vec<f64> {
     let mut level = vec![total];
     while level.len() < bins {
@@ -52,8 +52,8 @@ pub(super) fn synthesise(values: &[f64], bins: usize, total: f64) -> Vec<f64> {
     level
 }
 
-/// The share of records below each of the `B + 1` edges, as released: 0 first and 1 last, and in
-/// between neither increasing nor inside `[0, 1]` where there is noise.
+/// Returns the share of records below each of the `B + 1` edges, as released: the first is 0 and the last is 1. With noise,
+/// those in between need not increase or lie in `[0, 1]`.
 pub(super) fn distribution(values: &[f64], bins: usize, total: f64) -> Vec<f64> {
     let counts = synthesise(values, bins, total);
     let mut below = Vec::with_capacity(bins + 1);
@@ -67,10 +67,10 @@ pub(super) fn distribution(values: &[f64], bins: usize, total: f64) -> Vec<f64> 
     below
 }
 
-/// The variance of the count below each of the `B + 1` edges, for noise of variance 1 on each released value.
+/// Returns the variance of the count below each of the `B + 1` edges, for noise of variance 1 on each released value.
 ///
 /// Each node that holds the edge adds the square of `t` or `1 - t`, whichever is smaller, with `t` the edge's place in
-/// the node: `1/12` a level on average, a little more on the lowest ones.
+/// the node: `1/12` per level on average, a little more on the lowest ones.
 pub(super) fn edge_variance(bins: usize) -> Vec<f64> {
     let variance = |edge: usize| {
         let mut sum = 0.0;

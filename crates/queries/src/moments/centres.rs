@@ -1,22 +1,22 @@
-//! Centres of components: a partition of latent space that is a function of what was released before.
+//! Centres of components: a partition of latent space that depends on an earlier release alone.
 
 use rand::RngExt;
 use rayon::prelude::*;
 
-/// Rounds of Lloyd's algorithm.
+/// The number of rounds of Lloyd's algorithm.
 const ROUNDS: usize = 20;
-/// Latents of a class that centres are found from, at most.
+/// The maximum number of latents of a class from which centres are found.
 const MOST: usize = 5_000;
 
 /// The centres of the components of each class.
 pub(super) struct Centres {
-    /// `[count, d]` in rows, of each class; none where a class is one component.
+    /// `[count, d]` in rows, for each class; empty if a class is one component.
     centres: Vec<Vec<f32>>,
     count: usize,
 }
 
 impl Centres {
-    /// `count` components of each class, around the means that Lloyd's algorithm finds (k-means++ at the start).
+    /// Finds `count` components of each class, around the means of Lloyd's algorithm, which starts with k-means++.
     ///
     /// - `public`: public latents of each class, `[n, d]` in rows.
     pub(super) fn around(
@@ -34,12 +34,12 @@ impl Centres {
         }
     }
 
-    /// Components of a class.
+    /// Returns the number of components of a class.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The component of a latent.
+    /// Returns the component of a latent.
     pub(super) fn place(&self, class: usize, row: &[f32]) -> usize {
         match &self.centres[..] {
             [] => 0,
@@ -48,7 +48,7 @@ impl Centres {
     }
 }
 
-/// The nearest centre, the first of several, and its squared distance; the first for a row that is not finite.
+/// Returns the nearest centre, the first of several, and its squared distance; the first for a row that is not finite.
 fn nearest(centres: &[f32], row: &[f32]) -> (usize, f32) {
     let mut best = (0, f32::INFINITY);
     for (place, centre) in centres.chunks_exact(row.len()).enumerate() {

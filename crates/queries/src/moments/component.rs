@@ -1,18 +1,18 @@
-//! Components of a distribution that is known roughly: where each of them lies, and what one more release tells of it.
+//! Components of a roughly known distribution: the place of each, and its Gaussian after one more release.
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
 use super::shrinkage::shrunk_towards;
 
-/// The radius of a component, in root mean square distances from its centre: about four rows out of five lie within.
+/// The radius of a component, in root mean square distances from its centre: about four rows out of five are within.
 const RADIUS: f64 = 1.25;
-/// The radius of local rows. Second moments are what noise spoils: in a ball of radius 2 they have a quarter less of it than
-/// in one of radius 1, in units of their own, and first moments half as much again.
+/// The radius of the ball of local rows. Second moments suffer most from noise: relative to their size, they have a quarter
+/// less of it in a ball of radius 2 than in one of radius 1, and first moments half as much again.
 const BALL: f64 = 2.0;
-/// The least radius: of a component with hardly a row.
+/// The least radius, for a component with hardly a row.
 const LEAST: f64 = 0.01;
 
-/// A component as it is known before private records in it are looked at.
+/// A component as it is known before its private records are measured.
 #[derive(Debug, Clone)]
 pub(super) struct Component {
     centre: DVector<f64>,
@@ -21,10 +21,10 @@ pub(super) struct Component {
 }
 
 impl Component {
-    /// The radius of the ball that local rows are put into before their moments are taken.
+    /// The radius of the ball onto which local rows are projected before their moments are computed.
     pub(super) const BALL: f64 = BALL;
 
-    /// The component in which `rows` lie, `[n, d]`, of a distribution that may be seen.
+    /// Creates the component of public or released `rows`, `[n, d]`.
     pub(super) fn of(rows: &[f32], latent: usize) -> Self {
         let count = rows.len() / latent;
         let n = count.max(1) as f64;
@@ -35,7 +35,7 @@ impl Component {
             row -= &centre;
         }
         let mut covariance = &apart * apart.transpose() / n;
-        // Few rows know nothing of some directions, in which the others then speak for them.
+        // Few rows do not determine the variance of some directions, so it is shrunk towards the mean variance.
         let even = covariance.trace() / latent as f64;
         let few = latent as f64 / (latent as f64 + n);
         covariance *= 1.0 - few;
@@ -49,19 +49,19 @@ impl Component {
         }
     }
 
-    /// Where it lies.
+    /// Returns the centre.
     pub(super) fn centre(&self) -> &[f64] {
         self.centre.as_slice()
     }
 
-    /// A row as the component sees it, `2 (u - c) / r`: `c` its centre, `r` 1.25 times the root mean square distance from it. Its
-    /// moments then need the noise of a ball of radius [`Component::BALL`], whatever the size of the component.
+    /// Returns a row in the component's coordinates, `2 (u - c) / r`, with `c` the centre and `r` 1.25 times the root mean square
+    /// distance from it. So its moments need the noise of a ball of radius [`Component::BALL`], for any size of the component.
     pub(super) fn local<'a>(&'a self, row: &'a [f32]) -> impl Iterator<Item = f32> + 'a {
         let pairs = row.iter().zip(self.centre.iter());
         pairs.map(|(&u, &c)| ((f64::from(u) - c) / self.radius) as f32)
     }
 
-    /// Mean, and a factor `A` with `A A^T` the covariance, of the rows in the component.
+    /// Returns the mean, and a factor `A` with `A A^T` the covariance, of the rows in the component.
     ///
     /// - `mean`, `covariance`: those of `size` local rows, from sums with noise of `deviation`.
     pub(super) fn signal(
@@ -72,7 +72,7 @@ impl Component {
         deviation: f64,
     ) -> (DVector<f64>, DMatrix<f64>) {
         let (d, r) = (mean.len() as f64, self.radius);
-        // The length of the mean that noise and chance alone would give it (James and Stein 1961).
+        // The expected squared length of the mean from noise and chance alone (James and Stein 1961).
         let spread = self.covariance.trace() / (r * r);
         let by_noise = d * (deviation / size).powi(2) + spread / size;
         let heard = (1.0 - by_noise / mean.norm_squared().max(f64::MIN_POSITIVE)).max(0.0);

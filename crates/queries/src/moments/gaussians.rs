@@ -1,4 +1,4 @@
-//! A Gaussian a group: what noisy moments tell, and what is sampled from them.
+//! One Gaussian per group: its estimate from noisy moments, and its samples.
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::Rng;
@@ -21,7 +21,7 @@ pub struct Gaussians {
 }
 
 impl Gaussians {
-    /// Those of groups in a ball of radius `radius`; none of a group that has no record.
+    /// Creates the Gaussians of groups in a ball of radius `radius`; a group without records has `None`.
     pub(super) fn new(latent: usize, radius: f64, groups: Vec<Option<Gaussian>>) -> Self {
         Self {
             latent,
@@ -30,12 +30,12 @@ impl Gaussians {
         }
     }
 
-    /// The dimension of latents.
+    /// Returns the dimension of latents.
     pub fn dim(&self) -> usize {
         self.latent
     }
 
-    /// `count` latents of one group, `[count, d]`, inside the ball of radius `M`.
+    /// Samples `count` latents of one group, `[count, d]`, inside the ball of radius `M`.
     pub fn sample(&self, group: usize, count: usize, rng: &mut impl Rng) -> Vec<f32> {
         let Some(Some((mean, factor))) = self.groups.get(group) else {
             return vec![0.0; count * self.latent];
@@ -53,9 +53,9 @@ impl Gaussians {
         samples
     }
 
-    /// Rows of another distribution, `[n, d]`, carried to the group's Gaussian by the affine map that transports the
-    /// Gaussian of their own moments there at the least squared distance: `m + A (x - m_0)` with
-    /// `A = C_0^-1/2 (C_0^1/2 C C_0^1/2)^1/2 C_0^-1/2`. As they are where the group has no Gaussian.
+    /// Moves rows of another distribution, `[n, d]`, to the group's Gaussian, by the optimal affine map from the Gaussian of
+    /// their moments: `m + A (x - m_0)` with `A = C_0^-1/2 (C_0^1/2 C C_0^1/2)^1/2 C_0^-1/2`. The rows stay unchanged if the
+    /// group has no Gaussian.
     pub fn carry(&self, group: usize, rows: &mut [f32]) {
         let d = self.latent;
         let Some(Some((mean, factor))) = self.groups.get(group) else {
@@ -82,14 +82,14 @@ impl Gaussians {
         }
     }
 
-    /// Mean (`[d]`) and a factor `A` (`[d, d]`, column after column) with `A A^T` the covariance of one
-    /// class, if it has a Gaussian: public, such as for bins around it.
+    /// Returns the mean (`[d]`) and a factor `A` (`[d, d]`, column after column) with `A A^T` the covariance of one group, if it
+    /// has a Gaussian. Both are public and can place bins.
     pub fn gaussian(&self, group: usize) -> Option<(&[f64], &[f64])> {
         let (mean, factor) = self.groups.get(group)?.as_ref()?;
         Some((mean.as_slice(), factor.as_slice()))
     }
 
-    /// The same latents times `factor`.
+    /// Scales the latents by `factor`.
     pub(super) fn scaled(mut self, factor: f64) -> Self {
         self.radius *= factor;
         for (mean, root) in self.groups.iter_mut().flatten() {
@@ -99,7 +99,7 @@ impl Gaussians {
         self
     }
 
-    /// The groups that have a Gaussian.
+    /// Returns the groups that have a Gaussian.
     pub fn present(&self) -> Vec<usize> {
         (0..self.groups.len())
             .filter(|&g| self.groups[g].is_some())
@@ -107,14 +107,14 @@ impl Gaussians {
     }
 }
 
-/// The root of a matrix that is symmetric and not negative up to rounding.
+/// Returns the root of a symmetric matrix that is positive semidefinite up to rounding.
 fn root_psd(matrix: DMatrix<f64>) -> DMatrix<f64> {
     let eigen = SymmetricEigen::new((&matrix + matrix.transpose()) * 0.5);
     let values = eigen.eigenvalues.map(|value| value.max(0.0).sqrt());
     &eigen.eigenvectors * DMatrix::from_diagonal(&values) * eigen.eigenvectors.transpose()
 }
 
-/// Mean and covariance of `size` records with these sums.
+/// Returns the mean and covariance of `size` records with these sums.
 pub(super) fn central(sums: &[f64], size: f64, latent: usize) -> (DVector<f64>, DMatrix<f64>) {
     let mean = DVector::from_fn(latent, |r, _| sums[r] / size);
     let mut covariance = DMatrix::zeros(latent, latent);
@@ -135,10 +135,10 @@ pub(super) fn central(sums: &[f64], size: f64, latent: usize) -> (DVector<f64>, 
     (mean, covariance)
 }
 
-/// The Gaussian of each group of at least one record, from its sums and its size: empirical Bayes in two stages.
+/// Estimates the Gaussian of each group with at least one record, from its sums and its size, by empirical Bayes in two stages.
 ///
-/// The within-group covariance of all records, of the least noise, is shrunk towards its diagonal; that of each group
-/// towards it ([`shrunk_towards`]).
+/// The within-group covariance of all records has the least noise and is shrunk towards its diagonal; the covariance of each
+/// group is shrunk towards it ([`shrunk_towards`]).
 pub(super) fn pooled(
     groups: &[(&[f64], f64)],
     latent: usize,

@@ -1,4 +1,4 @@
-//! The moments of the components that the Gaussian of each class was cut into.
+//! Moments of the components into which the Gaussian of each class is split.
 
 use dp_core::mechanism::{NoisyVector, SensitiveVector};
 use rand::RngExt;
@@ -10,15 +10,15 @@ use super::{Gaussians, Moments};
 use crate::Query;
 use crate::query::QueryError;
 
-/// Samples of a class's Gaussian, which its components are made of.
+/// The number of samples of a class's Gaussian from which its components are made.
 const SAMPLES: usize = 20_000;
 
-/// The moments of components: a Gaussian of each, shrunk towards what was known of it by as much as noise and number of records
-/// say.
+/// Measures the moments of components and estimates a Gaussian for each, shrunk towards the component's earlier Gaussian by as
+/// much as the noise and the number of records require.
 ///
-/// The components are made of an earlier release, of one Gaussian a class. So which of them a record is in is known from the
-/// record and from what was released, and this release is of moments of groups, as that one was. Each component takes its rows
-/// as it sees them, moved and scaled into a ball of radius 2, whatever its size.
+/// The components come from an earlier release of one Gaussian per class. So a record's component follows from the record and
+/// that release, and this query measures moments of groups as that one did. Each component moves and scales its rows into a
+/// ball of radius 2, for any size of the component.
 ///
 /// ```
 /// use dp_core::mechanism::NoisyVector;
@@ -38,17 +38,17 @@ const SAMPLES: usize = 20_000;
 /// ```
 pub struct Mixture {
     centres: Centres,
-    /// Class after class, as many each.
+    /// The components, class after class, equally many in each.
     known: Vec<Component>,
     dim: usize,
     moments: Moments,
 }
 
 impl Mixture {
-    /// The radius of the ball that moments of components, and best those of classes before, are taken in.
+    /// The radius of the ball for the moments of components, and the best one for the moments of classes before them.
     pub const RADIUS: f64 = Component::BALL;
 
-    /// `each` components of each of `count` classes, around the centres of samples of its Gaussian on the unit sphere.
+    /// Creates `each` components for each of `count` classes, around the centres of samples of its Gaussian on the unit sphere.
     pub fn on_the_sphere(
         classes: &Gaussians,
         count: usize,
@@ -79,7 +79,7 @@ impl Mixture {
         }
     }
 
-    /// Where neighbours replace a unit of which at most `most` records count ([`Moments::of_units`]).
+    /// Multiplies the sensitivity by `most`, for neighbours that replace a unit as in [`Moments::of_units`].
     #[must_use]
     pub fn of_units(self, most: usize) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl Mixture {
         }
     }
 
-    /// Private rows by class and component, as each component sees them.
+    /// Returns private rows by class and component, in each component's coordinates.
     fn local(&self, classes: &[Vec<f32>]) -> Vec<Vec<f32>> {
         let each = self.centres.count();
         let mut local = vec![Vec::new(); self.known.len()];
@@ -105,7 +105,7 @@ impl Mixture {
 impl Query for Mixture {
     /// The latents of each class, `[n, d]` in rows on the unit sphere.
     type Records = [Vec<f32>];
-    /// The Gaussian of each component, class after class, and how many records it has.
+    /// The Gaussian of each component, class after class, and the number of its records.
     type Answer = (Gaussians, Vec<f64>);
 
     fn len(&self) -> usize {
@@ -139,7 +139,7 @@ impl Query for Mixture {
         Ok((Gaussians::new(self.dim, 1.0, gaussians), sizes))
     }
 
-    /// The centres of all components, one behind the other.
+    /// Returns the centres of all components, one after the other.
     fn made_of(&self) -> Vec<f64> {
         self.known
             .iter()
@@ -149,7 +149,7 @@ impl Query for Mixture {
     }
 }
 
-/// Rows in their directions, of norm 1.
+/// Scales rows to norm 1.
 fn normalise(rows: &mut [f32], d: usize) {
     for row in rows.chunks_exact_mut(d) {
         let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);

@@ -1,17 +1,17 @@
-//! First and second moments of groups of latents: one release that gives each group a Gaussian of its own.
+//! First and second moments of groups of latents: one release gives a Gaussian for each group.
 //!
-//! For each group the sums of `(u, u u^T)` over all its records, `u` the latent projected onto the ball of radius `M`, are
-//! released once. From them come a mean and a covariance, and samples.
+//! For each group the sums of `(u, u u^T)` over all its records are released once, with `u` the latent projected onto the ball
+//! of radius `M`. They give a mean and a covariance, from which samples are drawn.
 //!
 //! # Sensitivity
-//! Under replacement of one record within its group: `sqrt(2 M^2 + 2 M^4 + 1/2)` for `M^2 >= 1/2`, else `2 M`. With
+//! The sensitivity to replacing one record within its group is `sqrt(2 M^2 + 2 M^4 + 1/2)` for `M^2 >= 1/2`, else `2 M`. With
 //! `a = ||u||^2`, `b = ||v||^2`, `s = <u, v>` the squared change of `(u, u u^T)` is `a + b - 2 s + a^2 + b^2 - 2 s^2`, which
-//! grows with `a` and `b` and, at `a = b = M^2`, is largest at `s = -1/2` where that can be reached.
+//! grows with `a` and `b` and, at `a = b = M^2`, is largest at `s = -1/2` if that can be reached.
 //!
-//! Where a neighbour may lie in another group, the sizes of the groups are released too: `(w, u, u u^T)`, with `w` as large
-//! as leaves the sensitivity what it is. Within a group the count does not change. Between groups the sums of one lose
-//! `(w, u, u u^T)` and those of the other gain `(w, v, v v^T)`, so the squared change is at most `2 (w^2 + M^2 + M^4)`; that
-//! is the same for `w = 1/2` (`M^2 >= 1/2`), or `w^2 = M^2 - M^4`.
+//! If neighbours may differ in a record's group, the sizes of the groups are released too: `(w, u, u u^T)`, with the largest
+//! `w` that leaves the sensitivity unchanged. Within a group the count does not change. Between groups the sums of one lose
+//! `(w, u, u u^T)` and those of the other gain `(w, v, v v^T)`, so the squared change is at most `2 (w^2 + M^2 + M^4)`. This
+//! equals the bound within a group for `w = 1/2` (`M^2 >= 1/2`), or `w^2 = M^2 - M^4`.
 
 mod centres;
 mod component;
@@ -31,7 +31,7 @@ use crate::Query;
 use crate::query::{QueryError, check_noisy, length, whole};
 use gaussians::{gaussian, pooled};
 
-/// How far the sums of groups move when one record is replaced, in a ball of this radius.
+/// Returns the sensitivity of the sums of groups to replacing one record, in a ball of this radius.
 fn sensitivity(radius: f64) -> f64 {
     let m2 = radius * radius;
     if m2 >= 0.5 {
@@ -41,18 +41,18 @@ fn sensitivity(radius: f64) -> f64 {
     }
 }
 
-/// What a record counts where sizes are released: `1/2` for `M^2 >= 1/2`, else `M sqrt(1 - M^2)`.
+/// Returns the weight of a record's count if sizes are released: `1/2` for `M^2 >= 1/2`, else `M sqrt(1 - M^2)`.
 fn count_weight(radius: f64) -> f64 {
     let m2 = radius * radius;
     (0.5 * sensitivity(radius).powi(2) - m2 - m2 * m2).sqrt()
 }
 
-/// Scalars of one group: `d` of the mean, `d (d + 1) / 2` of the second moment.
+/// Returns the number of scalars of one group: `d` of the mean, `d (d + 1) / 2` of the second moment.
 fn width(latent: usize) -> usize {
     latent + latent * (latent + 1) / 2
 }
 
-/// The moments of groups of latents; a record lies in one group.
+/// Measures the moments of groups of latents; a record is in one group.
 ///
 /// ```
 /// use dp_core::mechanism::NoisyVector;
@@ -73,19 +73,19 @@ pub struct Moments {
     latent: usize,
     radius: f64,
     groups: usize,
-    /// Public ones; none where they are released.
+    /// The public sizes; `None` if sizes are released.
     sizes: Option<Vec<usize>>,
     scale: f64,
     denoise: bool,
     pooled: bool,
-    /// Maximum number of records used per unit.
+    /// The maximum number of records used per unit.
     most: usize,
 }
 
 impl Moments {
-    /// Of groups of public `sizes`, in which every record stays: a group of size 0 gets no Gaussian.
+    /// Creates the query for groups of public `sizes`, in which every record stays; a group of size 0 gets no Gaussian.
     ///
-    /// - `radius`: `M`, of the ball that latents are projected onto.
+    /// - `radius`: `M`, that of the ball onto which latents are projected.
     pub fn of_groups(sizes: Vec<usize>, latent: usize, radius: f64) -> Self {
         Self {
             sizes: Some(sizes.clone()),
@@ -93,8 +93,8 @@ impl Moments {
         }
     }
 
-    /// Of groups whose sizes are released with the rest, where a neighbour may lie in another group: a group that tells of
-    /// less than one record gets no Gaussian.
+    /// Creates the query for groups whose sizes are released too, for neighbours that may differ in a record's group. A group
+    /// whose noisy size is less than one record gets no Gaussian.
     pub fn labelled(groups: usize, latent: usize, radius: f64) -> Self {
         Self {
             latent,
@@ -108,8 +108,8 @@ impl Moments {
         }
     }
 
-    /// Latents on the unit sphere, of which the moments are taken in a ball of radius `radius`: the larger, the more of
-    /// the noise is in first moments.
+    /// Measures latents on the unit sphere, with moments in a ball of radius `radius`: a larger one leaves more of the noise to
+    /// first moments.
     #[must_use]
     pub fn on_the_sphere(self) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl Moments {
         }
     }
 
-    /// Leaves the eigenvalues of the covariances as they were released, with what the noise gave them.
+    /// Leaves the eigenvalues of the covariances as released, including the share of the noise.
     #[must_use]
     pub fn as_released(self) -> Self {
         Self {
@@ -127,20 +127,20 @@ impl Moments {
         }
     }
 
-    /// Where neighbours replace a unit, all records of a person for instance, of which at most `most` count: `most` times the
-    /// sensitivity.
+    /// Multiplies the sensitivity by `most`, for neighbours that replace a unit (such as all records of a person) of which at
+    /// most `most` records count.
     ///
-    /// As many records as both have change in pairs, each by at most what replacing one does. A record that is left over adds
-    /// `(w, u, u u^T)`, of length at most `sqrt(w^2 + M^2 + M^4)`: the sensitivity over `sqrt 2`, or less. So sizes must be
-    /// released: with public ones no unit may have more records than before, and the bound is not used.
+    /// Records of the two units form pairs, and each pair changes by at most the sensitivity of one record. A record without a
+    /// partner adds `(w, u, u u^T)`, of length at most `sqrt(w^2 + M^2 + M^4)`: the sensitivity over `sqrt 2`, or less. So sizes
+    /// must be released: with public sizes no unit may have more records than before, and the bound is not used.
     #[must_use]
     pub fn of_units(self, most: usize) -> Self {
         Self { most, ..self }
     }
 
-    /// Reads the covariance of each group as far as its noise lets it, and beyond that takes for it what all groups share:
-    /// their pooled covariance, shrunk towards its diagonal in the same way. For coordinates that are nearly uncorrelated,
-    /// such as frequencies of images.
+    /// Shrinks the covariance of each group, as far as its noise requires, towards the pooled covariance of all groups, which is
+    /// shrunk towards its diagonal in the same way. It suits coordinates that are nearly uncorrelated, such as frequencies of
+    /// images.
     #[must_use]
     pub fn pooled(self) -> Self {
         Self {
@@ -149,7 +149,7 @@ impl Moments {
         }
     }
 
-    /// How many records each group has, as its values tell where that is released.
+    /// Returns the number of records of each group; if sizes are released, the noisy values give it.
     fn sizes(&self, noisy: &NoisyVector) -> Result<Vec<f64>, QueryError> {
         let (what, values) = ("released moments", &noisy.values);
         check_noisy(what, values, noisy.deviation, self.len())?;
@@ -162,7 +162,7 @@ impl Moments {
         })
     }
 
-    /// Values of a group.
+    /// Returns the number of values of a group.
     fn each(&self) -> usize {
         width(self.latent) + usize::from(self.sizes.is_none())
     }
@@ -171,7 +171,7 @@ impl Moments {
 impl Query for Moments {
     /// The latents of each group, `[n, d]` in rows.
     type Records = [Vec<f32>];
-    /// The Gaussian of each group, and how many records it has: the public number, or the noisy one.
+    /// The Gaussian of each group, and its number of records: the public number, or the noisy one.
     type Answer = (Gaussians, Vec<f64>);
 
     fn len(&self) -> usize {
@@ -224,10 +224,10 @@ impl Query for Moments {
     }
 }
 
-/// Records whose sums are added up by one thread: the same sums on any number of them.
+/// The number of records that one thread adds up; the sums do not depend on the number of threads.
 const RUN: usize = 1 << 16;
 
-/// The sums of `(u, u u^T)` of one group.
+/// Returns the sums of `(u, u u^T)` of one group.
 fn sums(latents: &[f32], latent: usize, radius: f64, scale: f64) -> Vec<f64> {
     let runs = latents.par_chunks(RUN * latent.max(1));
     let runs: Vec<_> = runs
@@ -243,10 +243,10 @@ fn sums(latents: &[f32], latent: usize, radius: f64, scale: f64) -> Vec<f64> {
     })
 }
 
-/// The sums of `(u, u u^T)` of some records, `u` projected onto the ball of radius `radius`.
+/// Returns the sums of `(u, u u^T)` of some records, `u` projected onto the ball of radius `radius`.
 ///
-/// The second moment is packed with off-diagonal entries times `sqrt 2`, so that the Euclidean norm of the packed vector is
-/// the Frobenius norm. A latent that is not finite counts as the origin.
+/// Off-diagonal entries of the second moment are packed times `sqrt 2`, so that the Euclidean norm of the packed vector is the
+/// Frobenius norm. A latent that is not finite counts as the origin.
 fn sums_of_run(latents: &[f32], latent: usize, radius: f64, scale: f64) -> Vec<f64> {
     let mut sums = vec![0.0; width(latent)];
     for row in latents.chunks_exact(latent) {

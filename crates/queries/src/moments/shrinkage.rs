@@ -1,31 +1,31 @@
-//! What noisy covariances tell: post-processing.
+//! Estimates covariances from noisy ones: post-processing.
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
 /// The smallest eigenvalue that is distinguished from zero, as a share of the largest.
 const NARROW: f64 = 1e-4;
-/// What the largest eigenvalue is taken for where nothing is known.
+/// A lower bound for the largest eigenvalue, used if nothing is known.
 const SMALLEST: f64 = 1e-9;
-/// The least variance along a direction, as a share of what was known.
+/// The least variance along a direction, as a share of the known variance.
 const LEAST: f64 = 0.02;
 
-/// The eigenvalues that come nearest to a symmetric matrix, seen through noise, along the eigenvectors of the noisy one:
+/// Estimates the eigenvalues of a symmetric matrix from a noisy one, along the eigenvectors of the noisy one:
 /// `l_i - 2 s^2 sum_j (l_i - l_j) / ((l_i - l_j)^2 + eta^2)`.
 ///
 /// - `noisy`: the `d` eigenvalues of the noisy matrix;
-/// - `deviation`: `s`, that of the noise of an entry beside the diagonal, `sqrt 2 s` on it.
+/// - `deviation`: `s`, that of the noise of an off-diagonal entry; it is `sqrt 2 s` on the diagonal.
 ///
-/// The noise alone has eigenvalues on a semicircle up to `2 s sqrt d`, and spreads those of the matrix apart; the sum is
-/// `d` times the real part of the resolvent's trace `eta` beside the axis, which tells how far. A single eigenvalue above
-/// the semicircle becomes `sqrt(l^2 - 4 s^2 d)`: what the matrix has along the noisy eigenvector, which is less than the
-/// eigenvalue `(l + sqrt(l^2 - 4 s^2 d)) / 2` that it comes from. Where there is noise alone, all of them come together.
+/// The noise alone has eigenvalues on a semicircle up to `2 s sqrt d`, and spreads those of the matrix apart. The sum is `d`
+/// times the real part of the resolvent's trace at distance `eta` from the axis, which measures this spread. A single eigenvalue
+/// above the semicircle becomes `sqrt(l^2 - 4 s^2 d)`: the value of the matrix along the noisy eigenvector, which is less than
+/// the eigenvalue `(l + sqrt(l^2 - 4 s^2 d)) / 2` that caused it. With noise alone all eigenvalues come together.
 /// The result may be negative. Source: Bun, Allez, Bouchaud and Potters 2016, Rotational invariant estimator for general
 /// noisy matrices (arXiv 1502.06736), section 4.
 pub(super) fn denoised(noisy: &[f64], deviation: f64) -> Vec<f64> {
     if deviation <= 0.0 {
         return noisy.to_vec();
     }
-    // The width that a semicircle of d eigenvalues leaves between them on average, and somewhat more.
+    // Somewhat more than the mean distance between `d` eigenvalues on a semicircle.
     let eta = 4.0 * deviation / (noisy.len() as f64).sqrt();
     let pull = |a: f64| -> f64 {
         let apart = noisy.iter().map(|b| a - b);
@@ -37,17 +37,17 @@ pub(super) fn denoised(noisy: &[f64], deviation: f64) -> Vec<f64> {
     shrunk.collect()
 }
 
-/// The covariance that a noisy one and a known one tell together.
+/// Estimates a covariance from a noisy one and a known one.
 ///
-/// - `noisy`: `C`, symmetric, `[d, d]`, of some records; `known`: `W`, what it was taken for before;
-/// - `deviation`: `s`, that of the noise of an entry beside the diagonal, `sqrt 2 s` on it;
-/// - `records`: `n`, from which `C` comes: it differs from that of their distribution, by chance, as much as `1/n` says.
+/// - `noisy`: `C`, symmetric, `[d, d]`, of some records; `known`: `W`, the earlier estimate;
+/// - `deviation`: `s`, that of the noise of an off-diagonal entry; it is `sqrt 2 s` on the diagonal;
+/// - `records`: `n`, the number of records of `C`, which gives its sampling error.
 ///
 /// In the coordinates in which `W` is the identity, with `l_i` its eigenvalues, entry `(i, j)` of the difference
-/// `D = W^-1/2 C W^-1/2 - I` has an error of variance `v_ij = (1 + [i = j]) (s^2 / (l_i l_j) + 1/n)`. Differences are taken
-/// for normal of one variance `t`, which is the mean of `D_ij^2 - v_ij` with weights `1/v_ij^2`, or 0 below. Each entry
-/// is then worth `t / (t + v_ij)`, so directions of which little is heard stay as they were known: an empirical Bayes
-/// estimate (Efron and Morris 1973) in a basis that is there already. No variance falls below a fiftieth of what was known.
+/// `D = W^-1/2 C W^-1/2 - I` has an error of variance `v_ij = (1 + [i = j]) (s^2 / (l_i l_j) + 1/n)`. The differences are assumed
+/// normal with one variance `t`, estimated by the mean of `D_ij^2 - v_ij` with weights `1/v_ij^2`, or 0 if that is negative.
+/// Each entry is multiplied by `t / (t + v_ij)`, so noisy directions stay as they were known: an empirical Bayes estimate
+/// (Efron and Morris 1973) in a known basis. No variance falls below a fiftieth of the known one.
 pub(super) fn shrunk_towards(
     known: &DMatrix<f64>,
     noisy: &DMatrix<f64>,

@@ -1,4 +1,4 @@
-//! How a copy of images is made: the plan, the releases, and samples of what they say.
+//! Copies images: makes the plan and the releases, and samples from them.
 
 use burn::tensor::Device;
 use data::Records;
@@ -10,9 +10,9 @@ use rand::Rng;
 use super::{ImageMethod, PrivateImages, Signal};
 use crate::{Direct, Releasing, SynthError, plan_of_all};
 
-/// How a private copy of labelled images is made.
+/// Settings of a private copy of labelled images.
 ///
-/// Neighbours replace one image and its label, or one unit with all of its images; all releases are of all images, and the
+/// Neighbours replace one image and its label, or one unit with all of its images. All releases are of all images, and the
 /// accountant is that of [`TrainingPlan`].
 #[derive(Debug, Clone)]
 pub struct ImageCopy<M> {
@@ -23,7 +23,7 @@ pub struct ImageCopy<M> {
 }
 
 impl<M: ImageMethod> ImageCopy<M> {
-    /// By this method, with epsilon 1 and delta `0.1 / n`.
+    /// Creates a copy by `method`, with epsilon 1 and delta `0.1 / n`.
     pub fn new(method: M) -> Self {
         Self {
             method,
@@ -33,20 +33,20 @@ impl<M: ImageMethod> ImageCopy<M> {
         }
     }
 
-    /// The epsilon of all releases together.
+    /// Sets the epsilon of all releases together.
     #[must_use]
     pub fn epsilon(self, epsilon: f64) -> Self {
         Self { epsilon, ..self }
     }
 
-    /// The delta of all releases together, below `1 / n`.
+    /// Sets the delta of all releases together, below `1 / n`.
     #[must_use]
     pub fn delta(self, delta: f64) -> Self {
         let delta = Some(delta);
         Self { delta, ..self }
     }
 
-    /// The images belong to this number of units, with at most `most` images of each ([`data::Units::bounded`]): neighbours replace a unit.
+    /// Protects units: `units` of them own at most `most` images each ([`data::Units::bounded`]), and neighbours replace one.
     #[must_use]
     pub fn of_units(self, units: usize, most: usize) -> Self {
         let units = Some((units, most));
@@ -63,10 +63,10 @@ impl<M: ImageMethod> ImageCopy<M> {
         }
     }
 
-    /// What is released of these images, and with how much noise.
+    /// Plans the releases of these images and their noise.
     ///
     /// # Errors
-    /// [`SynthError::Privacy`] without units; as [`ImageMethod::check`].
+    /// Returns [`SynthError::Privacy`] without units, and the errors of [`ImageMethod::check`].
     pub fn plan(&self, images: &Records) -> Result<TrainingPlan, SynthError> {
         let private = self.private(images);
         self.method.check(&private)?;
@@ -77,11 +77,11 @@ impl<M: ImageMethod> ImageCopy<M> {
         }))
     }
 
-    /// Releases what the copy is sampled from, into a ledger, with secret noise.
+    /// Makes the releases from which the copy is sampled, into a ledger and with secret noise.
     ///
     /// # Errors
-    /// A plan that cannot be had ([`SynthError::Privacy`]); images that cannot be read; a ledger that cannot be written, and then
-    /// nothing left.
+    /// Returns [`SynthError::Privacy`] if the plan is refused, or an error if images cannot be read. If the ledger cannot be
+    /// written, nothing was released.
     pub fn fit(
         &self,
         images: &Records,
@@ -95,10 +95,10 @@ impl<M: ImageMethod> ImageCopy<M> {
         self.released(images, device, rng, by)
     }
 
-    /// The same by the releases of [`ImageCopy::plan`] that `by` makes.
+    /// Makes the releases of [`ImageCopy::plan`] with `by`.
     ///
     /// # Errors
-    /// As [`Releasing::release`]; what `by` gives.
+    /// Returns the errors of [`Releasing::release`] and of `by`.
     pub fn released<R: Releasing>(
         &self,
         images: &Records,

@@ -1,4 +1,4 @@
-//! Private latents in groups, as releases measure them.
+//! Private latents in groups, for releases to measure.
 
 use std::borrow::Cow;
 
@@ -10,28 +10,28 @@ use private_queries::{Query, QueryError};
 
 use crate::{SynthError, Watch, Work};
 
-/// Images that are encoded at once.
+/// The number of images that are encoded at once.
 const PART: usize = 250;
 
-/// Private latents of each group, `[n, d]` in rows, in blocks: the last one in memory, those before it in a file ([`Stored`]). Few
-/// latents are one block.
+/// The private latents of each group, `[n, d]` in rows. They form blocks: the last one is in memory, those before it in a file
+/// ([`Stored`]). Few latents form one block.
 pub struct Encoded {
-    /// Values of a block, at most; of one row at least.
+    /// The maximum number of values of a block; a block has at least one row.
     most: usize,
-    /// Rows of each group.
+    /// The rows of each group in the last block.
     block: Vec<Vec<f32>>,
     before: Stored<f32>,
-    /// Values of each group in each block of the file.
+    /// The number of values of each group, for each block of the file.
     lengths: Vec<Vec<usize>>,
-    /// Values of each group.
+    /// The number of values of each group.
     sizes: Vec<usize>,
 }
 
 impl Encoded {
-    /// Values of a block, at most: 128 MiB of them.
+    /// The maximum number of values of a block: 128 MiB of them.
     pub const BLOCK: usize = Stored::<f32>::IN_MEMORY;
 
-    /// Groups without records, in blocks of at most `most` values.
+    /// Creates groups without records, in blocks of at most `most` values.
     pub fn new(groups: usize, most: usize) -> Self {
         Self {
             most,
@@ -42,14 +42,14 @@ impl Encoded {
         }
     }
 
-    /// The latents of all images, by class.
+    /// Encodes all images and groups their latents by class.
     ///
     /// - `space`: of images of their size, or of larger ones;
-    /// - `whole`: whether all of them stay in memory, however many.
+    /// - `whole`: whether all latents stay in memory, for any number.
     ///
     /// # Errors
     ///
-    /// [`SynthError::Data`] for a temporary file that cannot be read or written; what `watch` gives.
+    /// Returns [`SynthError::Data`] for a temporary file that cannot be read or written, and the errors of `watch`.
     pub fn of<W: Watch>(
         images: &Records,
         space: &dyn LatentSpace,
@@ -74,12 +74,12 @@ impl Encoded {
         Ok(groups)
     }
 
-    /// How many groups there are.
+    /// Returns the number of groups.
     pub fn groups(&self) -> usize {
         self.block.len()
     }
 
-    /// Values of each group.
+    /// Returns the number of values of each group.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
@@ -88,7 +88,7 @@ impl Encoded {
     ///
     /// # Errors
     ///
-    /// [`SynthError::Data`] for a temporary file that cannot be written.
+    /// Returns [`SynthError::Data`] for a temporary file that cannot be written.
     pub fn add(&mut self, group: usize, row: &[f32]) -> Result<(), SynthError> {
         let held: usize = self.block.iter().map(Vec::len).sum();
         if held > 0 && held + row.len() > self.most {
@@ -103,12 +103,12 @@ impl Encoded {
         Ok(())
     }
 
-    /// All latents at once, unless they are several blocks.
+    /// Returns all latents at once, or `None` if they form several blocks.
     pub fn whole(&self) -> Option<&[Vec<f32>]> {
         self.lengths.is_empty().then_some(&self.block)
     }
 
-    /// The latents of each group, block by block.
+    /// Iterates over blocks of the latents of each group.
     fn blocks(&self) -> impl Iterator<Item = Result<Cow<'_, [Vec<f32>]>, SynthError>> {
         let mut start = 0;
         let before = self.lengths.iter().map(move |lengths| {
@@ -122,11 +122,12 @@ impl Encoded {
         before.chain([Ok(Cow::Borrowed(&self.block[..]))])
     }
 
-    /// What a query measures of all of them.
+    /// Measures a query of all latents.
     ///
     /// # Errors
     ///
-    /// [`SynthError::Data`] for what the query refuses, and for a temporary file that cannot be read.
+    /// Returns [`SynthError::Query`] if the query returns an error, and [`SynthError::Data`] for a temporary file that cannot be
+    /// read.
     pub fn measured<Q: Query<Records = [Vec<f32>]>>(
         &self,
         query: &Q,

@@ -1,4 +1,4 @@
-//! A generator in training: its weights, its optimizer and its average, one step, and samples.
+//! A generator in training: its weights, optimizer and average, its steps, and its samples.
 
 use burn::module::Module;
 use burn::tensor::activation::sigmoid;
@@ -12,23 +12,23 @@ use private_training::weights::{from_host, to_host};
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 
-/// What a generator is made of.
+/// The architecture of a generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Architecture {
-    /// Images: linear layers, then maps that are doubled and convolved.
+    /// Images from linear layers, then feature maps that are upsampled by 2 and convolved.
     Upsampled(ImageShape),
-    /// Images: transposed convolutions.
+    /// Images from transposed convolutions.
     Dcgan(ImageShape),
-    /// Images: a perceptron of three hidden layers and a sigmoid.
+    /// Images from a perceptron with three hidden layers and a sigmoid.
     Perceptron(ImageShape),
 }
 
-/// The width of a generator's code, and how it is sampled.
+/// The width of a generator's code, and its distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
-    /// Standard Gaussian.
+    /// A standard Gaussian code.
     Gaussian(usize),
-    /// Uniform on `[0, 1]`.
+    /// A code that is uniform on `[0, 1]`.
     Uniform(usize),
 }
 
@@ -50,12 +50,12 @@ impl Code {
     }
 }
 
-/// What a generator is fed.
+/// The input of a generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     /// The code.
     pub code: Code,
-    /// Classes, as a one-hot vector behind the code; 0 for none.
+    /// The number of classes, as a one-hot vector after the code; 0 without classes.
     pub classes: usize,
 }
 
@@ -98,9 +98,9 @@ impl GeneratorNetwork {
     }
 }
 
-/// A generator in training, of a class each or without classes.
+/// A generator in training, conditional on classes or without them.
 pub struct Generator {
-    /// On a device with gradients.
+    /// The network on a device with gradients.
     network: GeneratorNetwork,
     optimizer: ModuleAdam,
     ema: Option<Ema>,
@@ -108,14 +108,14 @@ pub struct Generator {
     device: Device,
 }
 
-/// What was generated, with what its gradient needs.
+/// A generated batch, with the graph of its gradient.
 pub struct Made {
-    /// `[n, values]`, class after class.
+    /// The rows, `[n, values]`, class after class.
     pub rows: Tensor<2>,
 }
 
 impl Made {
-    /// The same on the host.
+    /// Returns the rows on the host.
     pub fn values(&self) -> Vec<f32> {
         self.rows
             .clone()
@@ -127,12 +127,12 @@ impl Made {
 }
 
 impl Generator {
-    /// Before its first step.
+    /// Creates a generator before its first step.
     ///
-    /// - `ema`: the decay of an average of its weights, by which it then generates.
+    /// - `ema`: the decay of an average of its weights, with which it then generates.
     ///
     /// # Errors
-    /// [`TrainingError`] for a shape that the architecture does not have, and for a decay outside `[0, 1)`.
+    /// Returns [`TrainingError`] for a shape that the architecture does not have, or a decay outside `[0, 1)`.
     pub fn new(
         architecture: Architecture,
         size: Size,
@@ -150,26 +150,26 @@ impl Generator {
         })
     }
 
-    /// Classes, or one group of all images.
+    /// Returns the number of classes, or 1 without classes.
     pub fn groups(&self) -> usize {
         self.size.classes.max(1)
     }
 
-    /// `each` of each class, for a step.
+    /// Generates `each` rows of each class, for a step.
     pub fn make(&self, each: usize, rng: &mut impl Rng) -> Made {
         let inputs = self.inputs(each, rng, &self.device.clone().autodiff());
         let rows = self.network.forward(inputs);
         Made { rows }
     }
 
-    /// A step of Adam down `cotangent`, the gradient of a loss in what was made.
+    /// Takes a descent step of Adam with `cotangent`, the gradient of a loss with respect to the generated rows.
     pub fn pull(&mut self, made: Made, cotangent: Vec<f32>, rate: f64) {
         let network = self.network.clone();
         self.network = self.optimizer.pull(rate, network, made.rows, cotangent);
         self.average();
     }
 
-    /// A step of Adam down a loss of what was made.
+    /// Takes a descent step of Adam on a loss of generated rows.
     pub fn descend(&mut self, loss: Tensor<1>, rate: f64) {
         self.network = self.optimizer.descend(rate, self.network.clone(), loss);
         self.average();
@@ -181,11 +181,11 @@ impl Generator {
         }
     }
 
-    /// At least `count` of them, group after group within batches of `each` a group: their values and groups. By the
-    /// average of the weights, if there is one.
+    /// Generates at least `count` rows in batches of `each` per group, group after group, and returns their values and groups. It
+    /// uses the average of the weights, if there is one.
     ///
     /// # Errors
-    /// [`TrainingError`] for an average of other weights.
+    /// Returns [`TrainingError`] for an average of other weights.
     pub fn sample(
         &self,
         count: usize,
@@ -203,18 +203,18 @@ impl Generator {
         Ok((pixels, groups))
     }
 
-    /// The weights that images are generated by, in the order of the layers.
+    /// Returns the weights with which images are generated, in the order of the layers.
     ///
     /// # Errors
-    /// As [`Generator::sample`].
+    /// Returns the errors of [`Generator::sample`].
     pub fn weights(&self) -> Result<Vec<f32>, TrainingError> {
         Ok(to_host(&self.averaged()?))
     }
 
-    /// Takes what [`Generator::weights`] gave.
+    /// Sets the weights to those of [`Generator::weights`].
     ///
     /// # Errors
-    /// [`TrainingError::Shape`] for another number of weights.
+    /// Returns [`TrainingError::Shape`] for a wrong number of weights.
     pub fn set_weights(&mut self, weights: &[f32]) -> Result<(), TrainingError> {
         self.network = from_host(self.network.valid(), weights)?.train();
         Ok(())
@@ -228,7 +228,7 @@ impl Generator {
         }
     }
 
-    /// Codes with one-hot classes.
+    /// Samples codes with one-hot classes.
     fn inputs(&self, each: usize, rng: &mut impl Rng, device: &Device) -> Tensor<2> {
         let Size { code, classes } = self.size;
         let width = code.width() + classes;
@@ -243,17 +243,17 @@ impl Generator {
         Tensor::from_data(data, device)
     }
 
-    /// What its training goes on from: weights, optimizer, average.
+    /// Returns the state from which training resumes: weights, optimizer, average.
     pub fn state(&self) -> (Vec<f32>, Vec<u8>, Option<Vec<u8>>) {
         let weights = to_host(&self.network.valid());
         let average = self.ema.as_ref().map(Ema::to_bytes);
         (weights, self.optimizer.to_bytes(), average)
     }
 
-    /// Takes what [`Generator::state`] gave.
+    /// Restores the state of [`Generator::state`].
     ///
     /// # Errors
-    /// [`TrainingError::Shape`] for what another generator gave.
+    /// Returns [`TrainingError::Shape`] for the state of another generator.
     pub fn restore(
         &mut self,
         weights: &[f32],

@@ -1,5 +1,5 @@
-//! A mixture of Gaussians for each class, in a public latent space: images are encoded, the moments of each class are released, then
-//! those of the cells that each class is cut into, and samples of these Gaussians are decoded.
+//! A mixture of Gaussians for each class in a public latent space: images are encoded, the moments of each class are released,
+//! then those of the cells of each class, and samples of these Gaussians are decoded.
 
 use burn::tensor::Device;
 use model::latent::{ImageShape, LatentSpace};
@@ -8,7 +8,7 @@ use rand::Rng;
 use super::{Encoded, ImageMethod, ImageSampler, Mixed, Mixing, PrivateImages, Signal};
 use crate::{Releasing, SynthError};
 
-/// Cells of a class of grey images, at most. Of colour images more than one gained nothing on CIFAR-10, at epsilon 1 and at 10.
+/// The maximum number of cells of a class of grey images. On CIFAR-10, more than one gained nothing at epsilon 1 and 10.
 const MOST_CELLS: usize = 32;
 
 /// The method of a mixture in a latent space.
@@ -19,19 +19,19 @@ pub struct Mixture<'a> {
 }
 
 impl<'a> Mixture<'a> {
-    /// In this space, with as many cells as images and budget bear.
+    /// Creates the method in this space, with as many cells as images and budget support.
     pub fn new(space: &'a dyn LatentSpace) -> Self {
         Self { space, cells: None }
     }
 
-    /// Cells of each class, each with moments of its own.
+    /// Sets the number of cells of each class; each has its own moments.
     #[must_use]
     pub fn cells(self, cells: usize) -> Self {
         let cells = Some(cells);
         Self { cells, ..self }
     }
 
-    /// Cells of each class by default, for images of this number of channels: 1 for colour.
+    /// Returns the default number of cells of each class, for images with this number of channels: 1 for colour.
     pub fn default_cells(signal: Signal, channels: usize) -> usize {
         signal.cells(if channels == 1 { MOST_CELLS } else { 1 })
     }
@@ -40,7 +40,7 @@ impl<'a> Mixture<'a> {
         let [channels, ..] = private.images.shape();
         let by_default = Self::default_cells(private.signal, channels);
         let cells = self.cells.unwrap_or(by_default);
-        // Frequencies of colours are alike in all classes, and nearly uncorrelated.
+        // Frequencies of colour images are alike in all classes, and nearly uncorrelated.
         Mixing::new(private.images.classes(), self.space.latent(), cells)
             .of_units(private.most)
             .pooled(channels > 1)
@@ -65,7 +65,7 @@ impl<'a> ImageMethod for Mixture<'a> {
         rng: &mut impl Rng,
         by: &mut R,
     ) -> Result<MixedImages<'a>, R::Error> {
-        // Of images in memory the latents stay there too.
+        // If images are in memory, their latents stay in memory too.
         let whole = private.images.in_memory();
         let latents = Encoded::of(private.images, self.space, device, whole, by)?;
         let latents = self.mixing(private).release(&latents, rng, by)?;
@@ -78,7 +78,7 @@ impl<'a> ImageMethod for Mixture<'a> {
     }
 }
 
-/// A mixture that was released, and the space that decodes its samples.
+/// A released mixture, and the space that decodes its samples.
 #[derive(Clone)]
 pub struct MixedImages<'a> {
     /// The mixture.

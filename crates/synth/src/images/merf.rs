@@ -1,5 +1,5 @@
-//! DP-MERF (Harder, Adamczewski and Park 2021, arXiv 2002.11603): random Fourier features of the private images are
-//! released once, class by class, and a generator learns to have the same. Nothing is learned from any other image.
+//! DP-MERF (Harder, Adamczewski and Park 2021, arXiv 2002.11603): random Fourier features of the private images are released
+//! once, class by class, and a generator learns to reproduce them. It learns from no other image.
 
 use burn::tensor::{Device, Tensor, TensorData};
 use data::Records;
@@ -12,41 +12,41 @@ use rand::Rng;
 use super::{Architecture, Code, GeneratedImages, Generator, ImageMethod, PrivateImages, Size};
 use crate::{Releasing, SynthError, Work};
 
-/// The width of the kernel, over the root of the values of an image: as far as values of two images are apart on average, and
-/// near to what the paper has for digits, of which the square is 105.
+/// The width of the kernel, divided by the root of the number of values of an image: about the mean distance between values
+/// of two images, and near the width in the paper for digits, whose square is 105.
 const LENGTH: f64 = 0.36;
-/// Steps, a tenth of the private images as far as these bounds let them: of few images there is less to learn.
+/// The bounds of the number of steps, a tenth of the private images: few images give less to learn.
 const STEPS: [usize; 2] = [100, 2000];
 const LEARNING_RATE: f64 = 0.01;
-/// The decay of the average of the weights that samples are made by.
+/// The decay of the average of the weights with which samples are generated.
 const AVERAGE: f64 = 0.99;
-/// Private images whose features are added at once.
+/// The number of private images whose features are added at once.
 const PART: usize = 2000;
 
 /// The method of DP-MERF.
 #[derive(Debug, Clone, Copy)]
 pub struct Merf {
-    /// Whether images have classes: the generator takes the class as an input then.
+    /// Whether images have classes; the generator then takes the class as an input.
     pub labelled: bool,
 }
 
 impl Merf {
-    /// Its one release, by its name in the plan.
+    /// The name of its one release in the plan.
     pub const RELEASE: &'static str = "embeddings";
-    /// Of the features: as many cosines, and as many sines.
+    /// The number of frequencies, each with a cosine and a sine.
     pub const FREQUENCIES: usize = 1000;
     /// The width of the generator's code.
     pub const CODE: usize = 10;
-    /// Images of a batch, at a step and in samples.
+    /// The number of images of a batch, in a step and in samples.
     pub const BATCH: usize = 100;
 }
 
-/// Images of each class in a batch.
+/// Returns the number of images of each class in a batch.
 fn each(groups: usize) -> usize {
     (Merf::BATCH / groups).max(2)
 }
 
-/// The generator before its first step.
+/// Creates the generator before its first step.
 fn untrained(
     classes: usize,
     shape: ImageShape,
@@ -86,13 +86,13 @@ impl ImageMethod for Merf {
         let [least, most] = STEPS;
         let steps = (private.units / 10).clamp(least, most);
         train(&mut model, &query, &embedded, steps, device, rng, by)?;
-        // What has less than one image by its noisy number has none.
+        // A class whose noisy number is below one image has none.
         let sizes = embedded.sizes.iter().map(|&size| size.max(0.0) as usize);
         GeneratedImages::new(model, sizes.collect(), each(groups)).map_err(refused)
     }
 }
 
-/// Features of the private images, part by part.
+/// Measures the features of the private images, part by part.
 fn measured(query: &Embeddings, images: &Records) -> Result<SensitiveVector, SynthError> {
     let mut read = Ok(());
     let parts = images.blocks(PART).map_while(|part| {
@@ -104,9 +104,9 @@ fn measured(query: &Embeddings, images: &Records) -> Result<SensitiveVector, Syn
     Ok(measured?)
 }
 
-/// Steps down `sum_c |s_c - n_c E phi(x_c)|^2 / n^2`, with the released sums `s_c` and numbers `n_c` of the classes and what
-/// is generated of each, `x_c`. The square of a mean of `k` features, which have norm 1, is too large by what a feature
-/// has beside itself: `|E phi|^2` is that of the mean times `k / (k - 1)`, but for a constant.
+/// Takes steps on `sum_c |s_c - n_c E phi(x_c)|^2 / n^2`, with the released sums `s_c` and numbers `n_c` of the classes and the
+/// generated images `x_c` of each. The squared mean of `k` features, which have norm 1, is too large because it includes each
+/// feature's product with itself: `|E phi|^2` is that of the mean times `k / (k - 1)`, up to a constant.
 fn train<R: Releasing>(
     model: &mut Generator,
     query: &Embeddings,

@@ -1,4 +1,4 @@
-//! What a method of copying images is: a file with [`ImageMethod`] in it, and a line in `mod.rs`.
+//! The trait of methods that copy images. A method is a file with [`ImageMethod`] in it, and a line in `mod.rs`.
 
 use burn::tensor::Device;
 use data::Records;
@@ -7,39 +7,39 @@ use rand::Rng;
 use super::Signal;
 use crate::{Releasing, SynthError};
 
-/// The private images of a copy, and what is public of them.
+/// The private images of a copy, with their public sizes.
 #[derive(Clone, Copy)]
 pub struct PrivateImages<'a> {
-    /// The images; of each unit no more than `most`.
+    /// The images; at most `most` of each unit.
     pub images: &'a Records,
-    /// How many neighbours there are: units, or images.
+    /// The number of units, or of images if each is a unit.
     pub units: usize,
-    /// Maximum number of images used per unit.
+    /// The maximum number of images used per unit.
     pub most: usize,
-    /// What records and budget bear.
+    /// The signal that records and budget give.
     pub signal: Signal,
 }
 
-/// How images are copied: what is released of them, and what follows from that.
+/// A method that copies images: its releases, and the sampler that it makes from them.
 pub trait ImageMethod {
-    /// What samples are made from: a function of what was released, of public things, and of public randomness.
+    /// The sampler of the copy: a function of the releases, of public data, and of public randomness.
     type Fitted: ImageSampler;
 
-    /// The releases by their names in the plan, with their shares of the budget (of `1/z^2`).
+    /// Returns the names of the releases in the plan, with their shares of the budget (of `1/z^2`).
     fn releases(&self, private: &PrivateImages<'_>) -> Vec<(&'static str, f64)>;
 
-    /// Refuses sizes that this method cannot have, before anything is released.
+    /// Refuses sizes that this method does not support, before any release.
     ///
     /// # Errors
-    /// What names the size and its bound.
+    /// Returns an error that names the size and its bound.
     fn check(&self, _private: &PrivateImages<'_>) -> Result<(), SynthError> {
         Ok(())
     }
 
-    /// Makes the releases, and all that follows from them.
+    /// Makes the releases, and all post-processing of them.
     ///
     /// # Errors
-    /// As [`Releasing::release`]; what `by` gives as a [`crate::Watch`].
+    /// Returns the errors of [`Releasing::release`], and those of `by` as a [`crate::Watch`].
     fn fit<R: Releasing>(
         &self,
         private: &PrivateImages<'_>,
@@ -49,12 +49,13 @@ pub trait ImageMethod {
     ) -> Result<Self::Fitted, R::Error>;
 }
 
-/// A private copy of images, of which any number may be sampled.
+/// A private copy of images, from which any number can be sampled.
 pub trait ImageSampler {
-    /// Images with their classes, `[n, c s s]` in rows, values in `[0, 1]`: `count`, or more if each part of the copy has one.
+    /// Samples images with their classes, `[n, c s s]` in rows, with values in `[0, 1]`: `count`, or more if each part of the
+    /// copy gets one.
     ///
     /// # Errors
-    /// [`SynthError::Training`] for a network that does not fit its weights.
+    /// Returns [`SynthError::Training`] for a network that does not fit its weights.
     fn sample(
         &mut self,
         count: usize,

@@ -1,4 +1,4 @@
-//! A mixture of Gaussians on the sphere of a latent space, of noisy moments.
+//! A mixture of Gaussians on the sphere of a latent space, from noisy moments.
 
 use crate::products::systematic;
 use private_queries::{Gaussians, Mixture, Moments};
@@ -10,14 +10,14 @@ use crate::{Releasing, SynthError};
 /// The share of the budget (of `1/z^2`) for the moments of the groups, if their cells have moments too.
 const MOMENTS_SHARE: f64 = 0.4;
 
-/// Values of a release, at most: 400 MB.
+/// The maximum number of values of a release: 400 MB.
 const MOST_VALUES: usize = 50_000_000;
 
-/// The releases by their names in the plan: the moments of the groups, and those of their cells.
+/// The names of the releases in the plan: the moments of the groups, and those of their cells.
 const MOMENTS: &str = "moments";
 const CELLS: &str = "cells";
 
-/// How a mixture is made of private latents in groups, one for each class.
+/// Settings of a mixture of private latents in groups, one for each class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mixing {
     groups: usize,
@@ -28,9 +28,9 @@ pub struct Mixing {
 }
 
 impl Mixing {
-    /// Of `groups` groups in `dim` dimensions, with `cells` Gaussians each.
+    /// Creates the settings for `groups` groups in `dim` dimensions, with `cells` Gaussians each.
     ///
-    /// A neighbour may be in another group: the sizes of the groups are released with the rest.
+    /// Neighbours may change the group of a record: the sizes of the groups are released too.
     pub fn new(groups: usize, dim: usize, cells: usize) -> Self {
         Self {
             groups,
@@ -41,19 +41,19 @@ impl Mixing {
         }
     }
 
-    /// Neighbours replace a unit, of which at most `most` records are used.
+    /// Protects units, of which at most `most` records are used: neighbours replace one.
     #[must_use]
     pub fn of_units(self, most: usize) -> Self {
         Self { most, ..self }
     }
 
-    /// All groups have one covariance, as frequencies of colours do.
+    /// Sets whether all groups share one covariance, as frequencies of colour images do.
     #[must_use]
     pub fn pooled(self, pooled: bool) -> Self {
         Self { pooled, ..self }
     }
 
-    /// The releases by their names in the plan, with their shares of the budget: those of the cells only if there are several.
+    /// Returns the names of the releases in the plan and their shares of the budget; cells have a release if there are several.
     pub fn releases(&self) -> Vec<(&'static str, f64)> {
         match self.cells {
             1 => vec![(MOMENTS, 1.0)],
@@ -61,10 +61,10 @@ impl Mixing {
         }
     }
 
-    /// Refuses more values in a release than memory has room for: sizes, means and covariances of all cells.
+    /// Refuses a release with more values than memory can hold: sizes, means and covariances of all cells.
     ///
     /// # Errors
-    /// [`SynthError::TooManyValues`].
+    /// Returns [`SynthError::TooManyValues`].
     pub fn check(&self) -> Result<(), SynthError> {
         let cells = self.groups.saturating_mul(self.cells);
         let each = self.dim.saturating_mul(self.dim.saturating_add(3)) / 2;
@@ -75,9 +75,9 @@ impl Mixing {
         }
     }
 
-    /// What is measured first: one Gaussian a group.
+    /// Returns the first query: one Gaussian per group.
     fn moments(&self) -> Moments {
-        // Around one Gaussian a group less of the noise is in second moments if the ball is small.
+        // Around one Gaussian per group, a small ball leaves less of the noise to second moments.
         let radius = if self.cells == 1 {
             1.0
         } else {
@@ -95,7 +95,7 @@ impl Mixing {
     /// Makes the releases.
     ///
     /// # Errors
-    /// As [`Releasing::release`]; [`SynthError::Query`] for latents of other groups or dimensions.
+    /// Returns the errors of [`Releasing::release`], and [`SynthError::Query`] for latents of other groups or dimensions.
     pub fn release<R: Releasing>(
         &self,
         latents: &Encoded,
@@ -116,7 +116,7 @@ impl Mixing {
         let query = Mixture::on_the_sphere(&of_groups.gaussians, self.groups, self.cells, rng)
             .of_units(self.most);
         let (gaussians, sizes) = by.release(CELLS, &query, || latents.measured(&query))?;
-        // If all cells are drowned in noise, the Gaussians of the groups are left.
+        // If the noise drowns all cells, the Gaussians of the groups are used.
         if gaussians.present().is_empty() {
             return Ok(of_groups);
         }
@@ -129,21 +129,20 @@ impl Mixing {
     }
 }
 
-/// A mixture that was released.
+/// A released mixture.
 #[derive(Debug, Clone)]
 pub struct Mixed {
     gaussians: Gaussians,
-    /// Noisy numbers of records of each cell.
+    /// The noisy number of records of each cell.
     sizes: Vec<f64>,
-    /// Cells of each group.
+    /// The number of cells of each group.
     each: usize,
     dim: usize,
 }
 
 impl Mixed {
-    /// `total` latents on the sphere, `[total, dim]` in rows, and the group of each: each cell has its share, and at least one.
-    ///
-    /// Cells that are drowned in noise are skipped.
+    /// Samples `total` latents on the sphere, `[total, dim]` in rows, and returns the group of each. Each cell gets its share,
+    /// and at least one; cells that the noise drowns are skipped.
     pub fn sample(&self, total: usize, rng: &mut impl Rng) -> (Vec<f32>, Vec<usize>) {
         let present = match self.gaussians.present() {
             none if none.is_empty() => (0..self.sizes.len()).collect(),
@@ -161,7 +160,7 @@ impl Mixed {
     }
 }
 
-/// `total` samples, no more and no fewer, shared out by these sizes, of which some may be below 0; at least one each.
+/// Divides exactly `total` samples in proportion to `sizes`, some of which may be negative; each gets at least one.
 pub fn apportion(sizes: &[f64], total: usize) -> Vec<usize> {
     let sizes: Vec<f64> = sizes.iter().map(|size| size.max(0.0)).collect();
     let left = total.saturating_sub(sizes.len());
@@ -169,7 +168,7 @@ pub fn apportion(sizes: &[f64], total: usize) -> Vec<usize> {
     counts.map(|count| 1 + count).collect()
 }
 
-/// Scales rows of `d` values to norm 1: a decoder was taught on the sphere.
+/// Scales rows of `d` values to norm 1, because a decoder is trained on the sphere.
 pub fn normalise(rows: &mut [f32], d: usize) {
     for row in rows.chunks_exact_mut(d) {
         let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);

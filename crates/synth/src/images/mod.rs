@@ -1,6 +1,6 @@
-//! Private copies of labelled images. A method is a file with an [`ImageMethod`] in it: what is released of the images, and what
-//! samples are made from. [`Mixture`] releases moments in a public latent space, and decodes samples of Gaussians; [`Merf`]
-//! releases random features, and a generator learns from them.
+//! Private copies of labelled images. A method is a file with an [`ImageMethod`] in it, which makes the releases of the images
+//! and the sampler. [`Mixture`] releases moments in a public latent space, and decodes samples of Gaussians. [`Merf`] releases
+//! random features, and trains a generator on them.
 //!
 //! ```
 //! use burn::tensor::Device;

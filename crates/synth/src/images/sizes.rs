@@ -1,28 +1,28 @@
-//! How large a copy of images is made: all of it follows from public things.
+//! The sizes of a copy of images, all from public values.
 
 use super::SpaceKind;
 
-/// Public images of 28 pixels that teach a decoder of cosines how edges look.
+/// The number of public images of 28 pixels that teach a decoder of cosines the shape of edges.
 const REFINING: usize = 40_000;
-/// Public images of 28 pixels that an autoencoder is shown: minutes on two cores.
+/// The number of public images of 28 pixels that an autoencoder sees: minutes on two cores.
 const AUTOENCODING: usize = 240_000;
-/// Samples that units have together, at most, unless there are more units.
+/// The maximum number of samples of all units together, unless there are more units.
 const SAMPLES: usize = 100_000;
 
-/// Private records as a share of 60 000, times epsilon: what the sizes of a release follow.
+/// The number of private records as a share of 60 000, times epsilon; the sizes of a release depend on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Signal(f64);
 
 impl Signal {
-    /// Of so many private records; no budget counts as epsilon 10.
+    /// Computes the signal of `records` private records; no budget counts as epsilon 10.
     pub fn new(records: usize, epsilon: Option<f64>) -> Self {
         Self(records as f64 / 60_000.0 * epsilon.unwrap_or(10.0))
     }
 
-    /// Dimensions of the latent space that records and budget bear: with the fourth root of the signal, a multiple of 4. An
-    /// autoencoder says more in each.
+    /// Returns the dimension of the latent space that the signal supports: proportional to its fourth root, and a multiple of 4.
+    /// An autoencoder needs fewer dimensions.
     pub fn dimensions(self, kind: SpaceKind, channels: usize) -> usize {
-        // At a signal of 1, and at most.
+        // The dimension at a signal of 1, and the maximum.
         let [usual, most] = match (kind, channels) {
             (SpaceKind::Small, _) => [24.0, 40.0],
             (_, 1) => [72.0, 120.0],
@@ -31,18 +31,18 @@ impl Signal {
         (4.0 * (usual * self.0.powf(0.25) / 4.0).round()).clamp(8.0, most) as usize
     }
 
-    /// Cells of each class that they bear, from 1 to `most`: `4 signal^0.9`, so 4 at a signal of 1 and 32 at 10.
+    /// Returns the number of cells of each class, from 1 to `most`: `4 signal^0.9`, so 4 at a signal of 1 and 32 at 10.
     pub fn cells(self, most: usize) -> usize {
         ((4.0 * self.0.powf(0.9)).round() as usize).clamp(1, most)
     }
 }
 
-/// Images of a copy: as many as the private ones, or `most` for each unit, as far as units together have no more than 100 000.
+/// Returns the number of images of a copy: `most` per unit, or fewer (at least one) if units together exceed 100 000.
 pub fn samples(units: usize, most: usize) -> usize {
     units * most.min((SAMPLES / units.max(1)).max(1))
 }
 
-/// Public images of a side that teach an autoencoder, or else a decoder of cosines: of larger images fewer, as their pixels are more.
+/// Returns the number of public images that train an autoencoder or a decoder of cosines; larger images need fewer.
 pub fn public_images(autoencoder: bool, side: usize) -> usize {
     let of_28 = if autoencoder { AUTOENCODING } else { REFINING };
     of_28 * 28 * 28 / (side * side)

@@ -4,9 +4,9 @@
 //!
 //! `1/2 sum_t sum_x (p_t(x) - y_t(x) / n)^2 n^2 / s_t^2 + lambda n (sum_j I(k; x_j) + I(k; c))`,
 //!
-//! over tables `t` of noisy counts `y_t` of deviation `s_t`; `p_t` is the mixture's own table and `I` the mutual information of
-//! the component with a column, or with the label. Without the penalty a mixture of many components fits the noise. Adam
-//! takes fixed steps on the logits of all distributions.
+//! over tables `t` of noisy counts `y_t` of deviation `s_t`. `p_t` is the mixture's table and `I` the mutual information of the
+//! component with a column, or with the label. Without the penalty a mixture of many components fits the noise. Adam takes a
+//! fixed number of steps on the logits of all distributions.
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -16,37 +16,37 @@ use super::gradient::Work;
 use super::noisy_shares::{Blocks, NoisyShares};
 use private_queries::NoisyCounts;
 
-/// Steps, and the rate of Adam. Its second moments forget fast: gradients are exact, and fall by orders of magnitude.
+/// The number of steps. Adam's second moments decay fast, because gradients are exact and fall by orders of magnitude.
 pub(crate) const STEPS: usize = 500;
 const RATE: f32 = 0.3;
 const WARM_UP: usize = 20;
 const MOMENTS: [f32; 2] = [0.9, 0.95];
-/// Deviations of the first logits of columns and of weights: components that are alike stay alike.
+/// The standard deviations of the first logits of columns and of weights; equal components would stay equal.
 const SPREAD: [f32; 2] = [0.7, 1.5];
-/// The least probability that a logit starts from.
+/// The least probability from which a logit starts.
 const LEAST: f64 = 1e-4;
 
-/// How a mixture is fitted.
+/// Settings of the fit of a mixture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Fit {
-    /// `K`.
+    /// The number of components, `K`.
     pub(crate) components: usize,
-    /// `lambda`.
+    /// The weight of the penalty, `lambda`.
     pub(crate) penalty: f64,
 }
 
-/// Fits to the noisy `tables` of `records` records: of columns, pairs, and pairs with the label.
+/// Fits a mixture to the noisy `tables` of `records` records: of columns, of pairs, and of pairs with the label.
 ///
-/// - `sizes`: values of each column, the label among them; `label`: its place;
-/// - `step`: called after each step; an error of it ends the fit.
+/// - `sizes`: the number of values of each column, including the label; `label`: its index;
+/// - `step`: called after each step; its error ends the fit.
 ///
 /// The result depends on the arguments and the generator alone, not on the number of threads.
 ///
 /// # Errors
-/// What `step` gives.
+/// Returns the error of `step`.
 ///
 /// # Panics
-/// For tables of columns that there are not, or of three columns without the label.
+/// Panics for tables of columns that do not exist, or of three columns without the label.
 pub(crate) fn fit<E>(
     tables: &[NoisyCounts],
     sizes: &[usize],
@@ -96,7 +96,7 @@ pub(crate) fn fit<E>(
     })
 }
 
-/// The rate at a step: a warm-up, then a cosine down to 0.
+/// Returns the learning rate at a step: a warm-up, then a cosine down to 0.
 fn rate(at: usize) -> f32 {
     let done = at as f32 / STEPS as f32;
     let warm = ((at + 1) as f32 / WARM_UP as f32).min(1.0);

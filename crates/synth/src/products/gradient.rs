@@ -1,9 +1,9 @@
 //! The gradient of the loss of a fit, by products of matrices.
 //!
-//! With `theta` as a matrix `Theta` of `K` rows, one column a value, the counts of all pairs given class `c` are
-//! `P_c = Theta^T diag(a_c) Theta`, and where `S_c` is the gradient in `P_c`, those in `theta` and `a` are
-//! `sum_c diag(a_c) Theta S_c` and `1/2` of the row sums of `Theta S_c` times `Theta`: two products of matrices a class and step,
-//! whatever `n` is.
+//! With `theta` as a matrix `Theta` of `K` rows, one column per value, the counts of all pairs given class `c` are
+//! `P_c = Theta^T diag(a_c) Theta`. If `S_c` is the gradient with respect to `P_c`, those with respect to `theta` and `a` are
+//! `sum_c diag(a_c) Theta S_c` and `1/2` of the row sums of `Theta S_c` times `Theta`: two products of matrices per class and
+//! step, for any `n`.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis};
@@ -11,10 +11,10 @@ use rayon::prelude::*;
 
 use super::noisy_shares::{Blocks, NoisyShares};
 
-/// Rows of a matrix that one thread computes at once.
+/// The number of rows of a matrix that one thread computes at once.
 const ROWS: usize = 64;
 
-/// What a step computes.
+/// The buffers of a step.
 pub(super) struct Work {
     classes: usize,
     /// `a`, `[K, C]`, and `theta`, `[K, M]`, with their logarithms.
@@ -44,7 +44,7 @@ impl Work {
         }
     }
 
-    /// Distributions of logits.
+    /// Computes the distributions of logits.
     pub(super) fn distributions(&mut self, logits: &[f32], blocks: &Blocks) {
         let (weights, values) = logits.split_at(self.weights.len());
         softmax(weights, &mut self.weights, &mut self.log_weights);
@@ -64,7 +64,7 @@ impl Work {
             });
     }
 
-    /// The gradient of the loss in the logits.
+    /// Computes the gradient of the loss with respect to the logits.
     pub(super) fn gradient(
         &mut self,
         logits: &[f32],
@@ -88,7 +88,7 @@ impl Work {
                     .zip(values)
                     .for_each(|(scaled, value)| *scaled = weight * value);
             });
-        // Shares of values with each class, and what pulls at them.
+        // Shares of values with each class, and their gradients.
         let mut labelled = vec![0.0_f32; c * m];
         for (sums, rows) in labelled
             .chunks_exact_mut(m)
@@ -148,7 +148,7 @@ impl Work {
         &self.gradient
     }
 
-    /// `S_c` of every class: how the loss changes with the counts of pairs.
+    /// Computes `S_c` of every class: the gradient of the loss with respect to the counts of pairs.
     fn pull_pairs(&mut self, target: &NoisyShares, m: usize, k: usize) {
         let c = self.classes;
         let theta = ArrayView2::from_shape((k, m), &self.values).expect("K x M");
@@ -157,7 +157,7 @@ impl Work {
             .chunks_exact(k * m)
             .map(|scaled| ArrayView2::from_shape((k, m), scaled).expect("K x M"))
             .collect();
-        // Rows of all classes together, which meet in the pairs of no class.
+        // Rows of all classes together, because they add up to the pairs without a class.
         let mut rows: Vec<Vec<&mut [f32]>> = (0..m.div_ceil(ROWS)).map(|_| Vec::new()).collect();
         for pulls in self.pulls.chunks_exact_mut(m * m) {
             for (rows, part) in rows.iter_mut().zip(pulls.chunks_mut(ROWS * m)) {
@@ -188,7 +188,7 @@ impl Work {
         });
     }
 
-    /// Gradients in the logits of what pulls at counts, and of the penalty.
+    /// Computes gradients with respect to the logits from those of counts, and from the penalty.
     fn push_back(
         &mut self,
         with_class: &[f32],
@@ -269,7 +269,7 @@ impl Work {
     }
 }
 
-/// Probabilities of logits, and their logarithms.
+/// Computes the probabilities of logits, and their logarithms.
 fn softmax(logits: &[f32], values: &mut [f32], logs: &mut [f32]) {
     let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut sum = 0.0;
@@ -284,7 +284,7 @@ fn softmax(logits: &[f32], values: &mut [f32], logs: &mut [f32]) {
     }
 }
 
-/// From the gradient in probabilities to that in their logits.
+/// Turns the gradient with respect to probabilities into that with respect to their logits.
 fn softmax_back(values: &[f32], gradient: &mut [f32]) {
     let mean: f32 = values
         .iter()

@@ -1,9 +1,9 @@
-//! A mixture of products over the columns of a table: what noisy counts of pairs of columns are fitted by.
+//! A mixture of products over the columns of a table, which is fitted to noisy counts of pairs of columns.
 //!
 //! With `K` components, a label of `C` classes and columns `j` of `M_j` values each,
 //! `p(x, c) = sum_k a_kc prod_j theta_kj(x_j)`: a component has a distribution for every column, in which columns are
-//! independent, and a weight with each class. All columns depend on each other through the component alone, so the counts of
-//! every pair and class are products of small matrices, and a sample takes a few look-ups.
+//! independent, and a weight with each class. Columns depend on each other through the component alone. So the counts of every
+//! pair and class are products of small matrices, and a sample takes a few look-ups.
 
 mod fit;
 mod gradient;
@@ -17,9 +17,9 @@ pub(crate) use sample::systematic;
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Products {
-    /// Values of each column but the label.
+    /// The number of values of each column except the label.
     sizes: Vec<usize>,
-    /// The place of the label among all columns, and its classes.
+    /// The index of the label among all columns, and its number of classes.
     label: Option<(usize, usize)>,
     /// `a`, `[K, C]` in rows, which sum to 1.
     weights: Vec<f32>,
@@ -28,15 +28,15 @@ pub(crate) struct Products {
 }
 
 impl Products {
-    /// Classes of the label, 1 without one.
+    /// Returns the number of classes of the label, 1 without one.
     fn classes(&self) -> usize {
         self.label.map_or(1, |(_, classes)| classes)
     }
 
-    /// The distribution of a column of all, the label among them, `[M_j]`.
+    /// Returns the distribution of any column, including the label, `[M_j]`.
     ///
     /// # Panics
-    /// For a column that there is not.
+    /// Panics if the column does not exist.
     #[cfg(test)]
     fn column(&self, column: usize) -> Vec<f64> {
         let classes = self.classes();

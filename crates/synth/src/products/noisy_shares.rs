@@ -1,10 +1,10 @@
-//! What a mixture of products is fitted to: noisy counts in matrices of values.
+//! The noisy counts to which a mixture of products is fitted, in matrices of values.
 
 use std::ops::Range;
 
 use private_queries::NoisyCounts;
 
-/// Where the values of each column lie among all.
+/// The range of each column's values among all values.
 pub(super) struct Blocks {
     starts: Vec<usize>,
 }
@@ -18,7 +18,7 @@ impl Blocks {
         Self { starts }
     }
 
-    /// `M`.
+    /// Returns the number of all values, `M`.
     pub(super) fn width(&self) -> usize {
         self.starts[self.starts.len() - 1]
     }
@@ -32,16 +32,16 @@ impl Blocks {
     }
 }
 
-/// What noisy counts say, as shares of all records, with how much each counts.
+/// Noisy counts as shares of all records, with their weights in the loss.
 pub(super) struct NoisyShares {
-    /// Of every value of a column alone, and of every class: the share, and `n^2 / s^2`; 0 where it was not measured.
+    /// The share and `n^2 / s^2` of every value of a column, and of every class; 0 if it was not measured.
     pub(super) single: Vec<[f32; 2]>,
     pub(super) classes: Vec<[f32; 2]>,
-    /// Of values with each class, `[C, M]`.
+    /// Values with each class, `[C, M]`.
     pub(super) labelled: Vec<[f32; 2]>,
-    /// Of pairs of values, `[M, M]`, symmetric.
+    /// Pairs of values, `[M, M]`, symmetric.
     pub(super) pairs: Vec<[f32; 2]>,
-    /// The same given each class, `[C, M, M]`.
+    /// Pairs of values with each class, `[C, M, M]`.
     pub(super) labelled_pairs: Vec<Vec<[f32; 2]>>,
 }
 
@@ -77,7 +77,7 @@ impl NoisyShares {
             let at_label = table.columns.iter().position(|&j| Some(j) == label);
             let mut codes: Vec<usize> = ranges.iter().map(|range| range.start).collect();
             for (cell, count) in table.counts.iter().enumerate() {
-                // Without noise every count is known to one record.
+                // The deviation of a count is at least one record, also without noise.
                 let deviation = table.deviation_of(cell).max(1.0);
                 let weight = (records / deviation).powi(2) as f32;
                 let class = at_label.map(|place| codes[place]);
@@ -98,7 +98,7 @@ impl NoisyShares {
         target
     }
 
-    /// Takes what was found of values `x` and `y`, and a class, or of as many of these as are given.
+    /// Stores the share and weight of values `x` and `y` and a class, as far as they are given.
     fn put(
         &mut self,
         class: Option<usize>,

@@ -1,4 +1,4 @@
-//! Records of a mixture of products whose counts are those of the mixture, as nearly as whole records can be.
+//! Samples records from a mixture of products, with counts as near to those of the mixture as whole records can be.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
@@ -6,18 +6,18 @@ use rand::{Rng, RngExt};
 use super::Products;
 
 impl Products {
-    /// So many records, `[records, columns]` in rows, in random order: systematic samples.
+    /// Samples `records` records systematically, `[records, columns]` in rows, in random order.
     ///
-    /// Each pair of a component and a class has `a_kc n` records, rounded with one random offset for all. Within a component
-    /// the values of each column are as many as its distribution says; what rounding leaves over is carried on to the next
-    /// component, so a column's counts differ from those of the mixture by less than 1 for each of its values, whatever `K` is.
-    /// Which record of a component gets which value is random, so columns are independent there.
+    /// Each pair of a component and a class has `a_kc n` records, rounded with one random offset for all. Within a component the
+    /// values of each column have the counts of its distribution. What rounding leaves over is carried to the next component, so
+    /// a column's counts differ from those of the mixture by less than 1 for each of its values, for any `K`. Which record of a
+    /// component gets which value is random, so columns are independent there.
     pub(crate) fn sample(&self, records: usize, rng: &mut impl Rng) -> Vec<u16> {
         let classes = self.classes();
         let width = self.sizes.len() + usize::from(self.label.is_some());
         let width_of_values: usize = self.sizes.iter().sum();
         let mut rows = vec![0; records * width];
-        // Places of records in random order, so that no record tells of its component by its place.
+        // Records are in random order, so that a record's index does not reveal its component.
         let mut places: Vec<usize> = (0..records).collect();
         places.shuffle(rng);
         let weights: Vec<f64> = self.weights.iter().map(|&weight| weight.into()).collect();
@@ -59,9 +59,9 @@ impl Products {
     }
 }
 
-/// `total` in proportion to `shares`, systematically: how many whole numbers lie between the running sums of
-/// `total * shares`, each plus one `offset` in `[0, 1)`. Each count differs from its share by less than 1. Shares that are all 0
-/// count as equal ones.
+/// Divides `total` in proportion to `shares`, systematically: counts the whole numbers between the running sums of
+/// `total * shares`, each plus one `offset` in `[0, 1)`. Each count differs from its share by less than 1. If all shares are 0,
+/// they count as equal.
 pub(crate) fn systematic(shares: &[f64], total: usize, offset: f64) -> Vec<usize> {
     let all: f64 = shares.iter().sum();
     let equal = 1.0 / shares.len().max(1) as f64;
@@ -80,7 +80,7 @@ pub(crate) fn systematic(shares: &[f64], total: usize, offset: f64) -> Vec<usize
     shares.iter().enumerate().map(count).collect()
 }
 
-/// `total` values by a distribution, and by what is `owed` to each of them from before; that is kept up to date.
+/// Divides `total` by a distribution and by the amounts `owed` to the values from before, and updates `owed`.
 fn carried(shares: &[f32], total: usize, owed: &mut [f64]) -> Vec<usize> {
     let all: f64 = shares.iter().map(|&share| f64::from(share)).sum();
     for (owed, &share) in owed.iter_mut().zip(shares) {
@@ -91,7 +91,7 @@ fn carried(shares: &[f32], total: usize, owed: &mut [f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..shares.len()).collect();
     let left = |place: usize, counts: &[usize]| owed[place] - counts[place] as f64;
     order.sort_by(|&a, &b| left(b, &counts).total_cmp(&left(a, &counts)));
-    // More than is there only where values were owed less than nothing.
+    // The sum is above the total only if some values were owed less than nothing.
     for &place in order.iter().rev().cycle() {
         if sum <= total {
             break;

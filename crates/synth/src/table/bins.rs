@@ -1,4 +1,4 @@
-//! Which values of a column stand together in counts of pairs, by the noisy counts of the column alone.
+//! Groups the values of a column for counts of pairs, by the noisy counts of the column alone.
 
 use crate::products::systematic;
 use private_queries::NoisyCounts;
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::smooth::smooth;
 
-/// A group of bins has at least so many deviations of the noise on a bin.
+/// A group of bins has at least this many standard deviations of the noise on a bin.
 const HEARD: f64 = 4.0;
-/// A value with fewer deviations than this is rare, and stands together with the others that are.
+/// A value with fewer standard deviations than this is rare and shares a group with the other rare values.
 const RARE: f64 = 2.0;
 
-/// Categories of a column that stand alone, at most: those of most records; the others stand together.
+/// The maximum number of categories of a column with separate groups: those of most records; the others share a group.
 pub(super) const CATEGORIES: usize = 256;
 
 /// The groups of the values of one column.
@@ -22,38 +22,38 @@ pub(super) const CATEGORIES: usize = 256;
 pub struct Bins {
     /// The group of each value.
     groups: Vec<u16>,
-    /// What noisy counts say of how many records each value has.
+    /// The estimated number of records of each value, from noisy counts.
     counts: Vec<f64>,
-    /// How many groups there are.
+    /// The number of groups.
     count: usize,
 }
 
 impl Bins {
-    /// The groups of a column whose first `ordered` values are bins of a number, in order. If there are more than `most` bins,
-    /// neighbours are joined until a group has one in `most` of the records, and in any case until it has more records than noise.
-    /// Other values keep their own groups, except rare ones.
+    /// Groups the values of a column whose first `ordered` values are bins of a number, in order. If there are more than `most`
+    /// bins, neighbours are joined until a group has one in `most` of the records. They are always joined until a group has more
+    /// records than noise. Other values keep separate groups, except rare ones.
     pub fn of(noisy: &NoisyCounts, ordered: usize, most: f64) -> Self {
         let least = Self::least(noisy, ordered, most);
         Self::joining(noisy, ordered, least, RARE * noisy.deviation, CATEGORIES)
     }
 
-    /// The same of a label, whose classes are all kept: pairs with it are counted for each of them.
+    /// Groups a label's values as [`Bins::of`] does, but keeps all classes, because pairs are counted for each of them.
     pub(super) fn of_label(noisy: &NoisyCounts, ordered: usize, most: f64) -> Self {
         let least = Self::least(noisy, ordered, most);
         Self::joining(noisy, ordered, least, 0.0, usize::MAX)
     }
 
-    /// Of exact counts: so many groups of equal numbers of records, or fewer.
+    /// Forms `groups` groups, or fewer, of equal numbers of records by exact counts.
     pub fn even(exact: &NoisyCounts, ordered: usize, groups: f64) -> Self {
         let all: f64 = exact.counts[..ordered].iter().sum();
         Self::joining(exact, ordered, all / groups, 0.0, CATEGORIES)
     }
 
-    /// Minimum number of records of a group of bins: one in `most` if there are more bins, and more than noise.
+    /// Returns the minimum number of records of a group of bins: one in `most` if there are more bins, and more than noise.
     fn least(noisy: &NoisyCounts, ordered: usize, most: f64) -> f64 {
         let counts = noisy.counts[..ordered].iter();
         let all: f64 = counts.map(|count| count.max(0.0)).sum();
-        // As many as are asked for, or fewer, are joined for the noise alone.
+        // With at most `most` bins, they are joined because of the noise alone.
         let share = if ordered as f64 > most {
             all / most
         } else {
@@ -62,7 +62,8 @@ impl Bins {
         share.max(HEARD * noisy.deviation)
     }
 
-    /// A group of bins has `least` records or more; a value of fewer records than `rare` is rare; of the others no more than `alone` are groups of their own.
+    /// Groups bins until each group has `least` records. A value with fewer records than `rare` is rare; at most `alone` others
+    /// have separate groups.
     fn joining(noisy: &NoisyCounts, ordered: usize, least: f64, rare: f64, alone: usize) -> Self {
         let cut: Vec<f64> = noisy.counts.iter().map(|count| count.max(0.0)).collect();
         let mut groups = vec![0; cut.len()];
@@ -72,7 +73,7 @@ impl Bins {
             groups[place] = group;
             sum += count;
             left -= count;
-            // The last group must be heard too.
+            // The last group must exceed the noise too.
             if sum >= least && left >= RARE * noisy.deviation && place + 1 < ordered {
                 group += 1;
                 sum = 0.0;
@@ -93,7 +94,7 @@ impl Bins {
         let mut counts = smooth(&noisy.counts[..ordered], noisy.deviation);
         counts.iter_mut().for_each(|count| *count = count.max(0.0));
         counts.extend(&cut[ordered..]);
-        // Rare values differ from each other by noise.
+        // The counts of rare values differ by noise.
         let mean = rare.iter().map(|&place| noisy.counts[place]).sum::<f64>() / rare.len() as f64;
         for &place in &rare {
             groups[place] = group;
@@ -107,12 +108,12 @@ impl Bins {
         }
     }
 
-    /// The group of a value.
+    /// Returns the group of a value.
     pub fn group(&self, value: u16) -> u16 {
         self.groups[usize::from(value)]
     }
 
-    /// How many groups there are.
+    /// Returns the number of groups.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -121,7 +122,7 @@ impl Bins {
         self.groups.len() as u16
     }
 
-    /// The noisy counts of the groups.
+    /// Returns the noisy counts of the groups.
     pub(super) fn joined(&self, noisy: &NoisyCounts) -> NoisyCounts {
         let (mut counts, mut joined) = (vec![0.0; self.count], vec![0; self.count]);
         for (&group, count) in self.groups.iter().zip(&noisy.counts) {
@@ -135,7 +136,7 @@ impl Bins {
         }
     }
 
-    /// How many groups of equal size would have as many cells as these: `(sum sqrt p)^2`.
+    /// Returns the number of groups of equal size that would have as many cells as these: `(sum sqrt p)^2`.
     pub(super) fn effective(&self) -> f64 {
         let mut sums = vec![0.0; self.count];
         for (&group, count) in self.groups.iter().zip(&self.counts) {
@@ -146,8 +147,7 @@ impl Bins {
         roots.powi(2).max(1.0)
     }
 
-    /// Takes values in the place of groups: within each group as many of each value as the noisy counts have them, in random
-    /// order.
+    /// Replaces groups by values in random order; within each group the values are in the proportions of the noisy counts.
     pub(super) fn spread(&self, groups: &mut [&mut u16], rng: &mut impl Rng) {
         let mut places: Vec<Vec<usize>> = vec![Vec::new(); self.count];
         for (place, group) in groups.iter().enumerate() {
@@ -168,7 +168,7 @@ impl Bins {
     }
 }
 
-/// Records by the groups of their values.
+/// Replaces the values of records by their groups.
 ///
 /// - `codes`: the values, shape `[n, columns]` in rows; the result has the same shape.
 pub fn grouped(codes: &[u16], bins: &[Bins]) -> Vec<u16> {

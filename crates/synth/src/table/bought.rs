@@ -1,4 +1,4 @@
-//! Ranges and categories that the schema leaves open, found by a share of the budget.
+//! Finds ranges and categories that the schema leaves open, with a share of the budget.
 
 use dp_core::mechanism::NameCounts;
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
@@ -7,19 +7,19 @@ use private_queries::{Contingency, NoisyCounts};
 use super::records::Records;
 use crate::Releasing;
 
-/// The releases that find ranges, by their names in the plan: bins between round numbers, then within the range that they say.
+/// The names in the plan of the releases that find ranges: by bins between round numbers, then within the range found.
 pub const RANGES: [&str; 2] = ["ranges", "narrower-ranges"];
-/// The release that finds categories.
+/// The name of the release that finds categories.
 const CATEGORIES: &str = "categories";
-/// Of the plan's delta, what lets the name of one record pass.
+/// The part of the plan's delta for the release of a name that one record has.
 const DELTA: f64 = 0.1;
-/// A bin of so many deviations of the noise has records: of 500 bins without any, one does in 60 tables.
+/// A bin with this many standard deviations of the noise has records; of 500 empty bins, one has as many in 1 of 60 tables.
 const HEARD: f64 = 4.0;
-/// A range is taken if it has this share of the records, less `SURE` deviations of its noise.
+/// A range is accepted if it has this share of the records, less `SURE` standard deviations of its noise.
 const COVERED: f64 = 0.9;
 const SURE: f64 = 2.4;
 
-/// The plan with the releases that find what is open, by this `share` of its budget, in parts as there are columns.
+/// Adds the releases that find open ranges and categories, with this `share` of the plan's budget, divided among columns.
 pub(super) fn planned(plan: TrainingPlan, records: &Records, share: f64) -> TrainingPlan {
     if !records.is_open() {
         return plan;
@@ -42,17 +42,17 @@ pub(super) fn planned(plan: TrainingPlan, records: &Records, share: f64) -> Trai
     plan
 }
 
-/// What was found.
+/// The results of the search.
 pub(super) struct Found {
-    /// The schema with it, as text; none if nothing was open.
+    /// The completed schema, as text; `None` if nothing was open.
     pub schema: Option<String>,
-    /// Columns of which noise has left nothing.
+    /// Columns that the noise drowned.
     pub drowned: Vec<String>,
-    /// Numbers whose range the noise let be told roughly alone.
+    /// Numbers for which the noise allowed only a rough range.
     pub rough: Vec<String>,
 }
 
-/// Finds what the schema leaves open.
+/// Finds the ranges and categories that the schema leaves open.
 pub(super) fn find<R: Releasing>(records: &mut Records, by: &mut R) -> Result<Found, R::Error> {
     let [numbers, categories] = records.open();
     let (mut drowned, mut rough) = (Vec::new(), Vec::new());
@@ -70,7 +70,7 @@ pub(super) fn find<R: Releasing>(records: &mut Records, by: &mut R) -> Result<Fo
         let query = query.of_units(most);
         let noisy = by.release(name, &query, || records.measured(&query, None))?;
         let mut bins = Vec::new();
-        // How many records of units there are, noisy counts alone say.
+        // With units, only noisy counts give the number of records.
         let public = records
             .units()
             .is_none()
@@ -102,8 +102,8 @@ pub(super) fn find<R: Releasing>(records: &mut Records, by: &mut R) -> Result<Fo
     })
 }
 
-/// The bins that are taken for the range, and whether they are known to have nine in ten records. If they are not, the first search
-/// keeps what it heard, and the second one keeps all bins: a finer range would be one of noise.
+/// Returns the bins of the range, and whether they certainly have nine in ten records. If not, the first search keeps the range
+/// that it found, and the second one keeps all bins, because a finer range would come from noise.
 fn taken(
     noisy: &NoisyCounts,
     ordered: usize,
@@ -115,8 +115,8 @@ fn taken(
     (if certain || is_first { range } else { whole }, certain)
 }
 
-/// The first and the last bin that the noise has not drowned, with one more on each side, and whether they have nine in ten of all
-/// records, by the counts of the range less 2.4 deviations. If it has drowned all bins, the one with the largest count.
+/// Returns the first and the last bin that exceed the noise, with one more on each side, or else the bin with the largest
+/// count. Also returns whether their counts, less 2.4 standard deviations, are nine in ten of all records.
 fn heard(noisy: &NoisyCounts, ordered: usize, records: Option<f64>) -> ([usize; 2], bool) {
     let (bins, others) = noisy.counts.split_at(ordered);
     let is_heard = |count: &f64| *count > HEARD * noisy.deviation;

@@ -1,4 +1,4 @@
-//! How a copy is made: the plan, the releases, and the model that is fitted to them.
+//! Copies a table: makes the plan and the releases, and fits the model to them.
 
 use data::Schema;
 use dp_core::ledger::Ledger;
@@ -13,19 +13,19 @@ use super::records::Records;
 use super::{bought, measured};
 use crate::{Direct, Releasing, SynthError, Unwatched, Watch, plan_of_all};
 
-/// The release of counts of columns, by its name in the plan.
+/// The name in the plan of the release of counts of columns.
 pub const COLUMNS: &str = "columns";
-/// The release of counts of pairs of columns, and of pairs with the label.
+/// The name in the plan of the release of counts of pairs of columns, and of pairs with the label.
 pub const PAIRS: &str = "pairs";
-/// Counts of pairs, at most: 400 MB.
+/// The maximum number of counts of pairs: 400 MB.
 const MOST_COUNTS: usize = 50_000_000;
-/// Groups of the bins of a number, at least, and of a label.
+/// The minimum number of groups for the bins of a number, and the maximum for those of a label.
 const LEAST_BINS: f64 = 4.0;
 const BINS_OF_LABEL: f64 = 8.0;
 
-/// How a private copy of a table is made.
+/// Settings of a private copy of a table.
 ///
-/// Neighbours replace one record, or one unit with all of its records; both releases are of all records, and the accountant is
+/// Neighbours replace one record, or one unit with all of its records. Both releases are of all records, and the accountant is
 /// that of [`TrainingPlan`].
 #[derive(Debug, Clone)]
 pub struct TableCopy {
@@ -47,42 +47,42 @@ impl Default for TableCopy {
 }
 
 impl TableCopy {
-    /// Epsilon 1, delta `0.1 / n`, nothing left to be found.
+    /// Creates settings with epsilon 1, delta `0.1 / n`, and no budget to find ranges or categories.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The epsilon of all releases together.
+    /// Sets the epsilon of all releases together.
     #[must_use]
     pub fn epsilon(self, epsilon: f64) -> Self {
         Self { epsilon, ..self }
     }
 
-    /// The delta of all releases together; `0.1 / n` if it is not given.
+    /// Sets the delta of all releases together, `0.1 / n` by default.
     #[must_use]
     pub fn delta(self, delta: f64) -> Self {
         let delta = Some(delta);
         Self { delta, ..self }
     }
 
-    /// The share of the budget (of `1/z^2`) that finds the ranges and categories which the schema leaves open.
+    /// Sets the share of the budget (of `1/z^2`) that finds ranges and categories which the schema leaves open.
     #[must_use]
     pub fn finding(self, share: f64) -> Self {
         let finding = share;
         Self { finding, ..self }
     }
 
-    /// A share of the budget that is kept for a release of the caller's own, by its name in the plan.
+    /// Reserves a share of the budget for the caller's own release, under this name in the plan.
     #[must_use]
     pub fn reserve(self, name: &str, share: f64) -> Self {
         let reserved = (share > 0.0).then(|| (name.into(), share));
         Self { reserved, ..self }
     }
 
-    /// What is released, and with how much noise.
+    /// Plans the releases and their noise.
     ///
     /// # Errors
-    /// [`SynthError::Privacy`] without records.
+    /// Returns [`SynthError::Privacy`] without records.
     pub fn plan(&self, records: &Records) -> Result<TrainingPlan, SynthError> {
         let reserved = self.reserved.as_ref().map_or(0.0, |(_, share)| *share);
         let share = |share: f64| ReleaseNoise::Share(share * (1.0 - reserved - self.finding));
@@ -96,10 +96,10 @@ impl TableCopy {
         })
     }
 
-    /// Releases, and fits a model to it, into a ledger, with secret noise.
+    /// Makes the releases, into a ledger and with secret noise, and fits a model to them.
     ///
     /// # Errors
-    /// [`SynthError::Privacy`] for a plan that cannot be had and a ledger that cannot be written; [`SynthError::TooManyCounts`];
+    /// Returns [`SynthError::Privacy`] if the plan is refused or the ledger cannot be written, [`SynthError::TooManyCounts`], and
     /// [`SynthError::Data`] for a file that cannot be read again.
     pub fn fit(
         &self,
@@ -122,51 +122,51 @@ impl TableCopy {
     }
 }
 
-/// A private copy: a function of what was released, of which any number of records may be sampled.
+/// A private copy: a function of the releases, from which any number of records can be sampled.
 #[derive(Debug)]
 pub struct Fitted {
     /// The schema of the copy.
     pub schema: Schema,
-    /// What records are sampled from.
+    /// The model from which records are sampled.
     pub model: Model,
-    /// What it was fitted to.
+    /// The releases to which it was fitted.
     pub released: Released,
 }
 
 impl Fitted {
-    /// So many records as codes, `[n, columns]` in rows, that keep the rules of the schema.
+    /// Samples `records` records as codes, `[n, columns]` in rows, that keep the rules of the schema.
     ///
     /// # Errors
-    /// [`SynthError::Rules`] if fewer than one record in a thousand keeps them.
+    /// Returns [`SynthError::Rules`] if fewer than one record in a thousand keeps them.
     pub fn sample(&self, records: usize, rng: &mut impl Rng) -> Result<Vec<u16>, SynthError> {
         let rules = self.schema.rules();
         self.model.sample(rules, records, rng, &mut Unwatched)
     }
 }
 
-/// What was released of a table.
+/// The releases of a table.
 #[derive(Debug)]
 pub struct Released {
-    /// Noisy counts of each column.
+    /// The noisy counts of each column.
     pub columns: Vec<NoisyCounts>,
-    /// The groups of their values in pairs.
+    /// The groups of the columns' values in pairs.
     pub bins: Vec<Bins>,
-    /// Noisy counts of pairs of groups.
+    /// The noisy counts of pairs of groups.
     pub pairs: Vec<NoisyCounts>,
-    /// Columns whose values the schema leaves open, and of which noise has left none.
+    /// Columns with values that the schema leaves open and that the noise drowned.
     pub drowned: Vec<String>,
-    /// Numbers without a range of their own in the schema, of which noise told it roughly alone.
+    /// Numbers without a range in the schema, for which the noise allowed only a rough one.
     pub rough: Vec<String>,
-    /// The schema with what was found, as text, if it left something open.
+    /// The completed schema, as text, if it left something open.
     pub found: Option<String>,
     signal: Signal,
 }
 
 impl Released {
-    /// Makes all releases of a plan of this noise multiplier, 0 without privacy.
+    /// Makes all releases of a plan with this noise multiplier, 0 without privacy.
     ///
     /// # Errors
-    /// [`SynthError::TooManyCounts`]; as [`Releasing::release`].
+    /// Returns [`SynthError::TooManyCounts`] and the errors of [`Releasing::release`].
     pub fn of<R: Releasing>(
         records: &mut Records,
         noise_multiplier: f64,
@@ -195,7 +195,7 @@ impl Released {
         })
     }
 
-    /// How many records there are: what is public of it, and if there are units what noisy counts say.
+    /// Returns the number of records: the public number, or with units an estimate from noisy counts.
     pub fn records(&self, records: &Records) -> usize {
         if records.units().is_none() {
             return records.rows();
@@ -208,10 +208,10 @@ impl Released {
         (mean.round() as usize).max(1)
     }
 
-    /// The model that is fitted to it. Of the records it takes what is public alone.
+    /// Fits a model to the releases. It uses only public values of `records`.
     ///
     /// # Errors
-    /// What `watch` gives.
+    /// Returns the errors of `watch`.
     pub fn fit<W: Watch>(
         &self,
         records: &Records,
@@ -229,10 +229,10 @@ impl Released {
     }
 }
 
-/// Groups of the bins of a number, at most, so that pairs of columns have no more counts than are made.
+/// Returns the maximum number of groups for the bins of a number, so that pairs of columns do not exceed the maximum of counts.
 ///
 /// # Errors
-/// [`SynthError::TooManyCounts`] if they have more in any case.
+/// Returns [`SynthError::TooManyCounts`] if they exceed it in any case.
 pub fn check_size(records: &Records, signal: Signal) -> Result<f64, SynthError> {
     let mut bins = signal.bins();
     while bins > LEAST_BINS && counts_upper(records, bins) > MOST_COUNTS {
@@ -248,7 +248,7 @@ pub fn check_size(records: &Records, signal: Signal) -> Result<f64, SynthError> 
     }
 }
 
-/// The groups of the values of each column.
+/// Returns the groups of the values of each column.
 fn joined(records: &Records, columns: &[NoisyCounts], most_bins: f64) -> Vec<Bins> {
     let label = records.label();
     let bins = columns.iter().zip(records.ordered()).enumerate();
@@ -259,9 +259,9 @@ fn joined(records: &Records, columns: &[NoisyCounts], most_bins: f64) -> Vec<Bin
     .collect()
 }
 
-/// Counts of pairs, with the label and without, if numbers have so many bins; no fewer than there will be.
+/// Bounds the number of counts of pairs, with and without the label, if the bins of a number form `bins` groups.
 fn counts_upper(records: &Records, bins: f64) -> usize {
-    // A group more for what is left over, of categories two.
+    // A number can have one group more, for the rest, and categories two.
     let most = |place: usize, bins: f64| {
         let column = &records.columns()[place];
         let others = column.codes.len() - column.ordered;

@@ -1,24 +1,24 @@
-//! What is measured of a table: its columns, then their pairs, and pairs with the label.
+//! The queries of a table: columns, then pairs of columns, and pairs with the label.
 
 use private_queries::{Contingency, QueryError};
 
 use super::bins::Bins;
 
-/// The share of the budget (of `1/z^2`) that the columns alone get; the rest goes to pairs.
+/// The share of the budget (of `1/z^2`) for single columns; the rest is for pairs.
 pub(super) const COLUMNS_SHARE: f64 = 0.2;
-/// Of that rest, the share of pairs with the label.
+/// The share of that rest for pairs with the label.
 const LABELLED: f64 = 2.0 / 3.0;
 /// Within columns, pairs, and pairs with the label, shares grow with this power of a table's cells.
 const POWER: f64 = 0.33;
 
-/// Each column alone.
+/// Returns the query of each single column.
 pub(super) fn columns(sizes: &[usize]) -> Result<Contingency, QueryError> {
     let cells: Vec<f64> = sizes.iter().map(|&size| size as f64).collect();
     let alone = (0..sizes.len()).map(|column| vec![column]).collect();
     Contingency::new(sizes, shared(alone, &cells, 1.0))
 }
 
-/// Tables of these `sets` of columns, which share `share`; each column makes as many cells as `cells` says.
+/// Divides `share` among tables of these `sets` of columns; `cells` gives the number of cells of each column.
 fn shared(sets: Vec<Vec<usize>>, cells: &[f64], share: f64) -> Vec<(Vec<usize>, f64)> {
     let of = |set: &Vec<usize>| set.iter().map(|&column| cells[column]).product::<f64>();
     let weights: Vec<f64> = sets.iter().map(|set| of(set).powf(POWER)).collect();
@@ -27,7 +27,7 @@ fn shared(sets: Vec<Vec<usize>>, cells: &[f64], share: f64) -> Vec<(Vec<usize>, 
     sets.into_iter().zip(shares).collect()
 }
 
-/// Every pair of columns, and every pair of the others with the label.
+/// Returns the query of every pair of columns, and of every pair of the others with the label.
 pub(super) fn pairs(bins: &[Bins], label: Option<usize>) -> Result<Contingency, QueryError> {
     let sizes: Vec<usize> = bins.iter().map(Bins::count).collect();
     let effective: Vec<f64> = bins.iter().map(Bins::effective).collect();
@@ -43,16 +43,16 @@ pub(super) fn pairs(bins: &[Bins], label: Option<usize>) -> Result<Contingency, 
     let labelled = if with_label.is_empty() { 0.0 } else { LABELLED };
     let mut tables = shared(pairs, &effective, 1.0 - labelled);
     tables.extend(shared(with_label, &effective, labelled));
-    // A table of one column has no pairs: it is counted once more.
+    // A table of one column has no pairs, so its column is counted once more.
     if tables.is_empty() {
         return columns(&sizes);
     }
     Contingency::new(sizes, tables)
 }
 
-/// About the deviation of the noise on each count of a pair of columns, in records:
-/// `z sqrt(2 p / (1 - s)) / sqrt(1 - l)`, with noise multiplier `z`, `p` pairs, the share `s` of the columns alone, and `l` of pairs with the
-/// label, 0 without one. Pairs of many cells have less, those of few more.
+/// Estimates the standard deviation of the noise on each count of a pair of columns, in records:
+/// `z sqrt(2 p / (1 - s)) / sqrt(1 - l)`, with noise multiplier `z`, `p` pairs, the share `s` of single columns, and the share
+/// `l` of pairs with the label, 0 without one. Pairs with many cells have less noise, those with few have more.
 pub fn pair_noise(columns: usize, labelled: bool, noise_multiplier: f64) -> f64 {
     let pairs = (columns * columns.saturating_sub(1) / 2).max(1) as f64;
     let rest = match labelled && columns > 2 {

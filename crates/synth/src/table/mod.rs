@@ -1,5 +1,5 @@
-//! A private copy of a table: counts of its columns, of pairs of them and of pairs with the label are released once, a mixture of
-//! products is fitted to all of them, and its samples are the copy.
+//! A private copy of a table: counts of its columns, of pairs of columns and of pairs with the label are released once, a mixture
+//! of products is fitted to all of them, and the copy is sampled from it.
 
 mod bins;
 mod bought;

@@ -1,4 +1,4 @@
-//! Records of a mixture of products that is fitted to noisy counts.
+//! A mixture of products that is fitted to noisy counts, and its records.
 
 use crate::products::{Fit, Products, STEPS, fit};
 use data::Rules;
@@ -10,32 +10,32 @@ use super::bins::Bins;
 use super::rules;
 use crate::{Watch, Work};
 
-/// The signal `n / (8000 z)` is about 1 when 30 000 records have epsilon 1 at delta 1e-5. The sizes of the model follow from it.
+/// The signal `n / (8000 z)` is about 1 for 30 000 records and epsilon 1 at delta 1e-5. The model's sizes depend on it.
 const USUAL: f64 = 8000.0;
 /// The signal without noise.
 const MOST: f64 = 20.0;
 
-/// How much noisy counts say: `n / (8000 z)`.
+/// The signal of noisy counts: `n / (8000 z)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Signal(f64);
 
 impl Signal {
-    /// Of `n` records and a noise multiplier, 0 without privacy.
+    /// Computes the signal of `n` records and a noise multiplier, 0 without privacy.
     pub fn new(records: usize, noise_multiplier: f64) -> Self {
         Self((records as f64 / USUAL / noise_multiplier).min(MOST))
     }
 
-    /// Groups that the bins of a number are joined to, at most.
+    /// Returns the maximum number of groups for the bins of a number.
     pub(super) fn bins(self) -> f64 {
         (40.0 * self.0.sqrt()).clamp(8.0, 64.0)
     }
 
-    /// Products that the mixture has.
+    /// Returns the number of products in the mixture.
     pub fn components(self) -> usize {
         self.fit().components
     }
 
-    /// How the mixture is fitted. The constants were set with scores on Adult in view.
+    /// Returns the settings of the fit. The constants were set with scores on Adult in view.
     pub(super) fn fit(self) -> Fit {
         let Self(signal) = self;
         Fit {
@@ -45,21 +45,21 @@ impl Signal {
     }
 }
 
-/// What is fitted to.
+/// The counts to which a mixture is fitted.
 pub(super) struct Counts<'a> {
-    /// Of each column alone, by its values.
+    /// The counts of each column, by its values.
     pub columns: &'a [NoisyCounts],
-    /// Of pairs, by groups.
+    /// The counts of pairs, by groups.
     pub pairs: &'a [NoisyCounts],
     /// The groups of the values of each column.
     pub bins: &'a [Bins],
-    /// The place of the label.
+    /// The index of the label.
     pub label: Option<usize>,
-    /// What the schema says of pairs of values.
+    /// The rules of the schema for pairs of values.
     pub rules: &'a Rules,
 }
 
-/// What records of a copy are sampled from: a function of noisy counts.
+/// A model from which the records of a copy are sampled: a function of noisy counts.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
@@ -68,7 +68,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// The mixture that noisy counts of `of` records are fitted by.
+    /// Fits the mixture to noisy counts of `of` records.
     pub(super) fn fitted<W: Watch>(
         counts: &Counts<'_>,
         of: usize,
@@ -92,15 +92,15 @@ impl Model {
         Ok(Self { mixture, bins })
     }
 
-    /// Whether it is of columns of so many values.
+    /// Returns whether the model's columns have these numbers of values.
     pub fn has(&self, sizes: impl Iterator<Item = usize>) -> bool {
         sizes.eq(self.bins.iter().map(|bins| usize::from(bins.values())))
     }
 
-    /// So many records, `[n, columns]` in rows of values, that keep the rules.
+    /// Samples `records` records, `[n, columns]` in rows of values, that keep the rules.
     ///
     /// # Errors
-    /// [`crate::SynthError::Rules`] if fewer than one record in a thousand keeps the rules; what `watch` gives.
+    /// Returns [`crate::SynthError::Rules`] if fewer than one record in a thousand keeps the rules, and the errors of `watch`.
     pub fn sample<W: Watch>(
         &self,
         rules: &Rules,
@@ -114,7 +114,7 @@ impl Model {
         rules::kept(rules, records, |n, rng| self.rows(n, rng), rng, watch)
     }
 
-    /// Records by groups, and by values of these.
+    /// Samples records, and returns their groups and their values.
     fn rows(&self, records: usize, rng: &mut impl Rng) -> (Vec<u16>, Vec<u16>) {
         let groups = self.mixture.sample(records, rng);
         let mut rows = groups.clone();
@@ -123,7 +123,7 @@ impl Model {
     }
 }
 
-/// Records whose columns are independent of each other: what noisy counts of columns alone say.
+/// Samples records with independent columns from the noisy counts of single columns.
 pub fn independent(columns: &[NoisyCounts], records: usize, rng: &mut impl Rng) -> Vec<u16> {
     let mut rows = vec![0; records * columns.len()];
     // One group for all values.
@@ -133,7 +133,7 @@ pub fn independent(columns: &[NoisyCounts], records: usize, rng: &mut impl Rng) 
     rows
 }
 
-/// Values in the place of their groups.
+/// Replaces groups by their values.
 fn spread(rows: &mut [u16], bins: &[Bins], rng: &mut impl Rng) {
     for (column, of_column) in bins.iter().enumerate() {
         let groups = rows.iter_mut().skip(column).step_by(bins.len());

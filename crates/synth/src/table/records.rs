@@ -1,4 +1,4 @@
-//! The private records of a table, and what is public of them.
+//! The private records of a table, and their public properties.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,23 +10,23 @@ use private_queries::Contingency;
 use super::bins::{Bins, grouped};
 use crate::SynthError;
 
-/// How the records of a file are read.
+/// Settings for reading the records of a file.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
-    /// The first so many records, or all of them.
+    /// The number of records from the start of the file, or `None` for all.
     pub first: Option<usize>,
-    /// The part of them that this process holds.
+    /// The part of the records that this process holds.
     pub part: Part,
-    /// Whose records are private together, or each by itself.
+    /// The units whose records are private together, or `None` if each record is a unit.
     pub unit: Option<PerUnit>,
 }
 
 /// Units whose records are private together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PerUnit {
-    /// The column that says whose a record is; the schema ignores it.
+    /// The column that identifies the unit of a record; the schema ignores it.
     pub column: String,
-    /// Maximum number of records used per unit: noise grows with it.
+    /// The maximum number of records used per unit; the noise grows with it.
     pub most: usize,
 }
 
@@ -35,10 +35,10 @@ pub struct Records {
     schema: Schema,
     columns: Vec<CodeColumn>,
     table: StoredTable,
-    /// How many there are in all parts.
+    /// The number of records in all parts.
     rows: usize,
     units: Option<usize>,
-    /// Maximum number of records used per unit; 1 if each record is a unit.
+    /// The maximum number of records used per unit; 1 if each record is a unit.
     most: usize,
     open: Option<Open>,
 }
@@ -51,21 +51,21 @@ impl std::fmt::Debug for Records {
     }
 }
 
-/// A file of which not all is known: it is read again by what was found.
+/// A file whose schema is incomplete, and which is read again after the search.
 struct Open {
     schema: OpenSchema,
     path: PathBuf,
     first: usize,
-    /// The places of the records that are used, if there are units.
+    /// The indices of the records that are used, if there are units.
     kept: Option<Vec<usize>>,
 }
 
 impl Records {
-    /// Records that were read by this schema: of the `first` ones, or of all, those of this `part`. [`Records::by_units`] says
-    /// whose are private together.
+    /// Creates records that were read with this schema: of the `first` ones, or of all, those of this `part`.
+    /// [`Records::by_units`] sets which of them are private together.
     ///
     /// # Errors
-    /// [`SynthError::Unconfirmed`] for a schema that is a draft; [`SynthError::Data`] for a temporary file that cannot be read;
+    /// Returns [`SynthError::Unconfirmed`] for a draft schema, [`SynthError::Data`] for a temporary file that cannot be read, and
     /// [`SynthError::LabelAlone`].
     pub fn of(
         schema: Schema,
@@ -79,10 +79,10 @@ impl Records {
         Self::settled(schema, table, rows, None, 1, None)
     }
 
-    /// The same records if those of a unit are private together, `most` of which are used at most.
+    /// Makes the records of a unit private together, and uses at most `most` of each.
     ///
     /// # Errors
-    /// [`SynthError::Data`] for units of another number of records, such as a part of them.
+    /// Returns [`SynthError::Data`] for units of another number of records, such as a part of them.
     pub fn by_units(mut self, units: &Units, most: usize) -> Result<Self, SynthError> {
         let places = places_of_units(&self.table, units, most)?;
         self.table
@@ -94,24 +94,24 @@ impl Records {
     /// Reads the records of a file.
     ///
     /// # Errors
-    /// [`SynthError::Unconfirmed`] for a schema that is a draft; [`SynthError::LabelAlone`]; [`SynthError::Data`] as
-    /// [`Schema::stored`] and [`Schema::units`].
+    /// Returns [`SynthError::Unconfirmed`] for a draft schema, [`SynthError::LabelAlone`], and [`SynthError::Data`] for errors
+    /// of [`Schema::stored`] and [`Schema::units`].
     pub fn read(schema: &Schema, path: &Path, reading: &Reading) -> Result<Self, SynthError> {
         confirmed(schema.unconfirmed())?;
         Self::read_by(schema.clone(), None, path, reading)
     }
 
-    /// Reads the records of a file whose schema leaves ranges or categories to be found.
+    /// Reads the records of a file whose schema leaves ranges or categories open.
     ///
     /// # Errors
-    /// As [`Records::read`].
+    /// Returns the errors of [`Records::read`].
     pub fn read_open(
         schema: OpenSchema,
         path: &Path,
         reading: &Reading,
     ) -> Result<Self, SynthError> {
         confirmed(schema.unconfirmed())?;
-        // What is wrong with a record is said before anything is released.
+        // Errors in a record are returned before any release.
         schema.counted(path, |_| false)?;
         Self::read_by(schema.schema().clone(), Some(schema), path, reading)
     }
@@ -123,7 +123,7 @@ impl Records {
         reading: &Reading,
     ) -> Result<Self, SynthError> {
         let first = reading.first.unwrap_or(usize::MAX);
-        // Which records of a unit count is decided among all of them.
+        // The records that are used of a unit are chosen among all of them.
         let part = match reading.unit {
             Some(_) => Part::ALL,
             None => reading.part,
@@ -173,7 +173,7 @@ impl Records {
         Ok(records)
     }
 
-    /// The columns follow from the schema.
+    /// Updates the columns from the schema.
     fn settle(&mut self) -> Result<(), SynthError> {
         self.columns = self.schema.code_columns();
         match self.schema.label() {
@@ -185,78 +185,78 @@ impl Records {
         }
     }
 
-    /// The same with another column as what is to be predicted: pairs of other columns are counted with each of its values.
+    /// Makes another column the label: pairs of other columns are counted with each of its values.
     ///
     /// # Errors
-    /// As [`Schema::with_label`]; [`SynthError::LabelAlone`].
+    /// Returns the errors of [`Schema::with_label`], and [`SynthError::LabelAlone`].
     pub fn with_label(mut self, column: &str) -> Result<Self, SynthError> {
         self.schema = self.schema.with_label(column)?;
         self.settle()?;
         Ok(self)
     }
 
-    /// How the table is written, with what was found of it.
+    /// Returns the schema of the table, with the ranges and categories that were found.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The columns of a copy.
+    /// Returns the columns of a copy.
     pub fn columns(&self) -> &[CodeColumn] {
         &self.columns
     }
 
-    /// The place of the label among them.
+    /// Returns the index of the label among the columns.
     pub fn label(&self) -> Option<usize> {
         self.schema.label()
     }
 
-    /// The codes of the records that this process holds. **Private.**
+    /// Returns the codes of the records that this process holds. **Private.**
     pub fn table(&self) -> &StoredTable {
         &self.table
     }
 
-    /// How many records there are in all parts; **private** if there are units.
+    /// Returns the number of records in all parts; **private** if there are units.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many units there are, if neighbours replace all records of one.
+    /// Returns the number of units, if neighbours replace all records of one.
     pub fn units(&self) -> Option<usize> {
         self.units
     }
 
-    /// Maximum number of records used per unit; 1 if each record is a unit.
+    /// Returns the maximum number of records used per unit; 1 if each record is a unit.
     pub fn most_per_unit(&self) -> usize {
         self.most
     }
 
-    /// How many there are of what neighbours replace: units, or records. Public.
+    /// Returns the public number of units or records, whichever neighbours replace.
     pub fn neighbours(&self) -> usize {
         self.units.unwrap_or(self.rows)
     }
 
-    /// Numbers, then categories, that the schema leaves to be found; empty once they are.
+    /// Returns the numbers, then the categories, that the schema leaves open; empty after the search.
     pub fn open(&self) -> [Vec<String>; 2] {
         let open = self.open.as_ref();
         open.map_or_else(Default::default, |open| open.schema.open())
     }
 
-    /// Whether there are such.
+    /// Returns whether the schema leaves a number or a category open.
     pub fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// Values of each column.
+    /// Returns the number of values of each column.
     pub fn sizes(&self) -> Vec<usize> {
         self.columns.iter().map(|c| c.codes.len()).collect()
     }
 
-    /// How many of them are bins of a number.
+    /// Returns how many values of each column are bins of a number.
     pub fn ordered(&self) -> Vec<usize> {
         self.columns.iter().map(|c| c.ordered).collect()
     }
 
-    /// What a query measures of all records: by their codes, or by the groups of these.
+    /// Measures a query of all records, by their codes or by the groups of their codes.
     pub(super) fn measured(
         &self,
         query: &Contingency,
@@ -273,7 +273,7 @@ impl Records {
         Ok(counting.measured())
     }
 
-    /// Reads the table again by another schema.
+    /// Reads the table again with another schema.
     fn read_again(&mut self, open: &Open, schema: Schema) -> Result<(), SynthError> {
         let label = self.label().map(|label| self.columns[label].name.clone());
         let schema = match &label {
@@ -288,7 +288,7 @@ impl Records {
         Ok(())
     }
 
-    /// Narrows the open numbers to these of their bins, and reads the table by that.
+    /// Narrows the open numbers to these bins, and reads the table again.
     pub(super) fn narrow(&mut self, bins: &[[usize; 2]]) -> Result<(), SynthError> {
         let Some(mut open) = self.open.take() else {
             return Ok(());
@@ -300,7 +300,7 @@ impl Records {
         self.settle()
     }
 
-    /// How many records have each name of each open category.
+    /// Counts the records with each name of each open category.
     pub(super) fn names(&self) -> Result<Vec<BTreeMap<String, u64>>, SynthError> {
         let Some(open) = &self.open else {
             return Ok(Vec::new());
@@ -312,7 +312,7 @@ impl Records {
         Ok(open.schema.counted(&open.path, kept)?)
     }
 
-    /// Closes what is open by these names, and reads the table by that; gives the schema as text.
+    /// Completes the schema with these names and reads the table again; returns the schema as text.
     pub(super) fn close(&mut self, names: &[Vec<String>]) -> Result<Option<String>, SynthError> {
         let Some(open) = self.open.take() else {
             return Ok(None);
@@ -332,7 +332,7 @@ fn confirmed(columns: Vec<String>) -> Result<(), SynthError> {
     }
 }
 
-/// The places of so many records of each unit, at most.
+/// Returns the indices of at most `most` records of each unit.
 fn places_of_units(
     records: &StoredTable,
     units: &Units,

@@ -1,4 +1,4 @@
-//! A copy keeps the rules between columns of its schema: all of it is post-processing.
+//! Makes a copy keep the rules between columns of its schema: all of it is post-processing.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use rand::{Rng, RngExt};
 use super::bins::Bins;
 use crate::{SynthError, Watch, Work};
 
-/// Exchanges of a value that are tried for a record, at most.
+/// The maximum number of exchanges of a value that are tried for a record.
 const TRIES: usize = 100;
-/// Of so many records or more one in a thousand keeps the rules, or none are made. No more are sampled at once, but for a copy of
-/// more.
+/// Among this many sampled records or more, one in a thousand must keep the rules. It also bounds the records that are sampled
+/// at once, unless a copy has more.
 const ENOUGH: usize = 10_000;
 const LEAST_SHARE: f64 = 0.001;
 
-/// Makes noisy counts 0 that are of groups of two columns of which the rules allow no pair of values.
+/// Sets noisy counts of groups of two columns to 0 if the rules allow none of their pairs of values.
 pub(super) fn zero(tables: &mut [NoisyCounts], bins: &[Bins], rules: &Rules) {
     for rule in rules.pairs() {
         let [first, second] = rule.columns().map(|column| &bins[column]);
@@ -47,14 +47,14 @@ pub(super) fn zero(tables: &mut [NoisyCounts], bins: &[Bins], rules: &Rules) {
     }
 }
 
-/// So many records, `[n, columns]` in rows and in random order, that keep the rules.
+/// Samples `records` records, `[n, columns]` in rows and in random order, that keep the rules.
 ///
-/// `sampled` gives groups of values, and values for them. If values break a rule, records of the same group exchange one, so columns
-/// keep their counts of values, and all columns together those of groups. If no exchange helps, for example because the groups are
-/// impossible together, the record is sampled anew.
+/// `sampled` gives groups of values, and values for them. If values break a rule, records of the same group exchange one. So
+/// each column keeps its counts of values, and all columns together keep the counts of groups. If no exchange helps, for example
+/// because the groups are impossible together, the record is sampled anew.
 ///
 /// # Errors
-/// [`SynthError::Rules`] if fewer than one record in a thousand keeps the rules; what `watch` gives.
+/// Returns [`SynthError::Rules`] if fewer than one record in a thousand keeps the rules, and the errors of `watch`.
 pub(super) fn kept<R: Rng, W: Watch>(
     rules: &Rules,
     records: usize,
@@ -80,13 +80,13 @@ pub(super) fn kept<R: Rng, W: Watch>(
         kept.extend(rows);
         all += batch;
     }
-    // More than are asked for, of which those that were sampled anew come last.
+    // There may be more records than needed, with those that were sampled anew at the end.
     kept.shuffle(rng);
     kept.truncate(records);
     Ok(kept.concat())
 }
 
-/// A record that breaks a rule exchanges a value with another one of the same group and column, if fewer rules are broken then.
+/// Exchanges a value of each record that breaks a rule with one of the same group and column, if fewer rules are then broken.
 fn exchange(rows: &mut [Vec<u16>], groups: &[u16], rules: &Rules, rng: &mut impl Rng) {
     let rules = rules.pairs();
     let allows = |rule: &Rule, record: &[u16]| {
@@ -94,7 +94,7 @@ fn exchange(rows: &mut [Vec<u16>], groups: &[u16], rules: &Rules, rng: &mut impl
         rule.allows(first, second)
     };
     let broken = |record: &[u16]| rules.iter().filter(|rule| !allows(rule, record)).count();
-    // Records of each group of each column that has rules.
+    // The records of each group, for each column that has rules.
     let width = groups.len() / rows.len();
     let mut members: Vec<HashMap<u16, Vec<usize>>> = vec![HashMap::new(); width];
     for column in rules.iter().flat_map(Rule::columns) {

@@ -1,14 +1,14 @@
-//! Noisy counts of the bins of a number, as smooth as the noise lets them be.
+//! Smooths noisy counts of the bins of a number as far as the noise allows.
 
-/// A difference is kept from so many deviations of its noise on.
+/// A difference is kept if it exceeds this many standard deviations of its noise.
 const KEPT: f64 = 1.5;
 
-/// What `counts` with noise of a `deviation` each say of bins in order: Haar wavelets by a hard threshold (Donoho and Johnstone
-/// 1994).
+/// Smooths `counts`, each with noise of a `deviation`, of bins in order: Haar wavelets with a hard threshold (Donoho and
+/// Johnstone 1994).
 ///
-/// The counts of a stretch of `m` bins are halved: its two parts, of `a` and `b` bins, have what even counts would give them,
-/// unless they differ from that by more than 1.5 deviations of the noise in it, `s sqrt(a b / m)`; then they differ by what was
-/// found. So on to single bins. Sums stay what they are.
+/// A stretch of `m` bins is split into two parts of `a` and `b` bins, and its count is divided evenly per bin. If the parts
+/// differ from that by more than 1.5 deviations of the noise in it, `s sqrt(a b / m)`, they keep their difference instead.
+/// Each part is split further, down to single bins. Sums are kept.
 pub(super) fn smooth(counts: &[f64], deviation: f64) -> Vec<f64> {
     let mut smoothed = vec![0.0; counts.len()];
     halve(counts, deviation, counts.iter().sum(), &mut smoothed);

@@ -1,30 +1,30 @@
-//! A latent space that learned from nothing: the lowest cosine frequencies of an image.
+//! A latent space without training: the lowest cosine frequencies of an image.
 
 use burn::tensor::{Device, Tensor, TensorData};
 use data::transform::Dct;
 use model::latent::{ImageShape, LatentSpace};
 use private_training::TrainingError;
 
-/// What every pixel is less: images of things before a dark background have about this mean, colour photographs that.
+/// The mean that is subtracted from every pixel: about that of objects before a dark background, and of colour photographs.
 const MEANS: [f32; 2] = [0.25, 0.5];
-/// `beta`: frequencies fall in pictures of things, and weights that grow make the noise of a release fall with them.
+/// `beta`: coefficients of natural images fall with frequency, and growing weights make the noise of a release fall too.
 const WEIGHT: f32 = 0.5;
-/// `r`, as a share of the side: what the length of the coefficients is compared with.
+/// `r`, as a share of the side: the scale with which the length of the coefficients is compared.
 const RADIUS: f32 = 0.15;
-/// No latent is taken for an image whose coefficients are longer than `r` over this.
+/// A decoded image has coefficients of length at most `r` divided by this.
 const LAST: f32 = 0.05;
-/// The share of the frequencies of a colour image that are of its luma; the rest is of two differences of colours.
+/// The share of the frequencies of a colour image for its luma; the rest is for two differences of colours.
 const LUMA: f32 = 0.6;
 
-/// Images `[c, s, s]` to the unit sphere in `d` dimensions, and back, by a discrete cosine transform.
+/// Maps images `[c, s, s]` to the unit sphere in `d` dimensions, and back, by a discrete cosine transform.
 ///
-/// `c_k = <x - m, e_k>` for the lowest frequencies `k = (a, b)`, by `a^2 + b^2`, of the orthonormal transform ([`Dct`]), `m = 1/4`
-/// for grey images and `1/2` for colour. Of colour images these are the frequencies of `(R + G + B) / sqrt 3`, three in five
-/// of them, of `(R - B) / sqrt 2` and of `(R - 2 G + B) / sqrt 6`. The latent is `(w_k c_k, r) / ||(w_k c_k, r)||` with
-/// `w_k = (1 + ||k||)^(1/2)` and `r = 0.15 s`. So the length of the coefficients is kept beside their direction, a latent is of
-/// norm 1 whatever the image, and every image of these frequencies comes back. No record, public or private, is read here:
-/// basis, weights and radius are functions of the shape and of the number of frequencies. The constants above were set by
-/// hand, with test accuracies on MNIST, Fashion-MNIST and CIFAR-10 in view.
+/// `c_k = <x - m, e_k>` for the lowest frequencies `k = (a, b)`, by `a^2 + b^2`, of the orthonormal transform ([`Dct`]), with
+/// `m = 1/4` for grey images and `1/2` for colour. Three in five frequencies of colour images are of `(R + G + B) / sqrt 3`, the
+/// rest of `(R - B) / sqrt 2` and `(R - 2 G + B) / sqrt 6`. The latent is `(w_k c_k, r) / ||(w_k c_k, r)||` with
+/// `w_k = (1 + ||k||)^(1/2)` and `r = 0.15 s`. So a latent keeps the length of the coefficients with their direction, has norm 1
+/// for any image, and an image of these frequencies alone decodes to itself. Basis, weights and radius depend on the shape and
+/// the number of frequencies alone, not on any record. The constants above were set by hand, with test accuracies on MNIST,
+/// Fashion-MNIST and CIFAR-10 in view.
 #[derive(Debug, Clone)]
 pub struct CosineSpace {
     shape: ImageShape,
@@ -34,13 +34,13 @@ pub struct CosineSpace {
 }
 
 impl CosineSpace {
-    /// Of images of a shape, in `latent` dimensions.
+    /// Creates the space of images of a shape, in `latent` dimensions.
     pub fn new(shape: ImageShape, latent: usize) -> Result<Self, TrainingError> {
         let side = shape.side;
         let all = latent.saturating_sub(1);
         let luma = (LUMA * all as f32).round() as usize;
         let chroma = (all - luma) / 2;
-        // Each with its share of the frequencies, and what it is of the channels.
+        // Each part has a share of the frequencies, and weights of the channels.
         let parts: &[(usize, &[f64])] = match shape.channels {
             1 => &[(all, &[1.0])],
             _ => &[
@@ -109,7 +109,7 @@ impl LatentSpace for CosineSpace {
         Tensor::cat(vec![weighted, last], 1)
     }
 
-    /// As far as 1e-6 from black and white.
+    /// Clamps pixels to 1e-6 from black and white.
     fn logits(&self, latents: Tensor<2>) -> Tensor<4> {
         let pixels = self.decode(latents).clamp(1e-6, 1.0 - 1e-6);
         (pixels.clone() / (pixels.neg() + 1.0)).log()

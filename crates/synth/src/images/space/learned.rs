@@ -1,4 +1,4 @@
-//! Latent spaces by what they learn from public images: nothing, how cosines look, or an autoencoder.
+//! Latent spaces by their public training: none, a decoder of cosines, or an autoencoder.
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
@@ -12,39 +12,39 @@ use rand_chacha::ChaCha20Rng;
 
 use super::{CosineSpace, RefinedCosines};
 
-/// How images become latents, and latents images.
+/// The kind of map between images and latents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpaceKind {
-    /// Cosines, which learn from nothing.
+    /// Cosines, without training.
     Cosines,
-    /// Cosines, and public images teach how images of them look.
+    /// Cosines, with a decoder that public images refine.
     Refined,
     /// An autoencoder of small layers.
     Small,
-    /// An autoencoder of photographs of 64x64, with this number of channels in its narrowest layer.
+    /// An autoencoder of 64x64 photographs, with this number of channels in its narrowest layer.
     Dcgan(usize),
 }
 
 /// A latent space before its training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpaceForm {
-    /// How it works.
+    /// The kind of the space.
     pub kind: SpaceKind,
-    /// Its dimension.
+    /// The dimension of the space.
     pub latent: usize,
-    /// The images that it takes and gives: those of records, or larger ones.
+    /// The shape of images that it encodes and decodes: that of records, or a larger one.
     pub shape: ImageShape,
 }
 
-/// A latent space.
+/// A trained latent space.
 pub enum Space {
-    /// Images by cosines that learned from nothing.
+    /// Cosines, without training.
     Cosines(CosineSpace),
-    /// Images by cosines that public ones refine.
+    /// Cosines, with a decoder that public images refine.
     Refined(Box<RefinedCosines>),
-    /// Images by an autoencoder of small layers.
+    /// An autoencoder of small layers.
     Small(Box<SmallAutoencoder>),
-    /// Photographs of 64x64.
+    /// An autoencoder of 64x64 photographs.
     Dcgan(Box<DcganAutoencoder>),
 }
 
@@ -82,7 +82,7 @@ impl LatentSpace for Space {
 }
 
 impl Space {
-    /// Its weights, one after the other; cosines have none.
+    /// Returns the weights, one after the other; cosines have none.
     pub fn weights(&self) -> Vec<f32> {
         match self {
             Self::Cosines(_) => Vec::new(),
@@ -93,28 +93,28 @@ impl Space {
     }
 }
 
-/// Public images that a latent space learns from.
+/// Public images that train a latent space.
 pub struct SpaceTraining<G> {
-    /// How many there are.
+    /// The number of images.
     pub count: usize,
-    /// Passes over them.
+    /// The number of epochs.
     pub epochs: usize,
-    /// Their shape.
+    /// The shape of the images.
     pub shape: ImageShape,
-    /// Those of some places below `count`, `[n, c s s]` in rows.
+    /// Returns the images at some indices below `count`, `[n, c s s]` in rows.
     pub gather: G,
 }
 
 impl SpaceForm {
-    /// Public images in a step.
+    /// The number of public images in a step.
     pub const BATCH: usize = 25;
-    /// Adam's rate at the start; it falls to a tenth of it.
+    /// Adam's learning rate at the start; it falls to a tenth.
     pub const LEARNING_RATE: f64 = 2e-3;
 
-    /// With weights as [`Space::weights`] gives them.
+    /// Creates the space with the weights of [`Space::weights`].
     ///
     /// # Errors
-    /// [`TrainingError`] for a dimension or a number of weights that the space does not have.
+    /// Returns [`TrainingError`] for a dimension or a number of weights that the space does not have.
     pub fn of_weights(&self, weights: &[f32], device: &Device) -> Result<Space, TrainingError> {
         let mut rng = ChaCha20Rng::seed_from_u64(0);
         Ok(match self.fresh(&mut rng, device)? {
@@ -125,13 +125,13 @@ impl SpaceForm {
         })
     }
 
-    /// With what public images teach; cosines learn nothing.
+    /// Trains the space on public images; cosines need no training.
     ///
     /// - `rng`: gives the first weights and the order of the images; the same as before if the training resumes;
-    /// - `from`, `each`: as those of [`private_training::fit_public`].
+    /// - `from`, `each`: as in [`private_training::fit_public`].
     ///
     /// # Errors
-    /// [`TrainingError`] for a dimension that the space does not have; as [`private_training::fit_public`].
+    /// Returns [`TrainingError`] for a dimension that the space does not have, and errors of [`private_training::fit_public`].
     pub fn trained<E: From<TrainingError>>(
         &self,
         mut images: SpaceTraining<impl FnMut(&[usize]) -> Result<Vec<f32>, E>>,

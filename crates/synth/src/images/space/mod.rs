@@ -1,4 +1,4 @@
-//! Latent spaces of images that need no private record: cosines, and what public images teach.
+//! Latent spaces of images that need no private record: cosines, and spaces trained on public images.
 
 mod cosines;
 mod learned;

@@ -1,4 +1,4 @@
-//! Cosines whose images are refined by what public ones taught: smooth waves become edges, folds and flat ground.
+//! Cosines with a refined decoder: from public images it learns to turn smooth waves into edges, folds and flat ground.
 
 use burn::module::Module;
 use burn::nn::conv::Conv2d;
@@ -11,14 +11,14 @@ use rand::Rng;
 
 use super::CosineSpace;
 
-/// Channels between the convolutions.
+/// The number of channels between the convolutions.
 const WIDTH: usize = 24;
-/// No pixel of cosines is taken for nearer to black or white, so that others can still be told from it.
+/// Pixels of cosines are clamped to this distance from black and white, so that others remain distinguishable.
 const NEAR: f32 = 0.01;
 
-/// [`CosineSpace`], and three convolutions behind its decoder, which add to the logit of each pixel what the pixels
-/// around it say. They begin as the decoder of cosines alone, and learn to rebuild public images from their latents; the
-/// latents themselves learn from nothing.
+/// A [`CosineSpace`] with three convolutions after its decoder, which correct the logit of each pixel by the pixels around it.
+/// They start as the plain decoder of cosines, and learn to rebuild public images from their latents. The latents themselves
+/// need no training.
 #[derive(Module, Debug)]
 pub struct RefinedCosines {
     refine: Vec<Conv2d>,
@@ -27,7 +27,7 @@ pub struct RefinedCosines {
 }
 
 impl RefinedCosines {
-    /// Of images of a shape, in `latent` dimensions, before its training.
+    /// Creates the space of images of a shape, in `latent` dimensions, before its training.
     pub fn new(
         shape: ImageShape,
         latent: usize,
@@ -76,7 +76,7 @@ impl LatentSpace for RefinedCosines {
         (pixels.clone() / (pixels.neg() + 1.0)).log() + last.forward(hidden)
     }
 
-    /// What is no lighter than cosines can tell from black is black: the ground of a thing stays one.
+    /// A pixel up to `NEAR` from black becomes black, so a black background stays black.
     fn decode(&self, latents: Tensor<2>) -> Tensor<4> {
         let pixels = sigmoid(self.logits(latents));
         ((pixels - 0.5) * (1.0 / (1.0 - 2.0 * NEAR)) + 0.5).clamp(0.0, 1.0)
