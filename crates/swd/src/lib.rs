@@ -14,7 +14,7 @@
 //!
 //! [`Slices`] are the directions to project on. [`TargetQuantiles`] holds the quantile cells of a target in each slice.
 //! [`transport`] computes residuals, cotangents and squared distances. [`sensitivity`] bounds how far the gradient moves
-//! when one record is replaced, for `p = 2` alone: for other orders the gradient has no such bound.
+//! when one record is replaced, for powers above 1 and the Huber cost.
 //!
 //! [`sinkhorn`] is entropic transport, whose minimiser is the distribution before a known noise.
 //!
