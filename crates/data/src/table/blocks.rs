@@ -1,4 +1,4 @@
-//! The files of a table, whatever their form, as blocks of records by columns.
+//! Reads the files of a table, in any form, as blocks of records by columns.
 
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -16,24 +16,24 @@ use crate::DataError;
 use crate::error::{Position, empty, field, fields};
 use crate::sums::file_sum;
 
-/// How many records are read at once, and how many values at most.
+/// The number of records that are read at once, and the largest number of their values.
 const RECORDS: usize = 1 << 14;
 const VALUES: usize = 1 << 21;
 
-/// What stands for a null of a Parquet file: no field of a text.
+/// The text for a null of a Parquet file, which no field of a text can be.
 pub(super) const NULL: &str = "\0null";
 
-/// Some records by the columns that are read, and where each one stands.
+/// A block of records, by the columns that are read, with the position of each record.
 #[derive(Default)]
 pub(super) struct Block {
     pub columns: Vec<StringRecord>,
     pub places: Vec<Position>,
-    /// Of each column, whether the file knows what its values are, as Parquet does of numbers and dates.
+    /// Whether the file knows the type of each column, as Parquet does for numbers and dates.
     pub typed: Vec<bool>,
 }
 
 impl Block {
-    /// What `of` makes of all values of the columns, in parallel. The first record at fault is named, and its first column.
+    /// Applies `of` to all values of the columns in parallel. An error names the first record at fault, and its first column.
     pub(super) fn map<T: Send>(
         &self,
         file: &str,
@@ -76,7 +76,7 @@ impl Block {
     }
 }
 
-/// A file of a table.
+/// An open file of a table.
 pub(super) struct Opened<R> {
     pub file: String,
     pub records: Records<R>,
@@ -85,25 +85,25 @@ pub(super) struct Opened<R> {
     at: Vec<usize>,
 }
 
-/// Where the columns of a schema stand in a record.
+/// The places of a schema's columns in a record.
 pub(super) struct Places {
-    /// Of each column; `None` for an ignored one that the file does not have.
+    /// The place of each column; `None` for an ignored column that the file lacks.
     pub of_columns: Vec<Option<usize>>,
-    /// The fields of a record.
+    /// The number of fields of a record.
     pub fields: usize,
     /// Whether the file names its columns.
     pub named: bool,
 }
 
-/// What the records are read from.
+/// The source of the records.
 pub(super) enum Records<R> {
     Text(Lines<BufReader<R>>),
     Parquet(ParquetRows),
 }
 
 impl Opened<Text> {
-    /// A part of the table at `input`: a Parquet file if its name ends in `.parquet`, in which a null is `null`, and a CSV
-    /// file otherwise.
+    /// Opens a part of the table at `input`: a Parquet file if its name ends in `.parquet`, in which a null is `null`, otherwise
+    /// a CSV file.
     pub(super) fn open(
         schema: &Schema,
         (input, part): (&Path, &Path),
@@ -138,7 +138,7 @@ impl<R: Read> Opened<R> {
         }
     }
 
-    /// Of a CSV text; `file` is its name in errors.
+    /// Opens a CSV text; `file` is its name in errors.
     pub(super) fn of_text(schema: &Schema, file: &str, text: R) -> Result<Self, DataError> {
         let text = BufReader::new(text);
         let mut lines = Lines::new(file, schema.delimiter, schema.comment, text);
@@ -146,10 +146,10 @@ impl<R: Read> Opened<R> {
         Ok(Self::new(file.into(), Records::Text(lines), places))
     }
 
-    /// Reads these fields alone.
+    /// Reads these fields only.
     ///
     /// # Errors
-    /// [`DataError::File`] for one of a Parquet file that cannot be read.
+    /// [`DataError::File`] if a field of a Parquet file cannot be read.
     pub(super) fn read_only(&mut self, at: Vec<usize>) -> Result<(), DataError> {
         if let Records::Parquet(rows) = &mut self.records {
             rows.read_only(&at)?;
@@ -158,7 +158,7 @@ impl<R: Read> Opened<R> {
         Ok(())
     }
 
-    /// The records of each group of a Parquet file; a text has no groups.
+    /// The number of records of each group of a Parquet file; a text has no groups.
     pub(super) fn groups(&self) -> Vec<usize> {
         match &self.records {
             Records::Text(_) => Vec::new(),
@@ -166,7 +166,7 @@ impl<R: Read> Opened<R> {
         }
     }
 
-    /// Reads up to `most` records; none behind the last. What is wrong with a line is said when those before it have been
+    /// Reads up to `most` records; none after the last. An error in a line is returned after the records before it are
     /// added.
     pub(super) fn block(&mut self, most: usize, block: &mut Block) -> Result<(), DataError> {
         let most = most.min(RECORDS).min(VALUES / self.at.len().max(1)).max(1);
@@ -196,8 +196,8 @@ impl<R: Read> Opened<R> {
     }
 }
 
-/// The names that the fields of a first line are: those that are empty are called as pandas calls them. Where the `next` line has
-/// one field more, it is the name of a row, or nothing behind the last column.
+/// The column names of a first line; empty ones get the names that pandas gives them. If the `next` line has one field more,
+/// that field is the name of a row, or an empty field after the last column.
 pub(super) fn named_fields(mut names: Vec<String>, next: Option<&Line<'_>>) -> Vec<String> {
     if let Some(next) = next
         && names.len() > 1
@@ -216,7 +216,7 @@ pub(super) fn named_fields(mut names: Vec<String>, next: Option<&Line<'_>>) -> V
     names.into_iter().enumerate().map(name).collect()
 }
 
-/// The places of the schema's columns; reads the line of their names where there is one.
+/// The places of the schema's columns; reads the line of their names if there is one.
 fn places<R: Read>(
     schema: &Schema,
     file: &str,
@@ -251,11 +251,10 @@ fn places<R: Read>(
     }
 }
 
-/// The place of each column of the schema among names that stand `at` a place; what there may be to do `or` else about one
-/// that is not known.
+/// The place of each of the schema's columns among names found `at` a place; `or` is other advice about an unknown name.
 fn named(schema: &Schema, at: &str, names: &[&str], or: &str) -> Result<Places, DataError> {
     let refuse = |problem: String| DataError::file(format!("{at}: {problem}"));
-    // Its name is left out: where the header is missing, it is a field of a record.
+    // The name is left out: if the header is missing, it is a value of a record.
     let known = |name: &str| schema.columns.iter().any(|column| column.name == name);
     if let Some(place) = names.iter().position(|name| !known(name)) {
         return Err(refuse(format!(
@@ -269,7 +268,7 @@ fn named(schema: &Schema, at: &str, names: &[&str], or: &str) -> Result<Places, 
         let mut places = (0..names.len()).filter(|&i| names[i] == column.name);
         match (places.next(), places.next()) {
             (Some(place), None) => Ok(Some(place)),
-            // A copy is without it.
+            // A copy lacks this column.
             (None, _) if !column.is_kept() => Ok(None),
             (None, _) => Err(refuse(format!(
                 "column '{}' of the schema is missing: add it, or remove it from the schema",
@@ -289,7 +288,7 @@ fn named(schema: &Schema, at: &str, names: &[&str], or: &str) -> Result<Places, 
     })
 }
 
-/// A line that its delimiter does not part.
+/// Refuses a line that its delimiter does not split.
 pub(super) fn one_field(schema: &Schema, file: &str, line: &Line<'_>) -> DataError {
     let problem = format!(
         "1 field, expected {}: another delimiter than {:?} may part them; say which in the schema, as delimiter = \";\", or \

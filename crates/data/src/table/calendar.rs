@@ -1,10 +1,10 @@
-//! Days and times as whole numbers: of the Gregorian calendar, from 1970-01-01, for the years 1 to 9999.
+//! Days and times of the Gregorian calendar as whole numbers, counted from 1970-01-01, for the years 1 to 9999.
 
-/// Milliseconds of a minute, and of a day.
+/// The milliseconds of a minute, and of a day.
 pub(super) const MINUTE: i64 = 60_000;
 pub(super) const DAY: i64 = 24 * 60 * MINUTE;
 
-/// What times are counted in.
+/// The step in which times are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Hour,
@@ -14,7 +14,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// Its milliseconds.
+    /// The milliseconds of a step.
     pub(super) fn millis(self) -> i64 {
         match self {
             Self::Hour => 60 * MINUTE,
@@ -34,18 +34,18 @@ impl Step {
 pub(super) fn day(text: &str) -> Option<i64> {
     let [year, month, date] = numbers(text, '-', [4, 2, 2])?;
     let day = day_of(year, month, date);
-    // A date that is not there, as the 30th of February, has the day of another one.
+    // A date that does not exist, such as the 30th of February, has the day of another date.
     (year > 0 && (1..=12).contains(&month) && date_of(day) == [year, month, date]).then_some(day)
 }
 
-/// The millisecond of a date and time `YYYY-MM-DDTHH:MM`, `YYYY-MM-DDTHH:MM:SS` or with a part of a second, or with a space between
-/// them.
+/// The millisecond of a date and time `YYYY-MM-DDTHH:MM` or `YYYY-MM-DDTHH:MM:SS`, with or without a fraction of a second. A
+/// space may replace the `T`.
 pub(super) fn moment(text: &str) -> Option<i64> {
     let (date, time) = text.split_once(['T', ' '])?;
     Some(day(date)? * DAY + clock(time)?)
 }
 
-/// The millisecond of a day of `HH:MM`, `HH:MM:SS` or with a part of a second, which is cut off behind the third digit.
+/// The millisecond of the day of `HH:MM` or `HH:MM:SS`, with or without a fraction, which is cut after the third digit.
 pub(super) fn clock(time: &str) -> Option<i64> {
     let [hour, minute] = numbers(time.get(..5)?, ':', [2, 2])?;
     let seconds = &time[5..];
@@ -60,10 +60,10 @@ pub(super) fn clock(time: &str) -> Option<i64> {
         .then_some((hour * 60 + minute) * MINUTE + second * 1000 + milli)
 }
 
-/// The day of a date and time at its start: how many programs write dates.
+/// The day of a date and time that is at the start of the day, as many programs write dates.
 pub(super) fn midnight(text: &str) -> Option<i64> {
     let moment = moment(text)?;
-    // Parts of its first minute are left out.
+    // A time within the first minute counts as the start.
     (moment.rem_euclid(DAY) < MINUTE).then(|| moment.div_euclid(DAY))
 }
 
@@ -88,7 +88,7 @@ pub(super) fn clock_text(moment: i64, step: Step) -> String {
     }
 }
 
-/// Numbers of so many digits each.
+/// Numbers with the given counts of digits.
 fn numbers<const N: usize>(text: &str, between: char, digits: [usize; N]) -> Option<[i64; N]> {
     let mut parts = text.split(between);
     let mut found = [0; N];
@@ -100,12 +100,12 @@ fn numbers<const N: usize>(text: &str, between: char, digits: [usize; N]) -> Opt
     parts.next().is_none().then_some(found)
 }
 
-/// Days before a year that starts in March, so that leap days come last, from the first of March of year 0.
+/// The days from the first of March of year 0 to a year that starts in March, so that leap days come last.
 fn before(year: i64) -> i64 {
     365 * year + year / 4 - year / 100 + year / 400
 }
 
-/// From the first of March of year 0 to 1970-01-01.
+/// The days from the first of March of year 0 to 1970-01-01.
 const EPOCH: i64 = 719_468;
 
 fn day_of(year: i64, month: i64, date: i64) -> i64 {

@@ -1,4 +1,4 @@
-//! Tables as codes: what a private copy is made of.
+//! Tables as codes, the form from which private copies are made.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -16,34 +16,34 @@ use crate::error::{Position, empty};
 use crate::stored::Stored;
 use crate::sums::{hex, sha256};
 
-/// A column of a table of codes. All of it is public: it is the schema's.
+/// A column of a table of codes. All of it comes from the schema, so it is public.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodeColumn {
-    /// Its name.
+    /// The name of the column.
     pub name: String,
-    /// What each code stands for: a level, `[20, 30)`, `17`, and `?` for a missing value, which is the last.
+    /// The text of each code: a level, `[20, 30)`, `17`, or, for a missing value, `?`, which comes last.
     pub codes: Vec<String>,
-    /// How many of the first codes are in order: the bins of a number, or levels that are said to be; 0 for other categories.
+    /// The number of leading codes that are in order: bins of a number or levels said to be ordered; 0 for other categories.
     pub ordered: usize,
-    /// The width of each bin of a number, shape `[bins]`: how many values of a number with its decimals lie in it, times
-    /// 10^-decimals; whole numbers, days or minutes.
+    /// The width of each bin of a number, shape `[bins]`: how many of its values lie in the bin, times 10^-decimals for a numeric
+    /// column; other widths count whole numbers, days or time steps.
     pub widths: Vec<f64>,
 }
 
-/// Which records of a table one of several processes takes, that share them: all where there is one.
+/// The share of a table's records that one of several processes takes; with one process, all records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// How many there are, at least 1.
+    /// The number of processes, at least 1.
     pub of: usize,
-    /// Its number, below `of`.
+    /// The number of this process, below `of`.
     pub number: usize,
 }
 
 impl Part {
-    /// Every record.
+    /// The part that has every record.
     pub const ALL: Self = Self { of: 1, number: 0 };
 
-    /// Whether it has what stands at a place.
+    /// Returns whether the record, or the group of records, at a place belongs to this part.
     pub fn has(self, place: usize) -> bool {
         place % self.of == self.number
     }
@@ -56,7 +56,7 @@ impl Default for Part {
 }
 
 impl Schema {
-    /// The columns of a copy: those that are not ignored, in the order of the schema.
+    /// Returns the columns of a copy: those that are not ignored, in the order of the schema.
     pub fn code_columns(&self) -> Vec<CodeColumn> {
         let columns = self.coded_columns().map(|column| {
             let (mut codes, widths): (Vec<String>, Vec<f64>) = match column.number() {
@@ -92,7 +92,7 @@ impl Schema {
         self.columns.iter().filter(|column| column.is_kept())
     }
 
-    /// The names of the columns of a copy of which nobody has said `public = true`.
+    /// Returns the names of the columns of a copy that no one has marked `public = true`.
     pub fn unconfirmed(&self) -> Vec<String> {
         self.coded_columns()
             .filter(|column| !column.public)
@@ -100,7 +100,7 @@ impl Schema {
             .collect()
     }
 
-    /// The names of the columns that are in no copy, and why, if the schema says it and that it is public.
+    /// Returns the names of the columns that are in no copy, each with its reason if the schema gives one and marks it public.
     pub fn left_out(&self) -> Vec<(&str, Option<&str>)> {
         let all = self.columns.iter().filter_map(|column| match &column.role {
             Role::Ignored(why) => {
@@ -112,17 +112,17 @@ impl Schema {
         all.collect()
     }
 
-    /// What a copy is to predict: a place among [`Schema::code_columns`].
+    /// Returns the column that a copy is to predict, as a place among [`Schema::code_columns`].
     pub fn label(&self) -> Option<usize> {
         let label = self.columns.get(self.label?)?;
         self.coded_columns()
             .position(|column| column.name == label.name)
     }
 
-    /// The same schema with another column, of any kind, as what a copy is to predict. It changes no grouped table.
+    /// Makes a column of any kind the one that a copy is to predict. Grouped tables keep their label.
     ///
     /// # Errors
-    /// [`DataError::Request`] for a column that is not there, or is ignored.
+    /// [`DataError::Request`] for a column that does not exist or is ignored.
     pub fn with_label(mut self, column: &str) -> Result<Self, DataError> {
         let place = self
             .columns
@@ -143,9 +143,9 @@ impl Schema {
         Ok(self)
     }
 
-    /// Reads a table as codes: a Parquet file where its name ends in `.parquet`, in which a null is the first word for a
-    /// missing value, and a CSV file otherwise; or several of them one after the other, those of a folder of Parquet files or
-    /// of a pattern such as `part-*.csv`.
+    /// Reads a table as codes: a Parquet file if its name ends in `.parquet`, otherwise a CSV file. A folder of Parquet files,
+    /// or a pattern such as `part-*.csv`, is read one file after the other. A null in a Parquet file is the first word for a
+    /// missing value.
     ///
     /// # Errors
     /// As [`Schema::coded_bytes`]; [`DataError::Io`]; [`DataError::Request`] for a folder or a pattern without files.
@@ -154,14 +154,14 @@ impl Schema {
         Ok(table.in_memory())
     }
 
-    /// Reads the bytes of a file as codes; `file` is the name to use in errors. A file without the columns that the schema
-    /// ignores, as a copy is, is read as one with them.
+    /// Reads the bytes of a file as codes; `file` is the name to use in errors. The file may lack the columns that the schema
+    /// ignores, as a copy does.
     ///
-    /// Errors name the line at fault, its column and what was expected, never what it holds.
+    /// Errors name the line, its column and what was expected, but never the value.
     ///
     /// # Errors
-    /// As [`Schema::decode`], but that nothing is asked of labels and sensitive columns; [`DataError::Request`] for
-    /// `missing = "drop"`: which lines are left would tell of private records.
+    /// As [`Schema::decode`], except that labels and sensitive columns are not required; [`DataError::Request`] for
+    /// `missing = "drop"`, because which lines remain would tell of private records.
     pub fn coded_bytes(&self, file: &str, bytes: &[u8]) -> Result<CodedTable, DataError> {
         self.check_copy()?;
         let mut coding = Coding::new(self, Part::ALL, usize::MAX, usize::MAX);
@@ -171,15 +171,15 @@ impl Schema {
         Ok(table.in_memory())
     }
 
-    /// Reads a part of the first `most` records of a table, as [`Schema::coded`]; all of them are checked that are read.
+    /// Reads a part of the first `most` records of a table, as [`Schema::coded`] does. It checks every record that it reads.
     ///
     /// # Errors
-    /// As [`Schema::coded`]; [`DataError::Io`] for a temporary file that cannot be written.
+    /// As [`Schema::coded`]; [`DataError::Io`] if a temporary file cannot be written.
     pub fn stored(&self, path: &Path, part: Part, most: usize) -> Result<StoredTable, DataError> {
         self.stored_beyond(path, part, most, Stored::<u16>::IN_MEMORY)
     }
 
-    /// As [`Schema::stored`], with a bound on the number of codes in memory.
+    /// Reads as [`Schema::stored`] does, with a limit on the number of codes in memory.
     #[doc(hidden)]
     pub fn stored_beyond(
         &self,
@@ -194,7 +194,7 @@ impl Schema {
         let open = |part: &PathBuf| {
             Opened::open(self, (path, part), NULL).map_err(|e| e.of_part(path, part))
         };
-        // A part is of whole groups of records where there are as many, which need not be read to be passed over.
+        // If there are enough groups of records, a part takes whole groups, so that the others need not be read.
         let mut groups = 0;
         if part.of > 1 && files.iter().all(|file| is_parquet(file)) {
             for file in &files {
@@ -215,7 +215,7 @@ impl Schema {
         coding.ended(&path.display().to_string(), sum)
     }
 
-    /// Refuses a schema that is none of a copy.
+    /// Refuses a schema that does not fit a copy.
     pub(super) fn check_copy(&self) -> Result<(), DataError> {
         let refuse = |problem: String| Err(DataError::request(format!("{}: {problem}", self.name)));
         let columns: Vec<&Column> = self.coded_columns().collect();
@@ -239,7 +239,7 @@ impl Schema {
         }
     }
 
-    /// The text of a code that has but one.
+    /// The text of a code that has only one text.
     pub(super) fn fixed<'a>(&'a self, column: &'a Column, code: usize) -> Option<&'a str> {
         if code == column.codes() && self.has_missing_level(column) {
             return column.absent_word();
@@ -259,7 +259,7 @@ struct Coding<'a> {
     part: Part,
     /// Only the first `most` records are used.
     most: usize,
-    /// Whether the part is of groups of records of Parquet files, and how many of these were in the files before.
+    /// Whether parts are made of groups of Parquet records, and how many groups the files before this one had.
     by_groups: bool,
     groups: usize,
     table: StoredTable,
@@ -285,7 +285,7 @@ impl<'a> Coding<'a> {
         }
     }
 
-    /// Adds the codes of the part of a file.
+    /// Adds the codes of this part of a file.
     fn read(&mut self, opened: &mut Opened<impl Read>) -> Result<(), DataError> {
         let columns = self.readers.len();
         if let Records::Text(lines) = &mut opened.records
@@ -296,7 +296,7 @@ impl<'a> Coding<'a> {
             if found == 1 && self.schema.columns.len() > 1 && columns > 1 {
                 return Err(one_field(self.schema, &opened.file, &line));
             }
-            // A file of a copy has no column that is ignored.
+            // A file of a copy lacks the ignored columns.
             if found == columns {
                 let kept = self.schema.columns.iter().map(Column::is_kept);
                 let mut fields = 0..;
@@ -326,7 +326,7 @@ impl<'a> Coding<'a> {
             let Some(&first) = block.places.first() else {
                 break;
             };
-            // Where groups were passed over, a record says its place.
+            // If groups were skipped, the record's position gives its place.
             let first = match first {
                 Position::Record(number) if self.by_groups => before + number as usize - 1,
                 _ => self.table.rows,
@@ -350,7 +350,7 @@ impl<'a> Coding<'a> {
         Ok(())
     }
 
-    /// Behind the last record.
+    /// Completes the table after the last record.
     fn ended(self, file: &str, sha256: String) -> Result<StoredTable, DataError> {
         if self.table.rows == 0 {
             return Err(empty(file, "record"));
@@ -362,7 +362,7 @@ impl<'a> Coding<'a> {
     }
 }
 
-/// The code of what a field says, and whether it was clamped.
+/// The code of a field's value, and whether the value was clamped.
 fn code(reader: &Reader<'_>, value: Value) -> Result<(u16, bool), Refusal> {
     let column = reader.column;
     let (code, clamped) = match (value, column.number()) {

@@ -1,4 +1,4 @@
-//! What a column may hold, checked once.
+//! The columns of a schema after their checks.
 
 use super::GroupedTable;
 use super::calendar::Step;
@@ -7,22 +7,22 @@ use super::parquet::Storage;
 use super::raw::{Missing, RawColumn, RawNumber, RawWhole, RawWritten, values};
 use super::written::Written;
 
-/// A column.
+/// A column of a checked schema.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
     pub name: String,
     pub role: Role,
     pub is_label: bool,
     pub missing: Missing,
-    /// The words for a missing value.
+    /// The words that stand for a missing value.
     pub absent: Vec<String>,
-    /// Whether these are its own, of which the first is written, and not those of all columns.
+    /// Whether the column has its own words, the first of which is written, instead of those of all columns.
     pub own_absent: bool,
-    /// Whether someone said that what the schema says of it is public.
+    /// Whether someone has confirmed that the schema's entry for this column is public.
     pub public: bool,
-    /// What a Parquet file of a copy holds, where it is not what follows from the kind.
+    /// The type in a Parquet file of a copy, if it is not the default of the kind.
     pub stored: Option<Storage>,
-    /// Whether it is a feature of a grouped table, where it is neither the label nor the sensitive one.
+    /// Whether it is a feature of a grouped table, unless it is the label or the sensitive column.
     pub feature: bool,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum Role {
     Number(Number),
     Levels(Levels),
     Open(Open),
-    /// Left out, and why.
+    /// Left out of copies, with the reason.
     Ignored(Option<String>),
 }
 
@@ -39,9 +39,9 @@ pub(super) enum Role {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Levels {
     pub kind: Kind,
-    /// How each of them may be spelled.
+    /// The spellings of each level.
     pub spellings: Vec<Vec<String>>,
-    /// The spellings of group 0 and those of group 1: together all of them.
+    /// The spellings of group 0 and of group 1, which together are all spellings.
     pub groups: Option<[Vec<String>; 2]>,
     /// The level of a value that is not listed.
     pub other: Option<usize>,
@@ -56,21 +56,21 @@ pub(super) enum Kind {
     Classes,
 }
 
-/// What is left to be found with noise.
+/// A range or categories that noisy counts have to find.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Open {
-    /// The range of a number, which has no ends yet.
+    /// The range of a number that has no ends yet.
     Range(Asked),
-    /// A range with one end, which is refused: the other one is called so.
+    /// A range with one end, which is refused; this is the name of the missing end.
     Half(&'static str),
     Categories,
 }
 
 impl Open {
-    /// What is missing of a schema that leaves nothing open.
+    /// Says which field is missing if the schema may leave nothing open.
     pub(super) fn missing(&self) -> String {
         match self {
-            // In the words of `serde`.
+            // These are the words of `serde`.
             Self::Range(_) => "missing field `min`".into(),
             Self::Half(field) => format!("missing field `{field}`"),
             Self::Categories => "categorical columns need 'levels': add them".into(),
@@ -93,22 +93,22 @@ impl Column {
         }
     }
 
-    /// The values of group 0 and of group 1, of a column that can be the sensitive one.
+    /// The values of group 0 and of group 1, if the column can be the sensitive one.
     pub(super) fn groups(&self) -> Option<&[Vec<String>; 2]> {
         self.levels()?.groups.as_ref()
     }
 
-    /// Whether it is in a copy.
+    /// Whether the column is in a copy.
     pub(super) fn is_kept(&self) -> bool {
         !matches!(self.role, Role::Ignored(_))
     }
 
-    /// Whether it is a feature, if it is not the sensitive one.
+    /// Whether the column is a feature, unless it is the sensitive column.
     pub(super) fn is_feature(&self) -> bool {
         self.is_kept() && self.feature && !self.is_label
     }
 
-    /// The number of its codes, without that of a missing value.
+    /// The number of codes of the column, without the code of a missing value.
     pub(super) fn codes(&self) -> usize {
         match &self.role {
             Role::Number(number) => number.bins.len() + number.special.len(),
@@ -117,13 +117,13 @@ impl Column {
         }
     }
 
-    /// How a level may be spelled.
+    /// The spellings of a level.
     pub(super) fn spellings(&self, code: usize) -> &[String] {
         let spellings = self.levels().and_then(|levels| levels.spellings.get(code));
         spellings.map_or(&[], Vec::as_slice)
     }
 
-    /// What a copy has for a missing value: the first of its own words, or a word of all columns that is not empty.
+    /// The word that a copy has for a missing value: the column's first own word, or the first nonempty word of all columns.
     pub(super) fn absent_word(&self) -> Option<&str> {
         let some = self
             .absent
@@ -132,13 +132,13 @@ impl Column {
         some.or(self.absent.first()).map(String::as_str)
     }
 
-    /// A level as it is spelled first.
+    /// The first spelling of a level.
     pub(super) fn word(&self, code: usize) -> Option<&String> {
         self.spellings(code).first()
     }
 }
 
-/// What a column is, and what happens where a value is missing.
+/// Converts a raw column to its role and to its rule for missing values.
 pub(super) fn role(raw: RawColumn, absent: &[String]) -> Result<(Role, Missing), String> {
     Ok(match raw {
         RawColumn::Numeric(raw) => number(raw, Unit::Decimal(0), absent, |_, x, _| Ok(x))?,

@@ -16,26 +16,26 @@ use crate::{Arrays, DataError, Form, Found, Records, Skipped, Stored};
 /// A table that was read from a file.
 #[derive(Clone, PartialEq)]
 pub struct CsvTable {
-    /// Its records, in the order of the lines.
+    /// The records, in the order of the lines.
     pub table: GroupedTable,
-    /// The row of each record, ascending: its place, from 0, among the file's records, with those that
-    /// were dropped. No other row's content moves it.
+    /// The row of each record, ascending: its place among all records of the file, from 0, counting those that were dropped. It
+    /// does not depend on the content of other rows.
     pub rows: Vec<usize>,
     /// The number of rows that were dropped for a missing value.
     pub dropped: usize,
-    /// The SHA-256 of the file, as 64 lower-case hexadecimal digits. As secret as its records.
+    /// The SHA-256 of the file, as 64 lower-case hexadecimal digits. It is as secret as the records.
     pub sha256: String,
 }
 
 debug_shows!(CsvTable { table });
 
 impl CsvTable {
-    /// The private and the public records: about this `share` of the file's rows is public, each by its number alone
-    /// ([`is_test_row`]), so that a row that is dropped, or replaced, moves no other to the other side.
+    /// Splits the table into private and public records. About this `share` of the file's rows is public. Each row's number alone
+    /// decides ([`is_test_row`]), so a row that is dropped or replaced moves no other row to the other side.
     ///
     /// # Errors
     ///
-    /// [`DataError::Request`] where a side has too few records.
+    /// [`DataError::Request`] if a side has too few records.
     pub fn split_by_row(&self, share: f64) -> Result<(GroupedTable, GroupedTable), DataError> {
         let (public, private): (Vec<usize>, Vec<usize>) =
             (0..self.table.len()).partition(|&record| is_test_row(self.rows[record], share));
@@ -44,19 +44,19 @@ impl CsvTable {
 }
 
 impl Schema {
-    /// Reads a file.
+    /// Reads a grouped table from a file.
     pub fn read_csv(&self, path: &Path) -> Result<CsvTable, DataError> {
         self.decode(&path.display().to_string(), &read(path)?)
     }
 
-    /// Reads the bytes of a file; `file` is the name to use in errors.
+    /// Reads a grouped table from the bytes of a file; `file` is the name to use in errors.
     ///
-    /// Errors name the line at fault, its column and what was expected, never what it holds.
+    /// Errors name the line, its column and what was expected, but never the value.
     ///
     /// # Errors
-    /// [`DataError::Record`] for a line with too few or too many fields, and for a value that is missing, no number, out
-    /// of range, of an unknown level or class, or of neither group; [`DataError::File`] for names of columns that do not
-    /// fit the schema, and for what is no text; [`DataError::Request`] without records of both groups.
+    /// [`DataError::Record`] for a line with too few or too many fields, and for a value that is missing, not a number, out of
+    /// range, of an unknown level or class, or in neither group; [`DataError::File`] for column names that do not fit the schema,
+    /// and for a file that is not text; [`DataError::Request`] if a group has no record.
     pub fn decode(&self, file: &str, bytes: &[u8]) -> Result<CsvTable, DataError> {
         self.check_grouped()?;
         let mut opened = Opened::of_text(self, file, bytes)?;
@@ -102,14 +102,14 @@ impl Schema {
 }
 
 impl Schema {
-    /// The records of a CSV file, in the order of its lines: features, and classes where the label has them.
+    /// Reads the records of a CSV file in the order of its lines: features, and classes if the label has them.
     ///
-    /// The sensitive column is no feature, as in [`Schema::decode`]. The last line has to end with a line break: a file that
-    /// was cut off within a field would look whole otherwise.
+    /// The sensitive column is not a feature, as in [`Schema::decode`]. The last line must end with a line break; otherwise a
+    /// file that was cut off within a field would look whole.
     ///
     /// # Errors
-    /// As [`Schema::decode`]; [`DataError::Request`] for fewer records than the `first` that are asked for, and for a label
-    /// of more than 256 classes if labels are read.
+    /// As [`Schema::decode`]; [`DataError::Request`] if there are fewer records than the `first` asked for, and for a label of
+    /// more than 256 classes if labels are read.
     pub fn read_features(
         &self,
         path: &Path,
@@ -143,7 +143,7 @@ impl Schema {
             return Err(empty(file, "record"));
         }
         if first.is_some_and(|first| first != count) {
-            // How many there are, no header said: some lines may be no records.
+            // The header does not say how many records there are, because some lines may hold none.
             let problem = format!("{file}: {most} records asked for, expected");
             return Err(DataError::request(format!(
                 "{problem} no more than there are; change the number"
@@ -178,13 +178,13 @@ impl Schema {
     }
 }
 
-/// Records that are read at once.
+/// The number of records that are read at once.
 const BLOCK: usize = 1024;
 
-/// Records so far.
+/// The records read so far.
 #[derive(Default)]
 struct Rows {
-    /// How many were read, and which of them were not dropped.
+    /// The number of records read, and the places of those that were not dropped.
     read: usize,
     kept: Vec<usize>,
     features: Vec<f32>,
@@ -222,7 +222,7 @@ impl<'a, R: Read> Encoder<'a, R> {
         })
     }
 
-    /// Adds up to `most` records; `false` behind the last.
+    /// Adds up to `most` records; returns `false` after the last.
     fn read(&mut self, most: usize, rows: &mut Rows) -> Result<bool, DataError> {
         let filled = self.opened.block(most, &mut self.block);
         let columns = self.block.map(&self.opened.file, &self.readers, checked)?;
@@ -243,7 +243,7 @@ impl<'a, R: Read> Encoder<'a, R> {
     }
 }
 
-/// What a field says, a number as a feature; a missing one is dropped with its record, or is a level of its own.
+/// A field's value, with a number scaled as a feature. A missing value drops its record, or is a level.
 fn checked(reader: &Reader<'_>, value: Value) -> Result<Value, Refusal> {
     let column = reader.column;
     match (value, column.number()) {

@@ -3,19 +3,19 @@ use std::ops::RangeInclusive;
 use crate::DataError;
 use crate::error::{empty, index, unfit};
 
-/// What is to be predicted of each record.
+/// The labels of the records, which a model is to predict.
 #[derive(Clone, PartialEq)]
 pub enum Labels {
-    /// One of `count` classes.
+    /// Each label is one of `count` classes.
     Classes {
         /// The number of classes, R; a class may have no record.
         count: usize,
         /// The class of each record, shape `[n]`, below `count`.
         values: Vec<usize>,
     },
-    /// A point of real numbers.
+    /// Each label is a vector of real numbers.
     Values {
-        /// Numbers of a record.
+        /// The length of each label.
         width: usize,
         /// The numbers, shape `[n, width]` in row-major order.
         values: Vec<f32>,
@@ -33,11 +33,11 @@ impl std::fmt::Debug for Labels {
     }
 }
 
-/// Records with features, a label, and a sensitive attribute A that is 0 or 1.
+/// Holds records with features, a label, and a sensitive attribute A that is 0 or 1.
 ///
-/// The sizes n_0 and n_1 of the two groups are public, and neighbouring data sets replace a record by
-/// one of its group; where groups are formed by class too, the sizes n_{j,k} are public and neighbours
-/// keep the class: "Learning with differentially private sliced Wasserstein gradients", appendix C.1.
+/// The sizes n_0 and n_1 of the two groups are public, and neighbouring data sets replace a record by one of its group. If
+/// groups are formed by class too, the sizes n_{j,k} are public and neighbours keep the class: "Learning with differentially
+/// private sliced Wasserstein gradients", appendix C.1.
 #[derive(Clone, PartialEq)]
 pub struct GroupedTable {
     names: Vec<String>,
@@ -49,15 +49,15 @@ pub struct GroupedTable {
 debug_shows!(GroupedTable { names });
 
 impl GroupedTable {
-    /// The most classes, R.
+    /// The largest number of classes, R.
     pub const MAX_CLASSES: usize = 1 << 16;
 
-    /// Puts together n records: `features` of shape `[n, names.len()]` in row-major order, their
-    /// `labels`, and `groups` of shape `[n]`, 0 or 1 each.
+    /// Builds a table of n records: `features` of shape `[n, names.len()]` in row-major order, their `labels`, and `groups` of
+    /// shape `[n]`, each 0 or 1.
     ///
     /// # Errors
-    /// [`DataError::Request`] when lengths disagree, a number is not finite, a class is not below the
-    /// number of classes, a group is neither 0 nor 1, or has no record.
+    /// [`DataError::Request`] if lengths disagree, a number is not finite, a class is not below the number of classes, a group is
+    /// neither 0 nor 1, or a group has no record.
     pub fn new(
         names: Vec<String>,
         features: Vec<f32>,
@@ -104,55 +104,55 @@ impl GroupedTable {
         })
     }
 
-    /// The number of records, n; at least 2.
+    /// Returns the number of records, n, which is at least 2.
     #[allow(clippy::len_without_is_empty)] // there are always two
     pub fn len(&self) -> usize {
         self.groups.len()
     }
 
-    /// Features of a record, d.
+    /// Returns the number of features of a record, d.
     pub fn width(&self) -> usize {
         self.names.len()
     }
 
-    /// The names of the features, shape `[d]`.
+    /// Returns the names of the features, shape `[d]`.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// All features, shape `[n, d]` in row-major order.
+    /// Returns all features, shape `[n, d]` in row-major order.
     pub fn features(&self) -> &[f32] {
         &self.features
     }
 
-    /// The features of one record, shape `[d]`, `None` past the end.
+    /// Returns the features of one record, shape `[d]`, or `None` past the end.
     pub fn row(&self, index: usize) -> Option<&[f32]> {
         row(&self.features, self.width(), index)
     }
 
-    /// All labels.
+    /// Returns the labels of all records.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
 
-    /// The sensitive attribute of each record, 0 or 1, shape `[n]`.
+    /// Returns the sensitive attribute of each record, 0 or 1, shape `[n]`.
     pub fn groups(&self) -> &[u8] {
         &self.groups
     }
 
-    /// The public numbers of records of the two groups, n_0 and n_1; at least 1 each.
+    /// Returns the public sizes n_0 and n_1 of the two groups, at least 1 each.
     pub fn group_sizes(&self) -> [usize; 2] {
         let ones = self.groups.iter().filter(|&&group| group == 1).count();
         [self.len() - ones, ones]
     }
 
-    /// The indices of the records of group 0, and of group 1, ascending.
+    /// Returns the indices of the records of group 0 and those of group 1, each ascending.
     pub fn indices_by_group(&self) -> Vec<Vec<usize>> {
         self.indices_by(2, |index| self.groups[index].into())
     }
 
-    /// The indices of the records of group j with class k, ascending, at place j R + k of 2 R lists;
-    /// `None` where labels are no classes.
+    /// Returns the indices of the records of group j with class k, ascending, at place j R + k of 2 R lists; `None` if the labels
+    /// are not classes.
     pub fn indices_by_group_and_class(&self) -> Option<Vec<Vec<usize>>> {
         let Labels::Classes { count, values } = &self.labels else {
             return None;
@@ -169,13 +169,13 @@ impl GroupedTable {
         indices
     }
 
-    /// The features of the records at `indices`, in that order, shape `[indices.len(), d]` in row-major
-    /// order, `None` if one is past the end.
+    /// Returns the features of the records at `indices`, in that order, shape `[indices.len(), d]` in row-major order, or `None`
+    /// if an index is past the end.
     pub fn gather(&self, indices: &[usize]) -> Option<Vec<f32>> {
         gather(&self.features, self.width(), indices)
     }
 
-    /// The labels of the records at `indices`, in that order, `None` if one is past the end.
+    /// Returns the labels of the records at `indices`, in that order, or `None` if an index is past the end.
     pub fn gather_labels(&self, indices: &[usize]) -> Option<Labels> {
         Some(match &self.labels {
             Labels::Classes { count, values } => {
@@ -192,10 +192,10 @@ impl GroupedTable {
         })
     }
 
-    /// The records at `indices`, in that order.
+    /// Returns a table of the records at `indices`, in that order.
     ///
     /// # Errors
-    /// [`DataError::Request`] for an index past the end, and when a group is left without records.
+    /// [`DataError::Request`] for an index past the end, or if a group keeps no records.
     pub fn select(&self, indices: &[usize]) -> Result<Self, DataError> {
         let Some(labels) = self.gather_labels(indices) else {
             let past = indices.iter().copied().find(|&index| index >= self.len());
@@ -242,7 +242,7 @@ fn check_finite(what: &str, values: &[f32]) -> Result<(), DataError> {
     }
 }
 
-/// A value of a record, which the message leaves out, is out of its bounds.
+/// Refuses a value of a record that is out of its bounds; the message leaves the value out.
 fn value(what: &str, expected: &str) -> DataError {
     unfit(&format!("table: {what}"), expected, "another value")
 }

@@ -6,19 +6,19 @@ use csv::{ByteRecord, Reader, ReaderBuilder};
 use crate::DataError;
 use crate::error::{Position, decoded, io, not_text};
 
-/// The most bytes from the start of a record to that of the next: 64 MiB. A quote that is never closed ends here.
+/// The largest distance in bytes from one record to the next: 64 MiB. An unclosed quote ends here.
 const MAX_RECORD: usize = 64 << 20;
 
-/// The lines of a CSV text that hold something, as fields; no more of the text than one is kept.
+/// Reads the nonempty lines of a CSV text as fields; it keeps only one line in memory.
 pub(crate) struct Lines<R> {
     file: String,
     reader: Reader<Numbered<R>>,
     record: ByteRecord,
-    /// Its number.
+    /// The number of the record's line.
     number: u64,
-    /// Whether it was looked at, and is the next one.
+    /// Whether the record was peeked at, and is returned next.
     held: bool,
-    /// Whether a last line without a line break is refused.
+    /// Whether a last line without a line break is an error.
     pub must_end: bool,
 }
 
@@ -38,9 +38,9 @@ impl<R: BufRead> Lines<R> {
         )
     }
 
-    /// Lines of one field each, in which quotes are characters like any other.
+    /// Reads each line as one field, in which quotes are ordinary characters.
     pub(crate) fn unquoted(file: &str, text: R) -> Self {
-        // A byte that no text holds.
+        // No text holds this byte.
         let mut builder = ReaderBuilder::new();
         Self::of(file, builder.delimiter(0x1f).quoting(false), None, text)
     }
@@ -64,20 +64,20 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// What the lines are read from.
+    /// The source of the lines.
     pub(crate) fn into_text(self) -> R {
         self.reader.into_inner().text
     }
 
-    /// The next line, `None` at the end. Blank lines and comments are passed over; a line may go on
-    /// after a break inside quotes, its number is that of its start.
+    /// Reads the next line; `None` at the end. Blank lines and comments are skipped. A line may go on after a break inside
+    /// quotes; its number is that of its start.
     pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, DataError> {
         let there = self.held || self.advance()?;
         self.held = false;
         there.then(|| self.line()).transpose()
     }
 
-    /// The next line, which stays the next one.
+    /// Reads the next line, and leaves it to be read again.
     pub(crate) fn peek(&mut self) -> Result<Option<Line<'_>>, DataError> {
         self.held = self.held || self.advance()?;
         self.held.then(|| self.line()).transpose()
@@ -106,7 +106,7 @@ impl<R: BufRead> Lines<R> {
             }
         }
         let text = self.reader.get_ref();
-        // Where quotes are never closed, the last break lies within them too.
+        // If a quote is never closed, the last break lies inside it too.
         let end = text.line + u64::from(text.ended && text.last == b'\n');
         let breaks = self.record.as_slice().iter().filter(|&&b| b == b'\n');
         self.number = end - breaks.count() as u64;
@@ -132,18 +132,18 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// A text that is given line by line, so that the parser has seen no line behind the one that ends its record.
+/// Gives a text to the parser line by line, so that the parser sees no line after the one that ends its record.
 ///
-/// The parser's own numbers are those of what lies before a record, comments and blank lines too.
+/// The parser's own number of a record is the line where the comments and blank lines before it begin.
 struct Numbered<R> {
     text: R,
-    /// The line that was given last, from 1.
+    /// The number of the last line given, from 1.
     line: u64,
-    /// The byte that was given last.
+    /// The last byte given.
     last: u8,
-    /// Whether the end was.
+    /// Whether the end was reached.
     ended: bool,
-    /// Bytes of this record, and of what lies before it.
+    /// The number of bytes of this record, and of the comments and blank lines before it.
     record: usize,
 }
 

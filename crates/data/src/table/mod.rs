@@ -1,6 +1,6 @@
-//! Tables of records, which may have a sensitive attribute that is 0 or 1, and how they are read from files.
+//! Reads tables of records from files and writes them; a record may have a sensitive attribute that is 0 or 1.
 //!
-//! Whatever its form, a file is read in blocks of texts by columns (`blocks`). A schema says what values they are (`value`),
+//! Every kind of file is read in blocks of texts by columns (`blocks`). A schema says which values these texts are (`value`),
 //! which become features (`features`) or codes (`codes`).
 
 mod blocks;

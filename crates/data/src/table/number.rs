@@ -1,7 +1,7 @@
-//! Numbers on a public grid, and the bins of it.
+//! Numbers on a public grid, and its bins.
 //!
-//! What a copy says of a number is a whole number of units: 10^-decimals, a day, a minute. So a bin holds whole numbers
-//! from its start to before its end, and a number that is sampled from it is read back into it, whatever is rounded.
+//! A copy holds each number as a whole number of units: 10^-decimals, a day, a minute. So a bin holds the whole numbers from
+//! its start to before its end, and a number sampled from a bin is read back into it, whatever is rounded.
 
 use rand::{Rng, RngExt};
 
@@ -9,60 +9,60 @@ use super::calendar::{DAY, Step, clock, clock_text, day, day_text, midnight, mom
 use super::raw::{Outside, Scale, values};
 use super::written::Written;
 
-/// The most bins of a column.
+/// The largest number of bins of a column.
 pub(super) const MAX_BINS: usize = 256;
-/// Whole numbers up to here are exact as `f64`.
+/// Whole numbers up to this one are exact as `f64`.
 const EXACT: f64 = (1_u64 << 53) as f64;
 
-/// A column of numbers: a public range, `min < max`, and what a number in it is as a code.
+/// A column of numbers: its public range, with `min < max`, and its bins and special values, which are codes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Number {
     pub unit: Unit,
-    /// How it is written, if not as the schema writes it.
+    /// The form in which it is written, if not the schema's own.
     pub written: Option<Written>,
     pub min: f64,
     pub max: f64,
     pub outside: Outside,
     pub special: Vec<Special>,
     pub bins: Vec<Bin>,
-    /// Whole numbers that no bin may give: they are special, or a word for what is missing. Ascending.
+    /// Whole numbers that no bin may give, ascending: they are special, or a word for a missing value.
     holes: Vec<i64>,
 }
 
-/// A value that is a code of its own.
+/// A special value, which has its own code.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Special {
     pub value: f64,
-    /// As the schema writes it.
+    /// The text in the schema.
     pub text: String,
-    /// As the file does.
+    /// The text in the file.
     pub written: String,
 }
 
-/// Whole numbers from `start` to before `end`, at least one of which is no hole.
+/// The whole numbers from `start` to before `end`, at least one of which is not a hole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bin {
     pub start: i64,
     pub end: i64,
-    /// How many of them are no holes.
+    /// The number of values that are not holes.
     pub values: i64,
 }
 
-/// What a whole number counts.
+/// The unit that whole numbers count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// 10^-decimals.
+    /// A unit of 10^-decimals.
     Decimal(i32),
     One,
     Day,
-    /// A step of a day or since 1970.
+    /// A step of time, counted from the start of the day or from 1970.
     Time {
         date: bool,
         step: Step,
     },
 }
 
-/// A column of numbers as it is written.
+/// A column of numbers as the schema asks for it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Asked {
     pub unit: Unit,
@@ -104,7 +104,7 @@ impl Unit {
         }
     }
 
-    /// What a field has to be, within bounds.
+    /// The expected form of a field, before its bounds.
     pub(super) fn expected(self) -> &'static str {
         match self {
             Self::Decimal(_) | Self::One => "a number",
@@ -122,20 +122,20 @@ impl Unit {
         }
     }
 
-    /// A bound as a person writes it.
+    /// A bound as people write it.
     pub(super) fn show(self, value: f64) -> String {
         match self {
-            // Without the sign of zero.
+            // Adding 0.0 removes the sign of zero.
             Self::Decimal(_) | Self::One => (value + 0.0).to_string(),
             Self::Day | Self::Time { .. } => self.text(value as i64),
         }
     }
 
-    /// The number of so many units, as what it is written as is read.
+    /// The `f64` that the text of this many units is read as.
     pub(super) fn at(self, count: i64) -> f64 {
         match self {
             Self::Decimal(decimals @ 0..=22) => count as f64 / 10_f64.powi(decimals),
-            // Here a power of ten is none of the numbers of `f64`, but whatever text is read is rounded once.
+            // This power of ten is not exact as `f64`, but a text is rounded only once when it is read.
             Self::Decimal(_) => self.text(count).parse().unwrap_or(f64::NAN),
             _ => count as f64,
         }
@@ -156,7 +156,7 @@ impl Unit {
         }
     }
 
-    /// The most units that are no more than `value`.
+    /// The largest number of units that is at most `value`.
     fn floor(self, value: f64) -> i64 {
         let Self::Decimal(decimals) = self else {
             return value.floor() as i64;
@@ -165,7 +165,7 @@ impl Unit {
             0.. => value * 10_f64.powi(decimals),
             _ => value / 10_f64.powi(-decimals),
         };
-        // No range reaches beyond, but a special value may.
+        // Ranges end before this bound, but a special value may lie beyond it.
         let near = near.round().clamp(-2.0 * EXACT, 2.0 * EXACT) as i64;
         if self.at(near) > value {
             near - 1
@@ -176,13 +176,13 @@ impl Unit {
         }
     }
 
-    /// The least units that are no less than `value`.
+    /// The least number of units that is at least `value`.
     fn ceil(self, value: f64) -> i64 {
         let floor = self.floor(value);
         floor + i64::from(self.at(floor) < value)
     }
 
-    /// How many units are `value`, where it is so many.
+    /// The number of units in `value`, if it is whole.
     fn whole(self, value: f64) -> Option<i64> {
         let count = self.floor(value);
         (self.at(count) == value).then_some(count)
@@ -251,7 +251,7 @@ impl Number {
                 }
             ));
         }
-        // However the number is written: some programs read it as missing too.
+        // The word counts in any form of writing, because some programs read all of them as missing.
         let written = |text: &String| unit.whole(read(&asked.written, unit, text)?);
         let is_special = special.iter().filter_map(|own| unit.whole(own.value));
         let holes = is_special.chain(absent.iter().filter_map(written));
@@ -283,7 +283,7 @@ impl Number {
         })
     }
 
-    /// What a field says; numbers of a `typed` column are written as the schema writes them.
+    /// Reads a field as a number. Fields of a `typed` column are written as the schema writes them.
     pub(super) fn parse(&self, text: &str, typed: bool) -> Option<f64> {
         match typed {
             true => self.unit.parse(text),
@@ -291,7 +291,7 @@ impl Number {
         }
     }
 
-    /// A number of units as a field of a file.
+    /// The field of a file for a number of units.
     pub(super) fn text(&self, count: i64) -> String {
         let written = self.written.as_ref();
         written.map_or_else(
@@ -300,7 +300,7 @@ impl Number {
         )
     }
 
-    /// A number as a field of a file.
+    /// The field of a file for a number.
     pub(super) fn shown(&self, value: f64) -> String {
         let special = self.special.iter().find(|special| special.value == value);
         special.map_or_else(
@@ -317,14 +317,14 @@ impl Number {
         format!("{} from {min} to {max}{written}", self.unit.expected())
     }
 
-    /// A number in range, which may be the nearer end of it; `None` for one outside where that is refused.
+    /// The number itself, or the nearer end of the range if it is clamped; `None` if a number outside is refused.
     pub(super) fn inside(&self, value: f64) -> Option<f64> {
         let inside = value.clamp(self.min, self.max);
         (inside == value || self.outside == Outside::Clamp).then_some(inside)
     }
 
-    /// The code of a number, its bin, or behind them its place among what is special, and whether it was clamped. `None` for a
-    /// number that is out of range where that is refused.
+    /// The code of a number: its bin, or, after the bins, its place among the special values; and whether it was clamped. `None`
+    /// if it is out of range and refused.
     pub(super) fn code(&self, value: f64) -> Option<(usize, bool)> {
         let special = |value: f64| {
             let place = self.special.iter().position(|known| known.value == value);
@@ -342,7 +342,7 @@ impl Number {
         Some((special(inside).or_else(bin)?, inside != value))
     }
 
-    /// The number of a code, as its text is read; of a bin any of its numbers, all of them equally likely.
+    /// A number with this code, as its text is read. A bin gives each of its numbers with equal probability.
     pub(super) fn value(&self, code: usize, rng: &mut impl Rng) -> Option<f64> {
         match self.bins.get(code) {
             Some(bin) => Some(self.unit.at(self.sample(bin.start, bin.end, rng))),
@@ -350,12 +350,12 @@ impl Number {
         }
     }
 
-    /// What is special of a code behind those of the bins.
+    /// The special value of a code after those of the bins.
     pub(super) fn special(&self, code: usize) -> Option<&Special> {
         self.special.get(code.checked_sub(self.bins.len())?)
     }
 
-    /// A whole number from `start` to before `end` that is no hole, of which there is one: all of them are equally likely.
+    /// Samples uniformly from the whole numbers from `start` to before `end` that are not holes; there is at least one.
     pub(super) fn sample(&self, start: i64, end: i64, rng: &mut impl Rng) -> i64 {
         let holes = within(&self.holes, start, end);
         let mut count = start + rng.random_range(0..end - start - holes.len() as i64);
@@ -365,8 +365,8 @@ impl Number {
         count
     }
 
-    /// The least and the largest whole number of a code. `None` for a special value out of range, which says something else
-    /// than a number, and for a code that is none of a number.
+    /// The least and the largest whole number of a code. `None` for a special value out of range, which does not stand for a
+    /// number, and for a code that is not a number.
     pub(super) fn ends(&self, code: usize) -> Option<[i64; 2]> {
         if let Some(bin) = self.bins.get(code) {
             let mut first = bin.start;
@@ -380,7 +380,7 @@ impl Number {
         inside.then(|| [self.unit.floor(value); 2])
     }
 
-    /// A special value in range that is no whole number of units.
+    /// A special value in range that is not a whole number of units.
     pub(super) fn finer(&self) -> Option<&str> {
         let is_finer = |special: &&Special| {
             let inside = (self.min..=self.max).contains(&special.value);
@@ -389,7 +389,7 @@ impl Number {
         Some(&self.special.iter().find(is_finer)?.text)
     }
 
-    /// The largest whole number of a code that is at most `most`; `None` where there is none.
+    /// The largest whole number of a code that is at most `most`, if there is one.
     pub(super) fn cap(&self, code: usize, most: i64) -> Option<i64> {
         match self.bins.get(code) {
             Some(bin) => self.last(bin, most),
@@ -407,8 +407,8 @@ impl Number {
         (last >= bin.start).then_some(last)
     }
 
-    /// For each code, whether any of its values is one from `low` to `high`, and whether all are; `None` where
-    /// [`Number::ends`] is.
+    /// For each code, whether any of its values lies from `low` to `high`, and whether all do; `None` if [`Number::ends`] is
+    /// `None`.
     pub(super) fn between(&self, low: f64, high: f64) -> Vec<Option<[bool; 2]>> {
         let (low, high) = (low.max(self.min), high.min(self.max));
         let none = low > high;
@@ -439,7 +439,7 @@ impl Number {
         }
     }
 
-    /// How many units lie in a bin, in the unit of the column.
+    /// The width of a bin in the unit of the column, without its holes.
     pub(super) fn width(&self, bin: &Bin) -> f64 {
         bin.values as f64 * self.unit.width()
     }
@@ -462,7 +462,7 @@ impl Asked {
         self.min.abs().max(self.max.abs())
     }
 
-    /// The unit, with its decimals: as asked, or enough to tell a thousandth of the range and what the schema names.
+    /// The unit with its decimals: those asked for, or enough for a thousandth of the range and for the schema's numbers.
     fn unit(&self) -> Result<Unit, String> {
         let largest = self.largest();
         if !matches!(self.unit, Unit::Decimal(_)) {
@@ -501,7 +501,7 @@ impl Asked {
         Ok(Unit::Decimal(decimals))
     }
 
-    /// Where bins start, ascending.
+    /// The starts of the bins, ascending.
     fn starts(&self, unit: Unit, first: i64, last: i64) -> Result<Vec<i64>, String> {
         let count = last - first + 1;
         let most = MAX_BINS as i64;
@@ -543,7 +543,7 @@ impl Asked {
                     "{shown} in 'edges' has more decimals than the column: say more in 'decimals'"
                 )
             })?;
-            // The ends of the range are edges anyway, and the last one starts no bin.
+            // The ends of the range are edges already, and the last one starts no bin.
             if edge != self.min && edge != self.max {
                 starts.push(start);
             }

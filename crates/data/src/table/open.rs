@@ -1,4 +1,4 @@
-//! Schemas that leave ranges and categories open, to be found with noise.
+//! Schemas that leave ranges and categories open, which noisy counts then find.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,22 +16,22 @@ use super::schema::check;
 use super::value::missing_in_copy;
 use crate::DataError;
 
-/// Digits of the bounds between which the range of a number is sought first.
+/// The leading digits of the bounds between which the range of a number is sought first.
 const ROUND: [f64; 6] = [1.0, 1.5, 2.0, 3.0, 5.0, 7.0];
-/// Decades of numbers, from the smallest unit.
+/// The number of decades of these bounds, counted from the smallest unit.
 const DECADES: i32 = 15;
-/// Decimals of numbers of which the schema says none, while their range is sought.
+/// The decimals of a number while its range is sought, if the schema gives none.
 const DECIMALS: u32 = 6;
-/// Years of dates.
+/// The first and the last year between which dates are sought.
 const YEARS: [i32; 2] = [1850, 2099];
-/// What values become that few records have.
+/// The value that rare categories become.
 const OTHER: &str = "other";
 
-/// A schema of a copy that says of some numbers no range, and of some categories none: names, kinds and everything else are
-/// public.
+/// A schema of a copy that leaves the range of some numbers and the categories of some columns open. Names, kinds and
+/// everything else are public.
 ///
-/// What is open is found in steps, each by noisy counts: of each number over [`OpenSchema::schema`], which has bins of round
-/// numbers at first, [`OpenSchema::narrow`]; of each category by its names, [`OpenSchema::counted`] and [`OpenSchema::named`].
+/// Noisy counts find what is open. For numbers, count over the bins of [`OpenSchema::schema`], which are round numbers at first,
+/// then call [`OpenSchema::narrow`]. For categories, count with [`OpenSchema::counted`] and list them with [`OpenSchema::named`].
 ///
 /// ```toml
 /// [[column]]
@@ -46,14 +46,14 @@ const OTHER: &str = "other";
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenSchema {
-    /// As it is written, with what was found.
+    /// The schema as it is written, with the ranges and categories found so far.
     table: toml::Table,
-    /// With bins of each open number by now, and without the open categories.
+    /// The schema with the current bins of each open number, and without the open categories.
     schema: Schema,
-    /// The places of numbers without a range, among all columns, and what else is said of them; whether they have one by now.
+    /// The places of the numbers without a range among all columns, with their other fields.
     numbers: Vec<(usize, Asked)>,
     sought: bool,
-    /// The places of categories without levels, and what happens where one is missing.
+    /// The places of the categorical columns without levels, and what each does if a value is missing.
     categories: Vec<(usize, Missing)>,
     unconfirmed: Vec<String>,
 }
@@ -62,7 +62,7 @@ impl OpenSchema {
     /// Reads a schema from its text; `name` is the name to use in errors.
     ///
     /// # Errors
-    /// As [`Schema::parse`]; [`DataError::File`] where nothing is open, and for what is open of a column but that.
+    /// As [`Schema::parse`]; [`DataError::File`] if nothing is open, or if a column lacks something else.
     pub fn parse(name: &str, text: &str) -> Result<Self, DataError> {
         let (table, raw) = (parsed(name, text)?, parsed(name, text)?);
         Self::of(name, table, raw).map_err(|problem| DataError::file(format!("{name}: {problem}")))
@@ -142,7 +142,7 @@ impl OpenSchema {
         Ok(open)
     }
 
-    /// Gives each open number its bins.
+    /// Gives each open number these bins.
     fn set(&mut self, asked: &[Asked]) -> Result<(), String> {
         for ((place, _), asked) in self.numbers.iter().zip(asked) {
             let column = &mut self.schema.columns[*place];
@@ -152,7 +152,7 @@ impl OpenSchema {
         Ok(())
     }
 
-    /// The names of the numbers, and of the categories, that are open.
+    /// Returns the names of the open numbers, then those of the open categorical columns.
     pub fn open(&self) -> [Vec<String>; 2] {
         let name = |place: usize| self.schema.columns[place].name.clone();
         let numbers = self.numbers.iter().map(|&(place, _)| name(place));
@@ -160,7 +160,7 @@ impl OpenSchema {
         [numbers.collect(), categories.collect()]
     }
 
-    /// As [`Schema::left_out`]: what is open is left out of [`OpenSchema::schema`] alone.
+    /// Returns the same as [`Schema::left_out`], without the open columns that [`OpenSchema::schema`] ignores for now.
     pub fn left_out(&self) -> Vec<(&str, Option<&str>)> {
         let mut all = self.schema.left_out();
         let [_, open] = self.open();
@@ -168,28 +168,28 @@ impl OpenSchema {
         all
     }
 
-    /// The names of the columns of a copy of which nobody has said `public = true`.
+    /// Returns the names of the columns of a copy that no one has marked `public = true`.
     pub fn unconfirmed(&self) -> Vec<String> {
         self.unconfirmed.clone()
     }
 
-    /// A schema by which what is open can be counted: numbers have bins between round numbers, or in their range where it was
-    /// narrowed, and what lies outside is clamped; open categories are ignored. Rules are of copies: it has none.
+    /// Returns a schema by which the open values can be counted. Numbers have bins between round numbers, or in their range
+    /// once it is narrowed, and are clamped to the bins. Open categories are ignored. Rules apply to copies only: it has none.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// Narrows each open number to the bins from the first to the last of [`OpenSchema::schema`], shape `[numbers]`.
+    /// Narrows each open number to a range of the bins of [`OpenSchema::schema`]: its first and its last bin, shape `[numbers]`.
     ///
     /// # Errors
-    /// [`DataError::Request`] for bins that there are not; as [`Schema::parse`].
+    /// [`DataError::Request`] for bins that do not exist; as [`Schema::parse`].
     pub fn narrow(&mut self, bins: &[[usize; 2]]) -> Result<(), DataError> {
         let name = self.schema.name.clone();
         let ends = |(&(place, _), bins): (&(usize, Asked), &[usize; 2])| {
             let number = self.schema.columns[place].number()?;
             let [first, last] = bins.map(|bin| number.bins.get(bin));
             let (start, end) = (first?.start, last?.end - 1);
-            // A range of one value is none.
+            // A range of a single value is widened by one unit.
             Some((number.unit, [start, end.max(start + 1)]))
         };
         let all: Option<Vec<_>> = self.numbers.iter().zip(bins).map(ends).collect();
@@ -218,11 +218,11 @@ impl OpenSchema {
             .map_err(|problem| DataError::file(format!("{name}: {problem}")))
     }
 
-    /// How many of the records that are `kept`, by their places in a file, have each value of each open category; the words for
-    /// a missing one are none.
+    /// Counts the records that have each value of each open category. It counts the records whose place in the file is `kept`,
+    /// and no missing values.
     ///
     /// # Errors
-    /// As [`Schema::coded`]; [`DataError::Record`] for a missing value where the column does not say `missing = "level"`.
+    /// As [`Schema::coded`]; [`DataError::Record`] for a missing value if the column does not say `missing = "level"`.
     pub fn counted(
         &self,
         path: &Path,
@@ -254,7 +254,7 @@ impl OpenSchema {
         )))
     }
 
-    /// The text of the schema with the `levels` of each open category, shape `[categories]`, and what the others become.
+    /// Returns the text of the schema with the `levels` of each open category, shape `[categories]`, and one for all others.
     ///
     /// # Errors
     /// As [`Schema::parse`].
@@ -281,7 +281,7 @@ fn columns_mut(table: &mut toml::Table) -> impl Iterator<Item = &mut toml::Table
     all.into_iter().flatten().filter_map(Value::as_table_mut)
 }
 
-/// The same number with bins between round numbers, or years: nothing in them is of any table.
+/// Gives a number bins between round numbers, or between years. They depend on no table.
 fn grid(asked: &Asked) -> Asked {
     let count = |milli: Option<i64>, step: Step| Some(milli?.div_euclid(step.millis()));
     let years = |start: &str, end: &str, count: &dyn Fn(&str) -> Option<i64>| {

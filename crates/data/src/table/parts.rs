@@ -1,4 +1,4 @@
-//! The files of a table: one, or several that are one data set.
+//! The files of a table: one file, or several that form one data set.
 
 use std::path::{Path, PathBuf};
 
@@ -6,21 +6,21 @@ use super::parquet;
 use crate::DataError;
 use crate::error::io;
 
-/// Whether this is a folder of Parquet files: the parts of one table.
+/// Returns whether the path is a folder of Parquet files, which are the parts of one table.
 pub fn is_parts(path: &Path) -> bool {
     path.is_dir() && of_folder(path).is_ok_and(|parts| !parts.is_empty())
 }
 
-/// Whether a table is in Parquet files, by the name of its file or what its folder holds.
+/// Returns whether a table is stored as Parquet, by the name of its file or the content of its folder.
 pub fn is_parquet(path: &Path) -> bool {
     parquet::is_parquet(path) || is_parts(path)
 }
 
-/// The files of a table, in the order of their names: the file itself, the Parquet files of a folder, or those that a
-/// pattern such as `part-*.csv` matches.
+/// Returns the files of a table in the order of their names: the file itself, the Parquet files of a folder, or the files
+/// that match a pattern such as `part-*.csv`.
 ///
 /// # Errors
-/// [`DataError::Request`] for a folder without Parquet files, a pattern that matches none, or files of both forms;
+/// [`DataError::Request`] for a folder without Parquet files, a pattern without matches, or a mix of both forms;
 /// [`DataError::Io`].
 pub fn parts(path: &Path) -> Result<Vec<PathBuf>, DataError> {
     let shown = path.display();
@@ -64,7 +64,7 @@ pub fn parts(path: &Path) -> Result<Vec<PathBuf>, DataError> {
     Ok(files)
 }
 
-/// The Parquet files of a folder; other programs pass over names that begin with `.` or `_` too.
+/// The Parquet files of a folder. Names that begin with `.` or `_` are skipped, as other programs do.
 fn of_folder(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
     let failed = io(folder, "read the folder");
     let mut files = Vec::new();

@@ -1,4 +1,4 @@
-//! A schema as it is written.
+//! A schema as it is written, before its checks.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::text::Quotes;
 use crate::DataError;
 use crate::error::decoded;
 
-/// What the text of a schema says; `name` is for errors, which leave its lines out: those of a draft come from records.
+/// Decodes the text of a schema; `name` is for errors. They quote no lines, because those of a draft come from records.
 pub(super) fn parsed<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, DataError> {
     decoded(name, || {
         toml::from_str(text).map_err(|error: toml::de::Error| {
@@ -21,30 +21,29 @@ pub(super) fn parsed<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, D
     })
 }
 
-/// What happens to a line in which a value is missing.
+/// Says what happens to a line in which a value is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Missing {
-    /// It is an error.
+    /// The line is an error.
     #[default]
     Refuse,
-    /// The line is no record. Then the data set is what is left, and which lines are left is public:
-    /// neighbours replace a record that is kept by another that is kept.
+    /// The line is skipped. The data set is then the remaining lines, and which lines remain is public: neighbours replace one
+    /// record that is kept by another that is kept.
     Drop,
-    /// It is a level of its own: a feature that is 1 where the value is missing. For a number, the
-    /// feature that holds it is 0 there. Labels and sensitive attributes have no such level: for them
-    /// this is an error.
+    /// The missing value is a level: a feature that is 1 if the value is missing. A number's own feature is then 0. Labels and
+    /// sensitive attributes have no such level: for them a missing value is an error.
     Level,
 }
 
-/// What happens to a number outside its public range.
+/// Says what happens to a number outside its public range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outside {
-    /// It is an error.
+    /// The number is an error.
     #[default]
     Refuse,
-    /// It becomes the nearer end of the range.
+    /// The number becomes the nearer end of the range.
     Clamp,
 }
 
@@ -69,7 +68,7 @@ pub(super) struct RawSchema {
     pub rule: Vec<RawRule>,
 }
 
-/// How lines end.
+/// The line breaks of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum LineEnds {
@@ -87,7 +86,7 @@ pub(super) struct RawRule {
     pub then: Option<RawCondition>,
 }
 
-/// What a column may have to be: a number between bounds, or one of some values.
+/// A condition on a column: a number between bounds, or one of some values.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawCondition {
@@ -97,7 +96,7 @@ pub(super) struct RawCondition {
     pub values: Option<Vec<String>>,
 }
 
-/// A column as it is written, but for what any column has: which fields it has depends on its kind.
+/// A column as it is written, without the fields that all columns share. Its kind decides which fields it has.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum RawColumn {
@@ -128,7 +127,7 @@ pub(super) enum RawColumn {
         #[serde(default)]
         missing: Missing,
     },
-    /// Classes, or a range.
+    /// A label has classes or a range.
     Label {
         classes: Option<Vec<Vec<String>>>,
         min: Option<f64>,
@@ -142,13 +141,13 @@ pub(super) enum RawColumn {
         #[serde(default)]
         missing: Missing,
     },
-    /// Why, for people.
+    /// The reason, for readers of the schema.
     Ignore {
         why: Option<String>,
     },
 }
 
-/// How a column is written, or several ways of which a draft cannot tell which is right.
+/// The form of a column's values, or several forms if a draft cannot tell which is right.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum RawWritten {
@@ -156,7 +155,7 @@ pub(super) enum RawWritten {
     Several(Vec<String>),
 }
 
-/// A range of numbers, or of what is one. Without an end it is open.
+/// A range of numbers, dates or times. Without an end it is open.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawNumber<T> {
@@ -173,7 +172,7 @@ pub(super) struct RawNumber<T> {
     pub missing: Missing,
 }
 
-/// A whole number, or what else stands in its place, which is refused in words.
+/// A whole number, or another value, which is refused with a message.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum RawWhole {
@@ -181,17 +180,16 @@ pub(super) enum RawWhole {
     Other(toml::Value),
 }
 
-/// How the bins of a number lie.
+/// The spacing of a number's bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Scale {
     Linear,
-    /// Even in log(1 + x - min).
+    /// Bins are even in log(1 + x - min).
     Log,
 }
 
-/// Values that fields are compared with: without white space, each once, and none that says that a
-/// value is missing.
+/// Checks values that fields are compared with: no white space around them, no duplicates, and no word for a missing value.
 pub(super) fn values(what: &str, values: &[String], missing: &[String]) -> Result<(), String> {
     texts(what, values)?;
     match values.iter().find(|value| missing.contains(value)) {

@@ -3,10 +3,9 @@ use crate::DataError;
 use crate::split::Splittable;
 use crate::sums::Sum;
 
-/// The sum is over `sliver table 1`, the numbers of records and features and, of labels, R and 0 for
-/// classes or 0 and the width for values (8 bytes each, the lowest first); features, labels (4 bytes a
-/// number as `f32`, 8 bytes a class) and groups; names do not matter to it. The strata are the groups,
-/// and the classes within them.
+/// The sum covers `sliver table 1`, the numbers of records and features and, for labels, R and 0 for classes or 0 and the
+/// width for values (8 bytes each, the lowest first); then features, labels (4 bytes a number as `f32`, 8 bytes a class) and
+/// groups. It leaves names out. The strata are the groups, and the classes within them.
 impl Splittable for GroupedTable {
     fn count(&self) -> usize {
         self.len()

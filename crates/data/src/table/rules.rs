@@ -1,11 +1,11 @@
 //! Rules between columns, which every record of a copy keeps.
 //!
-//! For codes a rule is two lists of numbers, `least` for those of one column and `most` for those of another: two codes are
-//! possible together where `least[a] <= most[b]`. For `a <= b` these are the least number of a code and the largest one; for
-//! `when` and `then` 1 for a code that the rule is about, and 1 for a code that it allows. A missing value has neither, and
-//! breaks no rule.
+//! On codes, a rule is two lists of numbers: `least` for the codes of one column and `most` for those of another. Two codes are
+//! possible together if `least[a] <= most[b]`. For `a <= b` these are the least number of a code and the largest one. For
+//! `when` and `then`, `least` is 1 for a code with any value that meets `when`, and `most` is 1 for a code whose values all meet
+//! `then`. A missing value has neither number, and breaks no rule.
 //!
-//! Codes of `a <= b` hold several numbers each, which have to be possible together too: [`Rules::caps`] are the largest ones.
+//! Codes of `a <= b` hold several numbers each, which must be possible together too: [`Rules::caps`] are the largest ones.
 
 use rand::Rng;
 
@@ -14,23 +14,23 @@ use super::number::{Number, Unit};
 use super::raw::{RawCondition, RawRule};
 use super::value::{Reader, one_of};
 
-/// A rule that two columns of a copy keep: which of their codes are possible together.
+/// A rule between two columns of a copy: it says which of their codes may occur together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     columns: [usize; 2],
-    /// Of each code of the first column but a missing value.
+    /// The `least` of each code of the first column, except a missing value.
     least: Vec<i64>,
-    /// Of each code of the second one.
+    /// The `most` of each code of the second column.
     most: Vec<i64>,
 }
 
 impl Rule {
-    /// The two columns: places among [`Schema::code_columns`](super::Schema::code_columns).
+    /// Returns the two columns as places among [`Schema::code_columns`](super::Schema::code_columns).
     pub fn columns(&self) -> [usize; 2] {
         self.columns
     }
 
-    /// Whether a record may have these codes of the two columns, as far as this rule says.
+    /// Returns whether this rule lets a record have these codes of the two columns.
     pub fn allows(&self, first: u16, second: u16) -> bool {
         let least = self.least.get(usize::from(first));
         let most = self.most.get(usize::from(second));
@@ -41,22 +41,22 @@ impl Rule {
 /// The rules between the columns of a copy.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
-    /// All of them, and those that follow from several `at_most`.
+    /// All rules of pairs, with those that follow from several `at_most`.
     pairs: Vec<Rule>,
-    /// The columns under `at_most`, each before those that it is at most.
+    /// The columns under `at_most`, each before the columns that bound it from above.
     ordered: Vec<Ordered>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Ordered {
-    /// A place among the columns of a copy.
+    /// The place among the columns of a copy.
     column: usize,
     number: Number,
-    /// Places among these of all that it is at most.
+    /// The places in `ordered` of all columns that bound this one from above.
     uppers: Vec<usize>,
 }
 
-/// A number that was sampled with others of its record.
+/// A number that was sampled together with others of its record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ruled {
     unit: Unit,
@@ -64,19 +64,19 @@ pub(super) struct Ruled {
 }
 
 impl Ruled {
-    /// As its text is read.
+    /// The number that its text is read as.
     pub(super) fn value(self) -> f64 {
         self.unit.at(self.count)
     }
 }
 
 impl Rules {
-    /// The rules of pairs of columns: what `a <= b` and `b <= c` say of `a` and `c` is among them.
+    /// Returns the rules of pairs of columns. If `a <= b` and `b <= c`, the rule `a <= c` is among them.
     pub fn pairs(&self) -> &[Rule] {
         &self.pairs
     }
 
-    /// Whether there are values with these codes, shape `[D]`, that keep all rules together; `false` for fewer codes.
+    /// Returns whether some values with these codes, shape `[D]`, keep all rules together; `false` if codes are missing.
     pub fn keep(&self, record: &[u16]) -> bool {
         let allows = |rule: &Rule| {
             let [first, second] = rule.columns.map(|column| record.get(column));
@@ -86,11 +86,11 @@ impl Rules {
         self.pairs.iter().all(allows) && self.caps(record).is_some()
     }
 
-    /// The largest number that each column under `at_most` may have in a record of these codes; the largest of all where the
-    /// code is none of a number. `None` where a column has none, or no code.
+    /// The largest number that each column under `at_most` may have in a record of these codes, unbounded if the code is not a
+    /// number. `None` if a column has no such number, or no code.
     ///
-    /// From the last column to the first, it is the largest number of the code that is at most the caps of all uppers. Then any
-    /// number of the code up to there that is at least those of its lowers leaves one to each upper: its cap.
+    /// The caps are found from the last column to the first: each is the largest number of its code that is at most the caps of
+    /// all uppers. Any number of the code up to its cap, and at least its lowers, then leaves a number for each upper: its cap.
     fn caps(&self, record: &[u16]) -> Option<Vec<i64>> {
         let mut caps = vec![i64::MAX; self.ordered.len()];
         for (place, own) in self.ordered.iter().enumerate().rev() {
@@ -103,9 +103,9 @@ impl Rules {
         Some(caps)
     }
 
-    /// Numbers for the bins of the columns under `at_most`, beside the places of their columns: from the first to the
-    /// last each is any number of its bin that is at least those of its lowers and at most its cap, all equally likely. None
-    /// where no numbers keep the rules.
+    /// Samples numbers for the bins of the columns under `at_most`, each with the place of its column. From the first column to
+    /// the last, each number is uniform among those of its bin that are at least its lowers and at most its cap. The list is
+    /// empty if no numbers keep the rules.
     pub(super) fn sample(&self, record: &[u16], rng: &mut impl Rng) -> Vec<(usize, Ruled)> {
         let Some(caps) = self.caps(record) else {
             return Vec::new();
@@ -131,7 +131,7 @@ impl Rules {
     }
 }
 
-/// Checks the rules of a schema of these columns; the error says what is wrong and what to do.
+/// Checks the rules of a schema with these columns; the error says what is wrong and how to repair it.
 pub(super) fn check(columns: &[Column], raw: &[RawRule]) -> Result<Rules, String> {
     let columns: Vec<&Column> = columns.iter().filter(|column| column.is_kept()).collect();
     let (mut pairs, mut edges) = (Vec::new(), Vec::new());
@@ -166,7 +166,7 @@ fn place(columns: &[&Column], name: &str) -> Result<usize, String> {
     })
 }
 
-/// The places of two columns of numbers of one unit.
+/// The places of two columns of numbers with the same unit.
 fn at_most(columns: &[&Column], names: &[String; 2]) -> Result<[usize; 2], String> {
     let [first, second] = names;
     let places = [place(columns, first)?, place(columns, second)?];
@@ -191,7 +191,7 @@ fn at_most(columns: &[&Column], names: &[String; 2]) -> Result<[usize; 2], Strin
     Ok(places)
 }
 
-/// The rules of pairs of columns of which each first is at most its second, and of those that follow.
+/// The rules of pairs in which the first column is at most the second, with those that follow from them.
 fn ordered(columns: &[&Column], edges: &[[usize; 2]]) -> Result<Rules, String> {
     let mut places = edges.concat();
     places.sort_unstable();
@@ -202,7 +202,7 @@ fn ordered(columns: &[&Column], edges: &[[usize; 2]]) -> Result<Rules, String> {
         .collect();
     let count = numbers.len();
     let name = |at: usize| &columns[numbers[at].0].name;
-    // Whether one is at most another.
+    // Whether one column is at most another.
     let mut below = vec![vec![false; count]; count];
     for edge in edges {
         let [first, second] = edge.map(|place| numbers.partition_point(|known| known.0 < place));
@@ -225,7 +225,7 @@ fn ordered(columns: &[&Column], edges: &[[usize; 2]]) -> Result<Rules, String> {
         ));
     }
     let mut rules = Rules::default();
-    // Whatever is at most another has fewer below it.
+    // A column that is at most another has fewer columns below it.
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by_key(|&at| below.iter().filter(|uppers| uppers[at]).count());
     for &at in &order {
@@ -269,7 +269,7 @@ fn ordered(columns: &[&Column], edges: &[[usize; 2]]) -> Result<Rules, String> {
     Ok(rules)
 }
 
-/// The ends of all codes, and those of all numbers.
+/// The ends of each code, and of all numbers together.
 fn ends(number: &Number) -> (Vec<Option<[i64; 2]>>, Option<[i64; 2]>) {
     let codes = 0..number.bins.len() + number.special.len();
     let ends: Vec<Option<[i64; 2]>> = codes.map(|code| number.ends(code)).collect();
@@ -280,7 +280,7 @@ fn ends(number: &Number) -> (Vec<Option<[i64; 2]>>, Option<[i64; 2]>) {
     (ends, all)
 }
 
-/// The rule that a record that is as `when` says is as `then` says.
+/// The rule that a record that meets `when` also meets `then`.
 fn implied(columns: &[&Column], when: &RawCondition, then: &RawCondition) -> Result<Rule, String> {
     let places = [place(columns, &when.column)?, place(columns, &then.column)?];
     if places[0] == places[1] {
@@ -318,8 +318,8 @@ fn implied(columns: &[&Column], when: &RawCondition, then: &RawCondition) -> Res
     })
 }
 
-/// For each code, whether any of its values is as a condition says, and whether all are; `None` for one that says something
-/// else than a number.
+/// For each code, whether any of its values meets a condition, and whether all do; `None` for a code that does not stand
+/// for a number.
 fn met(column: &Column, raw: &RawCondition) -> Result<Vec<Option<[bool; 2]>>, String> {
     let refuse = |problem: String| format!("column '{}': {problem}", column.name);
     let bounds = [("min", &raw.min), ("max", &raw.max)];
@@ -357,7 +357,7 @@ fn met(column: &Column, raw: &RawCondition) -> Result<Vec<Option<[bool; 2]>>, St
     }
 }
 
-/// What a column may hold.
+/// The values that a column may hold, for a message.
 fn known(column: &Column) -> String {
     if let Some(number) = column.number() {
         return number.expected();

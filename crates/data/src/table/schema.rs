@@ -8,18 +8,18 @@ use super::text::Look;
 use crate::DataError;
 use crate::error::io;
 
-/// The most codes of a column: they are numbers of 16 bits.
+/// The largest number of codes of a column: codes have 16 bits.
 const MAX_CODES: usize = u16::MAX as usize;
 
-/// What the columns of a table hold, and how they become features.
+/// Describes what the columns of a table hold, and how they become features.
 ///
-/// A schema is public: it is written before the data is looked at, and nothing in it may be fitted to
-/// the data. A number x becomes (x - min) / (max - min), in [0, 1]; a level of a categorical column
-/// becomes a feature of its own, 1 where the record has it and 0 elsewhere.
+/// A schema is public: write it before you look at the data, and fit nothing in it to the data. A number x becomes
+/// (x - min) / (max - min), in [0, 1]. Each level of a categorical column becomes a feature, which is 1 if the record has
+/// this level and 0 otherwise.
 ///
-/// `docs/schemas.md` says what each kind of column has. For a [`GroupedTable`](super::GroupedTable) exactly one column is the label and exactly one
-/// is sensitive; neither is a feature. A label with a range is a number that is scaled as features are. White space around a
-/// field does not count. The same schema describes a private copy: [`Schema::code_columns`].
+/// `docs/schemas.md` lists the fields of each kind of column. A [`GroupedTable`](super::GroupedTable) needs exactly one label and
+/// exactly one sensitive column; neither is a feature. A label with a range is a number, scaled as features are. White space
+/// around a field does not count. The same schema describes a private copy: [`Schema::code_columns`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
     pub(super) name: String,
@@ -29,14 +29,14 @@ pub struct Schema {
     pub(super) look: Look,
     pub(super) columns: Vec<Column>,
     pub(super) rules: Rules,
-    /// The place of the sensitive one, which has the values of both groups.
+    /// The place of the sensitive column, which has the values of both groups.
     pub(super) sensitive: Option<usize>,
-    /// The place of what a copy is to predict.
+    /// The place of the column that a copy is to predict.
     pub(super) label: Option<usize>,
 }
 
 impl Schema {
-    /// Reads a schema file.
+    /// Reads a schema from a file.
     pub fn read(path: &Path) -> Result<Self, DataError> {
         let text = std::fs::read_to_string(path).map_err(io(path, "read the file"))?;
         Self::parse(&path.display().to_string(), &text)
@@ -45,7 +45,7 @@ impl Schema {
     /// Reads a schema from its text; `name` is the name to use in errors.
     ///
     /// # Errors
-    /// [`DataError::File`] with the column and the field that is wrong.
+    /// [`DataError::File`] names the column and the field that is wrong.
     pub fn parse(name: &str, text: &str) -> Result<Self, DataError> {
         let raw: RawSchema = parsed(name, text)?;
         Self::closed(name, raw).map_err(|problem| DataError::file(format!("{name}: {problem}")))
@@ -58,8 +58,8 @@ impl Schema {
         Ok(schema)
     }
 
-    /// The same schema with another sensitive column: one that has `zero` and `one`. The column that
-    /// was sensitive becomes a categorical feature.
+    /// Makes another column the sensitive one; it needs `zero` and `one`. The column that was sensitive before becomes a
+    /// categorical feature.
     ///
     /// # Errors
     /// [`DataError::Request`] for a column that does not exist or lacks `zero` and `one`.
@@ -89,7 +89,7 @@ impl Schema {
         }
     }
 
-    /// Refuses a schema that is none of a grouped table.
+    /// Refuses a schema that does not fit a grouped table.
     pub(super) fn check_grouped(&self) -> Result<(), DataError> {
         if self.sensitive.is_none() {
             let problem = "0 columns of kind sensitive: expected exactly 1";
@@ -98,7 +98,7 @@ impl Schema {
         self.check_features()
     }
 
-    /// Refuses a schema without a label and features.
+    /// Refuses a schema that lacks a label or features.
     pub(super) fn check_features(&self) -> Result<(), DataError> {
         let refuse = |problem: &str| Err(DataError::file(format!("{}: {problem}", self.name)));
         if !self.columns.iter().any(|column| column.is_label) {
@@ -110,7 +110,7 @@ impl Schema {
         Ok(())
     }
 
-    /// The same schema with one rule for missing values in all columns.
+    /// Applies one rule for missing values to all columns.
     pub fn with_missing(mut self, rule: Missing) -> Self {
         for column in &mut self.columns {
             column.missing = rule;
@@ -118,25 +118,24 @@ impl Schema {
         self
     }
 
-    /// Whether a number outside of its range becomes the nearer end of it, in any column of a copy.
+    /// Returns whether any column of a copy clamps numbers outside of its range to the nearer end.
     pub fn clamps(&self) -> bool {
         let mut numbers = self.columns.iter().filter_map(Column::number);
         numbers.any(|number| number.outside == Outside::Clamp)
     }
 
-    /// What holds between columns of each record of a copy.
+    /// Returns the rules between columns that each record of a copy keeps.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// The sensitive column, if there is one.
+    /// Returns the name of the sensitive column, if there is one.
     pub fn sensitive(&self) -> Option<&str> {
         self.sensitive
             .map(|place| self.columns[place].name.as_str())
     }
 
-    /// The names of the features, in their order: `age`, `colour=red`, and `colour=?` for a missing
-    /// value.
+    /// Returns the names of the features in their order, such as `age`, `colour=red`, and `colour=?` for a missing value.
     pub fn feature_names(&self) -> Vec<String> {
         let mut names = Vec::new();
         for (_, column) in self.features() {
@@ -155,7 +154,7 @@ impl Schema {
         names
     }
 
-    /// The columns that are features, and their places.
+    /// The columns that are features, with their places.
     pub(super) fn features(&self) -> impl Iterator<Item = (usize, &Column)> {
         let all = self.columns.iter().enumerate();
         all.filter(|&(place, column)| column.is_feature() && self.sensitive != Some(place))
@@ -166,8 +165,8 @@ impl Schema {
     }
 }
 
-/// Checks a schema but for its rules; columns are open only where they `may_be_open`. The error says what is wrong and what to
-/// do.
+/// Checks a schema except for its rules. Columns may lack ranges and categories only if they `may_be_open`. The error says
+/// what is wrong and how to repair it.
 pub(super) fn check(name: &str, mut raw: RawSchema, may_be_open: bool) -> Result<Schema, String> {
     let delimiter = byte("delimiter", raw.delimiter.as_deref().unwrap_or(","))?;
     let comment = raw
@@ -180,7 +179,7 @@ pub(super) fn check(name: &str, mut raw: RawSchema, may_be_open: bool) -> Result
     }
     let level =
         |column: &toml::Table| column.get("missing").and_then(toml::Value::as_str) == Some("level");
-    // What is missing has to be written somehow.
+    // A missing value needs a word.
     if raw.missing.is_empty() && raw.column.iter().any(level) {
         raw.missing.push(String::new());
     }
@@ -294,7 +293,7 @@ pub(super) fn check(name: &str, mut raw: RawSchema, may_be_open: bool) -> Result
     })
 }
 
-/// What a Parquet file holds, by its name.
+/// The type in a Parquet file that has this name.
 fn stored(name: &toml::Value) -> Result<Storage, String> {
     name.as_str().and_then(Storage::parse).ok_or_else(|| {
         format!(
@@ -304,7 +303,7 @@ fn stored(name: &toml::Value) -> Result<Storage, String> {
     })
 }
 
-/// TOML has dates of its own: they are read as texts are.
+/// Turns the dates of TOML into texts, so that both are read alike.
 fn dates_as_texts(column: &mut toml::Table) {
     let text = |value: &mut toml::Value| {
         if let toml::Value::Datetime(date) = value {

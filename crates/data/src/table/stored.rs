@@ -1,11 +1,11 @@
-//! Tables that may be more than memory holds.
+//! Tables of codes that may be larger than memory.
 
 use std::borrow::Cow;
 
 use crate::DataError;
 use crate::stored::Stored;
 
-/// Codes that are read at once.
+/// The number of codes that are read at once.
 const BLOCK: usize = 1 << 22;
 
 /// Records as codes, read from a file.
@@ -13,27 +13,27 @@ const BLOCK: usize = 1 << 22;
 pub struct CodedTable {
     /// The codes of the records, shape `[rows, columns]` in row-major order.
     pub codes: Vec<u16>,
-    /// Codes of a record.
+    /// The number of codes of a record.
     pub columns: usize,
-    /// The records.
+    /// The number of records.
     pub rows: usize,
-    /// Numbers that lay outside their range and became its nearer end. As secret as the records.
+    /// The count of numbers that lay outside their range and were clamped to its nearer end. It is as secret as the records.
     pub clamped: u64,
-    /// The SHA-256 of the file, as 64 lower-case hexadecimal digits. As secret as its records.
+    /// The SHA-256 of the file, as 64 lower-case hexadecimal digits. It is as secret as the records.
     pub sha256: String,
 }
 
 debug_shows!(CodedTable { columns, rows });
 
-/// Records as codes. More than 128 MiB of them lie in a file ([`Stored`]).
+/// Records as codes. If they take more than 128 MiB, a file holds them ([`Stored`]).
 pub struct StoredTable {
-    /// Codes of a record.
+    /// The number of codes of a record.
     pub columns: usize,
-    /// The records of the file, those of all parts.
+    /// The number of records of the file, in all parts together.
     pub rows: usize,
-    /// Numbers that lay outside their range and became its nearer end. As secret as the records.
+    /// The count of numbers that lay outside their range and were clamped to its nearer end. It is as secret as the records.
     pub clamped: u64,
-    /// The SHA-256 of the file, or of the sums of several. As secret as its records.
+    /// The SHA-256 of the file, or of the sums of several files. It is as secret as the records.
     pub sha256: String,
     pub(super) codes: Stored<u16>,
 }
@@ -53,7 +53,7 @@ impl From<CodedTable> for StoredTable {
 }
 
 impl StoredTable {
-    /// The same of which no code lies in a file.
+    /// The same table, with all codes in memory.
     pub(super) fn in_memory(self) -> CodedTable {
         CodedTable {
             codes: self.codes.into_memory(),
@@ -64,19 +64,19 @@ impl StoredTable {
         }
     }
 
-    /// All codes, `[some, columns]` in rows.
+    /// Returns all codes in blocks of rows, each of shape `[some, columns]`.
     ///
     /// # Errors
-    /// [`DataError::Io`] for a temporary file that cannot be read.
+    /// [`DataError::Io`] if a temporary file cannot be read.
     pub fn blocks(&self) -> impl Iterator<Item = Result<Cow<'_, [u16]>, DataError>> {
         let columns = self.columns.max(1);
         self.codes.blocks((BLOCK / columns).max(1) * columns)
     }
 
-    /// Leaves only the records that `keep` says of their places, from 0; `rows` is left as it was.
+    /// Keeps only the records for whose places, from 0, `keep` returns true. It does not change `rows`.
     ///
     /// # Errors
-    /// As [`StoredTable::blocks`]; [`DataError::Io`] for a temporary file that cannot be written.
+    /// As [`StoredTable::blocks`]; [`DataError::Io`] if a temporary file cannot be written.
     pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) -> Result<(), DataError> {
         let mut kept = Stored::beyond(self.codes.most);
         let (columns, mut place) = (self.columns, 0);

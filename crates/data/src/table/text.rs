@@ -1,4 +1,4 @@
-//! The bytes of a text table, however they are packed, as UTF-8.
+//! The bytes of a text table as UTF-8, whatever their encoding.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -11,16 +11,16 @@ use crate::DataError;
 use crate::error::{io as failed, open};
 use crate::sums::{Hashed, file_sum};
 
-/// Bytes by which it is known what a file is.
+/// The number of leading bytes that decide which kind of file it is.
 const FIRST: usize = 1 << 16;
 
-/// A text table that is read: UTF-8 as it is, UTF-16 with its mark and gzip decoded.
+/// A text table that is read as UTF-8; UTF-16 with a mark, and gzip, are decoded.
 pub(super) enum Text {
     Plain(Hashed<Started<File>>),
     Decoded(Box<dyn Read + Send>),
 }
 
-/// What was read of the start, and the rest.
+/// The start, which was read already, and the rest.
 type Started<R> = io::Chain<Cursor<Vec<u8>>, R>;
 
 impl Text {
@@ -73,7 +73,7 @@ fn started<R: Read>(path: &Path, mut text: R) -> Result<(Cursor<Vec<u8>>, R), Da
     Ok((Cursor::new(start), text))
 }
 
-/// Refuses what is no text with a record a line.
+/// Refuses a file that is not a text with one record on each line.
 fn refuse(path: &Path, start: &[u8]) -> Result<(), DataError> {
     let file = path.display();
     let (what, how) = match start {
@@ -85,7 +85,7 @@ fn refuse(path: &Path, start: &[u8]) -> Result<(), DataError> {
             "HTML or XML",
             "python3 -c \"import pandas; pandas.read_html('IN')[0].to_csv('OUT', index=False)\"",
         ),
-        // Without white space, which may stand anywhere in JSON.
+        // JSON may have white space anywhere, so it is skipped.
         _ => match start
             .iter()
             .filter(|b| !b.is_ascii_whitespace())
@@ -108,11 +108,11 @@ fn refuse(path: &Path, start: &[u8]) -> Result<(), DataError> {
     )))
 }
 
-/// UTF-16 as UTF-8.
+/// Decodes UTF-16 as UTF-8.
 struct Utf16<R> {
     text: BufReader<R>,
     unit: fn([u8; 2]) -> u16,
-    /// The first half of a character that takes two.
+    /// The first half of a character that takes two units.
     half: Option<u16>,
     ready: Cursor<Vec<u8>>,
 }
@@ -154,7 +154,7 @@ impl<R: Read> Read for Utf16<R> {
                 self.half = units.pop();
             }
             let odd = (!pairs.len().is_multiple_of(2)).then_some(Ok(char::REPLACEMENT_CHARACTER));
-            // What is no character becomes a byte that is none either: the reader of lines says so.
+            // An invalid character becomes an invalid byte, which the reader of lines reports.
             let mut text = Vec::new();
             for found in char::decode_utf16(units).chain(odd) {
                 match found {
@@ -168,7 +168,7 @@ impl<R: Read> Read for Utf16<R> {
     }
 }
 
-/// What a text looks like beside its fields.
+/// The look of a text besides its fields: its mark, line breaks and quotes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Look {
     pub mark: bool,
@@ -176,20 +176,20 @@ pub(super) struct Look {
     pub quotes: Quotes,
 }
 
-/// Which fields of a text stand in quotes.
+/// The fields of a text that have quotes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Quotes {
-    /// Those that need them.
+    /// Only fields that need quotes.
     #[default]
     Needed,
-    /// All but numbers.
+    /// All fields except numbers.
     Texts,
     All,
 }
 
 impl Look {
-    /// Of a text that begins so, with a `delimiter` between fields.
+    /// The look of a text with this start and this `delimiter` between fields.
     pub(super) fn of(start: &[u8], delimiter: u8) -> Self {
         let mark = start.starts_with(b"\xef\xbb\xbf");
         let text = if mark { &start[3..] } else { start };
@@ -227,7 +227,7 @@ impl Look {
 /// The first bytes of a file, decoded.
 pub(super) fn start_of(text: impl Read) -> Vec<u8> {
     let mut start = Vec::new();
-    // What cannot be read is said when it is read.
+    // An error here is reported when the file is read.
     let _ = text.take(FIRST as u64).read_to_end(&mut start);
     start
 }

@@ -1,4 +1,4 @@
-//! Whose records are whose, by a column of the table; what else stands in columns that the schema ignores.
+//! The privacy unit of each record, by a column of the table, and other columns that the schema ignores.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use crate::error::field;
 use crate::{DataError, Units};
 
 impl Schema {
-    /// The unit of each record of a file, by a `column` that the schema ignores: it would be in a copy otherwise.
+    /// Returns the unit of each record of a file from a `column` that the schema ignores, so that no copy contains it.
     ///
     /// # Errors
-    /// [`DataError::Request`] for a column that is not there, or is not ignored; [`DataError::Record`] for a line of another
-    /// number of fields, or without a unit; as [`Schema::coded`].
+    /// [`DataError::Request`] for a column that does not exist or is not ignored; [`DataError::Record`] for a line with
+    /// another number of fields, or without a unit; as [`Schema::coded`].
     pub fn units(&self, path: &Path, column: &str) -> Result<Units, DataError> {
         let refuse = || {
             DataError::request(format!(
@@ -41,8 +41,8 @@ impl Schema {
         }
     }
 
-    /// Gives the fields of these columns of each record to `each`: its number from 0, the place of the column among these, and
-    /// what stands there. False where the file has not all of them. A null is `absent`.
+    /// Gives the fields of these columns of each record to `each`: the record's number from 0, the column's place among these,
+    /// and the text. Returns false if the file lacks one of the columns. A null is `absent`.
     pub(super) fn each_ignored(
         &self,
         path: &Path,

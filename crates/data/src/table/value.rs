@@ -1,26 +1,26 @@
-//! What the fields of a column say.
+//! Reads the fields of a column as values.
 
 use std::collections::HashMap;
 
 use super::column::{Column, Kind};
 use super::number::Number;
 
-/// What a field says.
+/// The value of a field.
 #[derive(Clone, Copy)]
 pub(super) enum Value {
     Missing,
     Number(f64),
-    /// A category, a truth value, a class or a group.
+    /// The index of a category, a truth value, a class or a group.
     Level(usize),
 }
 
-/// What is expected instead of a field, and what to do.
+/// The value that was expected, and how to repair the field.
 pub(super) type Refusal = (String, &'static str);
 
-/// What reads the fields of a column: its levels may be many.
+/// Reads the fields of a column; a map finds its levels, because there may be many.
 pub(super) struct Reader<'a> {
     pub column: &'a Column,
-    /// Whether its values are groups, and it is no feature.
+    /// Whether it reads the groups of the sensitive column, which is not a feature.
     pub is_group: bool,
     levels: HashMap<&'a str, usize>,
     other: Option<usize>,
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Of the sensitive column, whose values are groups.
+    /// A reader of the sensitive column, whose values are groups.
     pub(super) fn groups(column: &'a Column, groups: &'a [Vec<String>; 2]) -> Self {
         let [zero, one] = groups;
         Self {
@@ -69,12 +69,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The level that is spelled so.
+    /// The level with this spelling.
     pub(super) fn level(&self, text: &str) -> Option<usize> {
         self.levels.get(text).copied()
     }
 
-    /// What a field says that is no word for a missing value. Fields of a `typed` column are as the schema writes them.
+    /// Reads a field that is not a word for a missing value. Fields of a `typed` column are written as the schema writes them.
     pub(super) fn value(&self, text: &str, typed: bool) -> Result<Value, Refusal> {
         let value = match self.column.number() {
             Some(number) => number.parse(text, typed).map(Value::Number),
@@ -95,13 +95,13 @@ pub(super) fn outside(number: &Number) -> Refusal {
     (number.expected(), advice)
 }
 
-/// Of a copy, for which no line is dropped.
+/// Refuses a missing value in a copy, for which no line may be dropped.
 pub(super) fn missing_in_copy() -> Refusal {
     let advice = "repair or remove it, or say missing = \"level\" in the schema";
     ("a value".into(), advice)
 }
 
-/// The first values of a list.
+/// The first values of a list, for a message.
 pub(super) fn one_of(values: &[String]) -> String {
     const SHOWN: usize = 8;
     let quoted: Vec<String> = values

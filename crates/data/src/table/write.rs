@@ -1,4 +1,4 @@
-//! Codes as a table again.
+//! Writes codes as a table of values.
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
@@ -14,7 +14,7 @@ use super::text::Quotes;
 use crate::DataError;
 use crate::error::{empty, io as failed, unfit};
 
-/// A table that is written some records at a time, and appears whole when it is finished or not at all.
+/// Writes a table in blocks of records. The file appears only when it is finished, and then it is whole.
 pub struct TableWriter<'a> {
     schema: &'a Schema,
     columns: Vec<&'a Column>,
@@ -29,16 +29,16 @@ enum Form<'a> {
 }
 
 impl Schema {
-    /// A value of a code of the column at `column` of [`Schema::code_columns`]: a category as it is spelled first, the first
-    /// word for a missing value that is not empty, a special value, or a number of the bin, all of its values equally likely.
-    /// Read again, it has the same code. It keeps no rules between columns. The empty text for a column or a code that is not there.
+    /// Returns a value of a code of the column at `column` of [`Schema::code_columns`]: the first spelling of a category, the
+    /// first nonempty word for a missing value, a special value, or a number of the bin, uniformly. Read again, it has the same
+    /// code. It ignores rules between columns. If the column or the code does not exist, the text is empty.
     pub fn value(&self, column: usize, code: u16, rng: &mut impl Rng) -> String {
         let column = self.coded_columns().nth(column);
         let text = column.and_then(|column| self.text(column, code.into(), rng));
         text.map(Cow::into_owned).unwrap_or_default()
     }
 
-    /// Writes records of codes, shape `[n, D]` in row-major order, as a file: [`Schema::writer`].
+    /// Writes records of codes, shape `[n, D]` in row-major order, to a file, as [`Schema::writer`] does.
     ///
     /// # Errors
     /// As [`TableWriter`].
@@ -48,14 +48,14 @@ impl Schema {
         table.finish()
     }
 
-    /// Begins a file that takes the place of what has its name. Where that ends in `.parquet` it is a Parquet file: integers,
-    /// days, minutes and truth values are stored as what they are, other numbers in 64 bits, categories that are all whole
-    /// numbers as these, or all as the schema says by `stored`, and missing values as nulls. Else it is a CSV file: the schema's
-    /// delimiter, its names of columns where it has a header, the values of [`Schema::value`]. Where the schema has rules,
-    /// values keep them too.
+    /// Begins a file that replaces any file with its name. If the name ends in `.parquet`, it is a Parquet file: integers, days,
+    /// minutes and truth values keep their types, other numbers have 64 bits, categories that are all whole numbers are stored as
+    /// these, missing values are nulls, and `stored` in the schema overrides the types. Otherwise it is a CSV file with the
+    /// schema's delimiter, its column names if it has a header, and the values of [`Schema::value`]. Values also keep the
+    /// schema's rules.
     ///
     /// # Errors
-    /// [`DataError::Request`] for a schema that is none of a copy; [`DataError::Io`].
+    /// [`DataError::Request`] for a schema that does not fit a copy; [`DataError::Io`].
     pub fn writer(&self, path: &Path) -> Result<TableWriter<'_>, DataError> {
         self.check_copy()?;
         let part = NewFile::of(path).map_err(failed(folder(path), "write in the folder"))?;
@@ -117,10 +117,10 @@ impl Schema {
         self.fixed(column, code).map(Cow::Borrowed)
     }
 
-    /// The values of records of codes, shape `[n, D]` in row-major order, as the texts that a file of them has, in the same shape.
+    /// Returns the texts that a file of these records of codes would have, in the same shape `[n, D]` in row-major order.
     ///
     /// # Errors
-    /// As [`TableWriter::write`], but for [`DataError::Io`].
+    /// As [`TableWriter::write`], except [`DataError::Io`].
     pub fn texts(&self, codes: &[u16], rng: &mut impl Rng) -> Result<Vec<String>, DataError> {
         let columns: Vec<&Column> = self.coded_columns().collect();
         self.check_codes(&columns, codes)?;
@@ -139,7 +139,7 @@ impl Schema {
         record: &[u16],
         rng: &mut impl Rng,
     ) -> Vec<Cow<'a, str>> {
-        // Numbers under a rule come together, and first.
+        // Numbers under a rule are sampled together, before all others.
         let ruled = self.rules.sample(record, rng);
         let values = columns.iter().zip(record).enumerate();
         let value = |(place, (column, &code)): (usize, (&&'a Column, &u16))| {
@@ -154,7 +154,7 @@ impl Schema {
         values.map(value).collect()
     }
 
-    /// Refuses what are no codes of records.
+    /// Refuses codes that cannot be those of records.
     fn check_codes(&self, columns: &[&Column], codes: &[u16]) -> Result<(), DataError> {
         let missing = |column: &Column| usize::from(self.has_missing_level(column));
         let most = |column: &&Column| column.codes() + missing(column);
@@ -181,11 +181,11 @@ impl Schema {
 }
 
 impl TableWriter<'_> {
-    /// Adds records of codes, shape `[n, D]` in row-major order; those of a Parquet file stand together.
+    /// Adds records of codes, shape `[n, D]` in row-major order; a Parquet file stores them together.
     ///
     /// # Errors
-    /// [`DataError::Request`] for a number of codes that is no multiple of D, for a code that is not there, and for codes of
-    /// which no values keep the rules; [`DataError::Io`].
+    /// [`DataError::Request`] if the number of codes is not a multiple of D, if a code does not exist, or if no values with
+    /// these codes keep the rules; [`DataError::Io`].
     pub fn write(&mut self, codes: &[u16], rng: &mut impl Rng) -> Result<(), DataError> {
         self.schema.check_codes(&self.columns, codes)?;
         self.records += codes.len() / self.columns.len();
@@ -201,10 +201,10 @@ impl TableWriter<'_> {
         written.map_err(failed(&self.path, "write the file"))
     }
 
-    /// Gives the file its name.
+    /// Completes the file and gives it its name.
     ///
     /// # Errors
-    /// [`DataError::Request`] without a record; [`DataError::Io`].
+    /// [`DataError::Request`] if there is no record; [`DataError::Io`].
     pub fn finish(self) -> Result<(), DataError> {
         let Self { path, form, .. } = self;
         if self.records == 0 {

@@ -1,39 +1,39 @@
-//! How the numbers, days and times of a column are written, if not as the schema itself writes them.
+//! The forms in which a column's numbers, days and times are written, if not in the schema's own form.
 
 use super::calendar::{DAY, Step};
 use super::number::Unit;
 use chrono::format::{Item, Numeric, Parsed, StrftimeItems, parse};
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike};
 
-/// A form of writing: of a number how 1234.5 stands in the file, such as `$1,234.5`; of days and times a pattern of `strftime`,
-/// such as `%d/%m/%Y`; `HHMM` of times that are numbers.
+/// A written form: for a number, how 1234.5 is written in the file, such as `$1,234.5`; for days and times, a pattern of
+/// `strftime`, such as `%d/%m/%Y`; for times as numbers, `HHMM`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Written {
     Number(Box<Form>),
     Time(Pattern),
-    /// Hours and minutes as one number, 517 for 5:17, which may have `.0` behind it.
+    /// Hours and minutes as one number, 517 for 5:17, which may end in `.0`.
     Clock {
         zero: bool,
     },
 }
 
-/// How a number is written.
+/// The form of a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Form {
-    /// 1234.5, or 1234, in this form.
+    /// The number 1234.5, or 1234, in this form.
     text: String,
     before: String,
-    /// Before and behind the digits of a number below zero.
+    /// The texts before and after the digits of a negative number.
     negative: [String; 2],
-    /// Between groups of three digits.
+    /// The sign between groups of three digits.
     between: Option<char>,
     point: char,
-    /// The zeros that a whole number has behind its point.
+    /// The number of zeros after the point of a whole number.
     zeros: usize,
     after: String,
 }
 
-/// How a day or a time is written.
+/// The form of a day or a time.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pattern {
     text: String,
@@ -43,7 +43,7 @@ pub(super) struct Pattern {
     has: Has,
 }
 
-/// What a pattern says.
+/// The parts of a date and time that a pattern has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Has {
     date: bool,
@@ -51,13 +51,13 @@ struct Has {
     step: Step,
 }
 
-/// From the first day of the common era to 1970-01-01.
+/// The days from the first day of the common era to 1970-01-01.
 const EPOCH: i64 = 719_163;
-/// What says that a number is below zero.
+/// The signs of a negative number.
 const NEGATIVE: [char; 4] = ['(', ')', '-', '\u{2212}'];
 
 impl Form {
-    /// Of 1234.5 or 1234 in this form.
+    /// Reads the form from 1234.5 or 1234 as it is written.
     fn parse(text: &str) -> Option<Self> {
         let (before, rest) = text.split_once('1')?;
         let (between, rest) = rest.split_once("234")?;
@@ -72,7 +72,7 @@ impl Form {
         };
         let mut between = between.chars();
         let (between, more) = (between.next(), between.next());
-        // `(1234.5)`, `1234.5-` and `+1234.5` say how numbers below zero stand there too.
+        // `(1234.5)`, `1234.5-` and `+1234.5` show how negative numbers are written, too.
         let signed = [before, after].concat().contains(NEGATIVE);
         let [before, after, negative, behind] = match signed {
             true => {
@@ -155,7 +155,7 @@ impl Form {
             plain.push('.');
             plain.push_str(part);
         }
-        // Nothing but what a number is made of: a word such as `inf` is none.
+        // Only characters of a number count, so that a word such as `inf` is not one.
         let made = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
         plain.chars().all(made).then_some(plain)
     }
@@ -190,7 +190,7 @@ impl Form {
 }
 
 impl Pattern {
-    /// `None` for what is no pattern, or has too little for a day or a time.
+    /// Parses a pattern; `None` if it is not one, or has too little for a day or a time.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let plain = text.replace("%^", "%");
         let items = StrftimeItems::new(&plain).parse_to_owned().ok()?;
@@ -260,7 +260,7 @@ impl Pattern {
     }
 }
 
-/// A day and a time.
+/// A date with a time.
 type Moment = NaiveDateTime;
 
 fn millis(moment: Moment) -> i64 {
@@ -269,7 +269,7 @@ fn millis(moment: Moment) -> i64 {
     days * DAY + seconds * 1000 + i64::from(moment.nanosecond() / 1_000_000)
 }
 
-/// The minute of a day of 517 or 517.0; 2400 is its start.
+/// The minute of the day for 517 or 517.0; 2400 is the start of the day.
 fn clock(text: &str) -> Option<i64> {
     let digits = text.strip_suffix(".0").unwrap_or(text);
     let is_number = (1..=4).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
@@ -279,7 +279,7 @@ fn clock(text: &str) -> Option<i64> {
 }
 
 impl Written {
-    /// What a schema says of a column of such units.
+    /// Parses the form that a schema gives for a column of this unit.
     pub(super) fn parse(text: &str, unit: Unit) -> Result<Self, String> {
         let time = |date: bool, time: bool| {
             let pattern = Pattern::parse(text);
@@ -309,7 +309,7 @@ impl Written {
         form.ok_or_else(|| format!("'written' is {text:?}: expected {expected}"))
     }
 
-    /// The step of the times that are written.
+    /// The step of the times in this form.
     pub(super) fn step(&self) -> Step {
         match self {
             Self::Time(pattern) => pattern.has.step,
@@ -317,7 +317,7 @@ impl Written {
         }
     }
 
-    /// As a schema says it.
+    /// The text of the form in a schema.
     pub(super) fn text(&self) -> &str {
         match self {
             Self::Number(form) => &form.text,
@@ -327,13 +327,13 @@ impl Written {
         }
     }
 
-    /// The number, or the count of units, that a text says.
+    /// The number, or the count of units, that a text stands for.
     pub(super) fn read(&self, text: &str, unit: Unit) -> Option<f64> {
         match self {
             Self::Number(form) => unit.parse(&form.plain(text)?),
             Self::Time(pattern) => {
                 let (millis, unit) = (millis(pattern.read(text)?), unit.millis());
-                // A day with another time than its start is none.
+                // A day that has a time other than its start is refused.
                 let whole = millis.rem_euclid(unit) == 0 || unit != DAY;
                 whole.then_some(millis.div_euclid(unit) as f64)
             }
@@ -341,7 +341,7 @@ impl Written {
         }
     }
 
-    /// A number of units as it is written.
+    /// Writes a number of units in this form.
     pub(super) fn write(&self, count: i64, unit: Unit) -> String {
         match self {
             Self::Number(form) => form.write(&unit.text(count)),
@@ -358,7 +358,7 @@ impl Written {
         }
     }
 
-    /// A number as the schema writes it; `None` for days and times.
+    /// The number as the schema writes it; `None` for days and times.
     pub(super) fn plain(&self, text: &str) -> Option<String> {
         match self {
             Self::Number(form) => form.plain(text),
@@ -366,7 +366,7 @@ impl Written {
         }
     }
 
-    /// Whether a text says a number in this form, and would be written so again.
+    /// Whether a text is a number in this form, and would be written the same again.
     pub(super) fn is_form_of(&self, text: &str) -> bool {
         match self {
             Self::Number(form) => {

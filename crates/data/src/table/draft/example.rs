@@ -1,11 +1,11 @@
-//! What values look like that are left out: their form, and none of them.
+//! Shows the form of values that are left out of a draft, but not the values.
 
 use std::collections::BTreeMap;
 
-/// The most characters of a form.
+/// The largest number of characters of a form.
 const LONGEST: usize = 24;
 
-/// The form that most of these values have, each with how often it stands there, for a sentence; nothing where there is none.
+/// The form that most of these values have, as part of a sentence. Each value comes with its count. Empty without values.
 pub(super) fn such_as<'a>(values: impl Iterator<Item = (&'a String, &'a u64)>) -> String {
     let mut forms: BTreeMap<String, u64> = BTreeMap::new();
     for (value, times) in values {
@@ -15,7 +15,7 @@ pub(super) fn such_as<'a>(values: impl Iterator<Item = (&'a String, &'a u64)>) -
     most.map_or(String::new(), |(form, _)| format!(", such as {form}"))
 }
 
-/// `A` and `a` for letters, `9` for digits, and what stands between them.
+/// `A` and `a` for letters, `9` for digits, and all other characters as they are.
 fn form(value: &str) -> String {
     let one = |c: char| match c {
         c if c.is_numeric() => '9',

@@ -1,4 +1,4 @@
-//! In which forms the values of a column may be written, and what they are then.
+//! The forms in which the values of a column may be written, and the kind of value in each form.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use super::super::number::Unit;
 use super::super::written::Written;
 use super::moments::patterns;
 
-/// Words among numbers, or dates, that are none: more different ones than these are no words for missing values.
+/// The largest number of different words among numbers or dates that may stand for missing values.
 const MAX_STRAYS: usize = 3;
-/// Letters of a unit before or behind a number, such as `USD` or `mm/h`.
+/// The largest number of letters of a unit before or after a number, such as `USD` or `mm/h`.
 const MAX_LETTERS: usize = 4;
-/// Categories with a unit, such as doses, are no numbers: these are more different ones.
+/// Values with a unit are numbers if more than this many differ; others may be categories, such as doses.
 const MIN_WITH_UNIT: usize = 20;
 const CURRENCIES: &str = "$€£¥₹₽₺₩₪฿₫₴₦₱₡₲₵¢";
-/// Between groups of digits, and before the digits behind the point.
+/// The sign between groups of digits, and the sign before the decimals.
 const DIGITS: [[&str; 2]; 12] = [
     ["", "."],
     ["", ","],
@@ -30,23 +30,23 @@ const DIGITS: [[&str; 2]; 12] = [
     ["\u{2009}", "."],
 ];
 
-/// Values in one form.
+/// The values of a column, read in one form.
 #[derive(Clone)]
 pub(super) struct InForm {
-    /// None for the form in which a schema writes.
+    /// The form, or `None` if it is the schema's own form.
     pub written: Option<String>,
     pub kind: Kind,
     form: Option<Written>,
-    /// What is no value in this form, and how often.
+    /// The texts that are not values in this form, with their counts.
     pub strays: BTreeMap<String, u64>,
     pub values: u64,
-    /// The least and the largest: of days and times in milliseconds.
+    /// The least and the largest value, in milliseconds for days and times.
     pub range: [f64; 2],
-    /// Whether all are whole.
+    /// Whether all values are whole.
     pub whole: bool,
-    /// The fewest and the most digits behind the point.
+    /// The fewest and the most decimals.
     pub decimals: [usize; 2],
-    /// Whether each has three digits behind the point or none: it may stand between thousands.
+    /// Whether each value has three decimals or none, so that the point may separate thousands.
     threes: bool,
 }
 
@@ -81,7 +81,7 @@ impl InForm {
         Some(Self {
             written: (!plain).then(|| text.into()),
             kind,
-            // What numbers are without a word is known better than by a form.
+            // Numbers without a unit are read directly, which is more reliable than by a form.
             form: match (kind, plain) {
                 (Kind::Number, true) => None,
                 _ => Some(Written::parse(text, kind.unit()).ok()?),
@@ -95,7 +95,7 @@ impl InForm {
         })
     }
 
-    /// The value of a text that is in this form, and its digits behind the point.
+    /// The value of a text in this form, with its number of decimals.
     pub(super) fn read(&self, text: &str) -> Option<(f64, usize)> {
         match (&self.form, self.kind) {
             (None, _) => number(text),
@@ -113,7 +113,7 @@ impl InForm {
         }
     }
 
-    /// The same values as times that are written as numbers, if they are.
+    /// The same values read as times that are written as numbers, if all of them can be.
     pub(super) fn as_clock<'a>(
         &self,
         counts: impl Iterator<Item = (&'a String, &'a u64)>,
@@ -126,7 +126,7 @@ impl InForm {
         (form.strays.keys().eq(self.strays.keys())).then_some(form)
     }
 
-    /// Takes a text that stands `times` times; `false` if this is not the form of the column.
+    /// Adds a text that occurs `times` times; `false` if this is not the form of the column.
     fn add(&mut self, text: &str, times: u64) -> bool {
         let Some((value, decimals)) = self.read(text) else {
             *self.strays.entry(text.into()).or_default() += times;
@@ -142,12 +142,12 @@ impl InForm {
         true
     }
 
-    /// The step of its times.
+    /// The step of the times in this form.
     pub(super) fn step(&self) -> Step {
         self.form.as_ref().map_or(Step::Minute, Written::step)
     }
 
-    /// Whether its point may be a sign between thousands.
+    /// Whether the point may separate thousands.
     pub(super) fn may_be_thousands(&self) -> bool {
         let point = self
             .written
@@ -165,7 +165,7 @@ impl InForm {
             && (self.decimals[0] == 0 || self.written.is_some())
     }
 
-    /// Whether values with this unit may be categories or codes: few of them, or whole ones behind a word, such as `Model 12`.
+    /// Whether values with this unit may be categories or codes: few values, or whole ones after a word, such as `Model 12`.
     pub(super) fn may_be_words(&self, different: usize) -> bool {
         let Some(written) = self.written.as_ref().filter(|_| self.kind == Kind::Number) else {
             return false;
@@ -176,7 +176,7 @@ impl InForm {
         word(written) && (coded || different <= MIN_WITH_UNIT)
     }
 
-    /// Which of day and month comes first.
+    /// Whether the day comes before the month.
     fn day_first(&self) -> Option<bool> {
         let text = self.written.as_ref()?;
         let [day, month] = ["d", "m"].map(|of| {
@@ -188,7 +188,7 @@ impl InForm {
         Some(day? < month?)
     }
 
-    /// Whether it is the same form but for day and month.
+    /// Whether the two forms differ only in the order of day and month.
     pub(super) fn is_mistaken_for(&self, other: &Self) -> bool {
         let both = self.day_first().zip(other.day_first());
         both.is_some_and(|(own, other)| own != other)
@@ -200,11 +200,11 @@ impl InForm {
 pub(super) struct Forms(pub Vec<InForm>);
 
 impl Forms {
-    /// Of a column with these values, each with how often it stands there.
+    /// Finds the forms of a column with these values, each with its count.
     pub(super) fn of<'a>(
         counts: impl DoubleEndedIterator<Item = (&'a String, &'a u64)> + Clone,
     ) -> Self {
-        // A form has to fit one of the first few values, or of the last: others may be words.
+        // A form must fit one of the first or last few values, because the others may be words.
         let mut forms: Vec<InForm> = Vec::new();
         const TRIED: usize = 2 * MAX_STRAYS + 1;
         let (first, last) = (counts.clone().take(TRIED), counts.clone().rev().take(TRIED));
@@ -232,7 +232,7 @@ impl Forms {
     }
 }
 
-/// All forms in which a text is something, those that are more likely first.
+/// All forms that fit a text, the more likely first.
 fn candidates(text: &str) -> Vec<InForm> {
     let mut all = Vec::new();
     let mut add = |kind, written: &str| {
@@ -256,8 +256,8 @@ fn candidates(text: &str) -> Vec<InForm> {
     all
 }
 
-/// What may stand before and behind the digits of all numbers of a column: a unit, and the sign of those below zero if that is
-/// not a minus before all.
+/// The text before and after the digits of all numbers of a column: a unit, and the sign of negative numbers if it is not a
+/// minus in front.
 fn around(text: &str) -> Vec<[&str; 2]> {
     let digit = |c: char| c.is_ascii_digit();
     let (Some(first), Some(last)) = (text.find(digit), text.rfind(digit)) else {
@@ -276,7 +276,7 @@ fn around(text: &str) -> Vec<[&str; 2]> {
     if !fits(before, "(-+\u{2212}.") || !fits(after, ")-%‰°²³µ/.") {
         return Vec::new();
     }
-    // Positive numbers may have no plus, where these have one.
+    // Positive numbers may lack the plus that this one has.
     let unsigned = before.trim_start_matches(['-', '+']);
     match before.starts_with('-') || unsigned == before {
         true => vec![[unsigned, after]],
@@ -284,9 +284,9 @@ fn around(text: &str) -> Vec<[&str; 2]> {
     }
 }
 
-/// A number and its digits behind the point; none with a leading zero, which is a code.
+/// A number with its count of decimals; `None` with a leading zero, because that is a code.
 pub(super) fn number(text: &str) -> Option<(f64, usize)> {
-    // A plus is a form of its own.
+    // A plus sign is a separate form.
     let digits = text.strip_prefix('-').unwrap_or(text);
     let starts = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     let is_code =
@@ -297,7 +297,7 @@ pub(super) fn number(text: &str) -> Option<(f64, usize)> {
         false => text.into(),
     };
     let decimals = shown.split_once('.').map_or(0, |(_, behind)| behind.len());
-    // A program takes `1e5` and `2.` for numbers with a fraction.
+    // Programs read `1e5` and `2.` as numbers with a fraction.
     let decimals = decimals.max(usize::from(text.contains(['e', 'E', '.'])));
     (starts && !is_code).then_some((value, decimals))
 }

@@ -1,4 +1,4 @@
-//! What a column seems to hold.
+//! Guesses what a column holds.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,19 @@ use super::forms::{Forms, InForm, Kind, number};
 use super::range::{is_long_tailed, round, specials};
 use super::{Field, Fields, texts};
 
-/// The most categories of a column that is no text.
+/// The largest number of categories of a column that is not text.
 pub(super) const MAX_LEVELS: usize = 100;
-/// Fewer records than these share a value that is not listed: it would tell of them.
+/// The least number of records that share a listed value; a value of fewer records would reveal them.
 const FEW: u64 = 5;
-/// The most classes of a label of whole numbers.
+/// The largest number of classes of a label of whole numbers.
 const MAX_NUMBERED_CLASSES: usize = 10;
-/// Different values that are kept, by which the rest is guessed.
+/// The number of different values that are kept to guess the rest.
 const DIFFERENT: usize = 10_000;
-/// What stands for a missing value.
+/// The words for a missing value.
 const ABSENT: [&str; 14] = [
     "", "?", "na", "n/a", "null", "nan", "none", "nil", "-", "--", "#n/a", "<na>", "\\n", ".",
 ];
-/// What is a number for programs, and lies in no range.
+/// Words that programs read as numbers, but that lie in no range.
 const INFINITE: [&str; 2] = ["inf", "infinity"];
 const YES_AND_NO: [[&str; 2]; 5] = [
     ["no", "yes"],
@@ -35,7 +35,7 @@ const YES_AND_NO: [[&str; 2]; 5] = [
     ["f", "t"],
     ["0", "1"],
 ];
-/// Words in the names of columns, and the bounds of what is called so.
+/// Words in the names of columns, with the bounds of such values.
 const CALENDAR: [(&str, [f64; 2]); 8] = [
     ("month", [1.0, 12.0]),
     ("day", [1.0, 31.0]),
@@ -46,61 +46,61 @@ const CALENDAR: [(&str, [f64; 2]); 8] = [
     ("minute", [0.0, 59.0]),
     ("second", [0.0, 59.0]),
 ];
-/// Years that are no other numbers.
+/// The range in which whole numbers may be years.
 const YEARS: [f64; 2] = [1500.0, 2200.0];
-/// Numbers that are all smaller have too few digits in a copy.
+/// If all numbers are smaller than this, a copy has too few digits for them.
 const LEAST: f64 = 1e-12;
 const EXACT: f64 = (1_u64 << 53) as f64;
-/// Numbers among words: fewer different ones are categories as these.
+/// The least number of different numbers among words; fewer are categories like the words.
 const MIN_NUMBERS: usize = 20;
-/// The words of names that say that a column is an identifier.
+/// Words in a name that mark a column as an identifier.
 const IDENTIFIERS: [&str; 8] = [
     "id", "ids", "uuid", "guid", "index", "ssn", "rownames", "unnamed",
 ];
 
-/// What a column seems to hold.
+/// The guess about a column.
 pub(super) struct Guess {
-    /// Whether its values are none that can be read, as lists.
+    /// Whether its values cannot be read, such as lists.
     pub unread: bool,
-    /// Whether the file knows what they are: how they are written is nothing to say then.
+    /// Whether the file knows the type, so that the written form is not stated.
     pub typed: bool,
-    /// What the file holds, if it is a Parquet file.
+    /// The type in the file, if it is a Parquet file.
     pub stored: Option<Storage>,
-    /// Values that are not missing.
+    /// The number of values that are not missing.
     values: u64,
-    /// Words that stand for missing ones, and how often.
+    /// The words for missing values, with their counts.
     missing: BTreeMap<String, u64>,
-    /// Its values, each with how often, until there are too many.
+    /// The values with their counts, until there are too many.
     counts: BTreeMap<String, u64>,
-    /// How many values these are.
+    /// The number of values in these counts.
     counted: u64,
-    /// Its forms, once there are too many values to keep.
+    /// The forms of the column, once there are too many values to keep.
     forms: Option<Forms>,
-    /// Whether each value is the whole number behind the one before.
+    /// The last value if it is whole, by which each next value is checked to be the one after it.
     running: Option<i64>,
     is_running: bool,
 }
 
-/// Which categories are listed.
+/// The categories that a draft lists.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Listed {
-    /// Those that a few records share.
+    /// Categories that a few records share.
     Frequent,
-    /// All: those of a public file, and those that nobody is shown.
+    /// All categories: of a public file, or of a draft that no one is shown.
     All { public: bool },
 }
 
-/// What a column is drafted as.
+/// The draft of a column.
 pub(super) struct Drafted {
     pub fields: Fields,
     /// The form of its numbers or dates.
     pub form: Option<InForm>,
-    /// The words for what is missing, the most frequent first.
+    /// The words for missing values, the most frequent first.
     pub absent: Vec<String>,
 }
 
 impl Drafted {
-    /// A column that is in no copy, and why.
+    /// A column that no copy contains, with the reason.
     pub(super) fn left_out(why: &str) -> Self {
         Self {
             fields: Fields(vec![("kind", "ignore".into()), ("why", why.into())]),
@@ -155,12 +155,12 @@ impl Guess {
         }
     }
 
-    /// Whether some values are no words for missing ones.
+    /// Whether some values are not words for missing ones.
     pub(super) fn has_values(&self) -> bool {
         self.values > 0
     }
 
-    /// Whether a text alone is a number, a day or a time.
+    /// Whether a single text is a number, a day or a time.
     pub(super) fn is_number_or_date(text: &str) -> bool {
         let mut guess = Self::new();
         guess.add(text);
@@ -177,11 +177,11 @@ impl Guess {
             .unwrap_or_else(|| Forms::of(self.counts.iter()))
     }
 
-    /// The form of its numbers or dates, and the words among them that are none; the other form of a day that may be mistaken.
+    /// The form of the numbers or dates, with their strays; and the other form if day and month may be confused.
     fn form(&self) -> Option<(InForm, Option<String>)> {
         let forms = self.all_forms().0;
         let words = |form: &InForm| {
-            // A repeated word among many numbers.
+            // Strays may be a repeated word among many numbers.
             let strays: u64 = form.strays.values().sum();
             let repeated = form.strays.values().all(|&times| times > 1);
             let different = self.counts.len() - form.strays.len();
@@ -208,12 +208,12 @@ impl Guess {
         Some((best.clone(), other.and_then(|form| form.written.clone())))
     }
 
-    /// Whether almost every record has a value of its own.
+    /// Whether there are at least 20 values, and more than half of the counted ones are different.
     fn is_near_unique(&self) -> bool {
         self.values >= 20 && 2 * self.counts.len() as u64 > self.counted
     }
 
-    /// Its kind and what that needs, or why it is left out.
+    /// Drafts the column's kind and its fields, or the reason why it is left out.
     pub(super) fn column(&self, name: &str, listed: Listed) -> Drafted {
         let mut absent: Vec<(&String, u64)> = self
             .missing
@@ -292,7 +292,7 @@ impl Guess {
         }
     }
 
-    /// Its numbers as times of a day, if its name says that they are.
+    /// The numbers as times of a day, if the column's name says so.
     fn clock(&self, name: &str, form: &InForm) -> Option<InForm> {
         let named = words(name)
             .iter()
@@ -302,7 +302,7 @@ impl Guess {
         kept.then(|| form.as_clock(self.counts.iter())).flatten()
     }
 
-    /// Its numbers as categories, if all are months such as 202305: no other number between them is one.
+    /// The numbers as categories if all are months such as 202305, because numbers such as 202313 are not.
     fn months(
         &self,
         form: &InForm,
@@ -327,12 +327,12 @@ impl Guess {
         Ok(Some(self.levels(few, listed)?))
     }
 
-    /// How it is written, if not as a schema writes it.
+    /// The written form, if it is not the schema's own.
     fn written(&self, form: &InForm, other: Option<String>) -> Option<Field> {
         if !self.typed {
             return written(form, other);
         }
-        // How finely times are counted, which the file writes by itself.
+        // The pattern only gives the step of the times; the file has its own form for them.
         let pattern = match (form.kind, form.step()) {
             (Kind::Datetime, Step::Second) => "%Y-%m-%dT%H:%M:%S",
             (Kind::Datetime, Step::Milli) => "%Y-%m-%dT%H:%M:%S%.3f",
@@ -343,7 +343,7 @@ impl Guess {
         Some(("written", pattern.into()))
     }
 
-    /// The form of the values, where what is drafted shows any.
+    /// The form of the values, if the draft may show it.
     fn such_as(&self, listed: Listed) -> String {
         match listed {
             Listed::All { public: false } => String::new(),
@@ -457,7 +457,7 @@ impl Guess {
         Ok(fields)
     }
 
-    /// As [`Guess::column`], of what is to be predicted.
+    /// Drafts the column as [`Guess::column`] does, but as the label.
     pub(super) fn label(&self, name: &str) -> Option<Drafted> {
         let kind = ("kind", "label".into());
         let absent = self.missing.keys().cloned().collect();
@@ -518,7 +518,7 @@ impl Guess {
         })
     }
 
-    /// Its values in a form, each with how often, ascending.
+    /// The values in a form with their counts, ascending.
     fn values_in(&self, form: &InForm) -> Vec<(f64, u64)> {
         let value = |(text, &times): (&String, &u64)| Some((form.read(text)?.0, times));
         let mut all: Vec<(f64, u64)> = self.counts.iter().filter_map(value).collect();
@@ -526,7 +526,7 @@ impl Guess {
         all
     }
 
-    /// The kind of numbers, and their bounds, digits, special values and scale.
+    /// The kind of the numbers, with their bounds, decimals, special values and scale.
     fn numbers(&self, name: &str, form: &InForm) -> (&'static str, Vec<Field>) {
         let values = self.values_in(form);
         let mut range = form.range;
@@ -562,7 +562,7 @@ impl Guess {
             "integer" => Value::Integer(value as i64),
             _ => Value::Float(value),
         };
-        // A few whole numbers are codes of their own anyway.
+        // A few whole numbers are separate codes anyway.
         let few = integer && max - min <= MAX_BINS as f64;
         let special = special
             .into_iter()
@@ -577,7 +577,7 @@ impl Guess {
         (kind, fields)
     }
 
-    /// Bounds that the name of a column says, or that years are.
+    /// Bounds that follow from the column's name, or from years.
     fn named_bounds(&self, name: &str, integer: bool, range: [f64; 2]) -> Option<[f64; 2]> {
         let within = |[low, high]: [f64; 2]| low <= range[0] && range[1] <= high;
         let words = words(name);
@@ -614,7 +614,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// How a column is written, if not as a schema writes it; two forms if a day may be a month.
+/// The written form of a column, if it is not the schema's own; two forms if the day may be the month.
 fn written(form: &InForm, other: Option<String>) -> Option<Field> {
     let [low, high] = form.range;
     let zeros = form.decimals[1] > 0 && form.whole && low.abs().max(high.abs()) < EXACT;
@@ -634,7 +634,7 @@ fn written(form: &InForm, other: Option<String>) -> Option<Field> {
     })
 }
 
-/// A form without the digits behind the point.
+/// A form without its decimals.
 fn whole(written: &str) -> String {
     let Some(place) = written.find('5') else {
         return written.into();
@@ -646,7 +646,7 @@ fn whole(written: &str) -> String {
     format!("{}{}", &written[..place - before], &written[place + 1..])
 }
 
-/// Whole years of days, and the bounds of a day.
+/// The kind of a column of days or times, with its bounds: whole years, or one day for times alone.
 fn period(form: &InForm, values: &[(f64, u64)]) -> Vec<Field> {
     let mut range = form.range;
     let special = specials(values, &mut range);

@@ -1,4 +1,4 @@
-//! Drafts of schemas from what records hold.
+//! Drafts schemas from the content of records.
 
 mod example;
 mod forms;
@@ -25,41 +25,41 @@ use super::{OpenSchema, Schema};
 use crate::DataError;
 use crate::error::empty;
 
-/// Records that are read at once: all fields of all columns.
+/// The number of records that are read at once, with all fields of all columns.
 const RECORDS: usize = 1 << 10;
-/// First records, by which an order between columns is guessed.
+/// The number of leading records by which an order between columns is guessed.
 const FIRST_RECORDS: usize = 1 << 14;
-/// First lines, by which the delimiter is guessed.
+/// The number of leading lines by which the delimiter is guessed.
 const FIRST_LINES: usize = 20;
-/// What stands for a missing value as it is mostly written: what a draft says that shows none of the records.
+/// Common words for a missing value, for drafts that show nothing of the records.
 const ABSENT_WORDS: [&str; 18] = [
     "", "?", "NA", "na", "N/A", "n/a", "NULL", "null", "NaN", "NAN", "nan", "None", "none", "-",
     "#N/A", "<NA>", "\\N", ".",
 ];
 
-/// What a person says of a table before its schema is drafted.
+/// The options for drafting the schema of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drafting {
     /// The column that a copy is to predict.
     pub label: Option<String>,
-    /// Whether the first line of a CSV file names the columns; without it a first line of numbers alone is refused.
+    /// Whether the first line of a CSV file names the columns. If this is not set, a first line of numbers alone is refused.
     pub header: Option<bool>,
-    /// Columns that are in no copy, by their names.
+    /// The names of the columns that no copy contains.
     pub leave_out: Vec<String>,
 }
 
 impl Schema {
-    /// The text of a draft from the content of a CSV file: delimiter, names of columns, kinds, how numbers, days and times are
-    /// written, the categories that at least 5 records share (100 at most), ranges widened to round numbers, whole years and the
-    /// words that stand for missing values. What is left out says why. `name` is the name to use in errors and in the draft,
-    /// `label` the column that a copy is to predict.
+    /// Drafts a schema from the content of a CSV file and returns its text: delimiter, column names, kinds, forms of numbers,
+    /// days and times, the categories that at least 5 records share (100 at most), ranges widened to round numbers or whole
+    /// years, and the words for missing values. The draft says why a column is left out. `name` is the name to use in errors and
+    /// in the draft, `label` the column that a copy is to predict.
     ///
-    /// **Private**: it has seen the records. Each column says `public = false` until someone has confirmed it.
+    /// **Private**: the draft depends on the records. Each column says `public = false` until someone has confirmed it.
     ///
     /// # Errors
-    /// [`DataError::Request`] without a record, and for a label that is not there, or has neither two categories nor
-    /// numbers; [`DataError::Record`] for a line of another number of fields than the
-    /// first; [`DataError::File`] for what is no text, and for columns without a name or with the same.
+    /// [`DataError::Request`] if there is no record, and for a label that does not exist, or has neither two categories nor
+    /// numbers; [`DataError::Record`] for a line that has another number of fields than the first; [`DataError::File`] for a
+    /// file that is not text, and for columns without a name or with the same name.
     pub fn draft(name: &str, bytes: &[u8], label: Option<&str>) -> Result<String, DataError> {
         let guessed = Guessed::of_text(None, name, None, || Ok(bytes))?;
         match guessed.records {
@@ -75,17 +75,17 @@ impl Schema {
         }
     }
 
-    /// As [`Schema::draft`], of a file or several, Parquet or CSV, as [`Schema::coded`].
+    /// Drafts a schema as [`Schema::draft`] does, from one or several Parquet or CSV files, as [`Schema::coded`] reads them.
     ///
     /// # Errors
-    /// As [`Schema::draft`]; [`DataError::Io`]; [`DataError::File`] for a first line of numbers alone of which nothing is said;
-    /// [`DataError::Request`] for a column to leave out that is not there.
+    /// As [`Schema::draft`]; [`DataError::Io`]; [`DataError::File`] for a first line of numbers alone if `header` is not set;
+    /// [`DataError::Request`] if a column to leave out does not exist.
     pub fn draft_of(path: &Path, said: &Drafting) -> Result<String, DataError> {
         let guessed = Guessed::of_files(path, said.header)?;
         guessed.draft(&path.display().to_string(), said, Shown::All)
     }
 
-    /// The text of the schema of a public file, by the rules of [`Schema::draft_of`], confirmed: it tells of no private record.
+    /// Returns the schema of a public file by the rules of [`Schema::draft_of`], confirmed: it shows no private record.
     ///
     /// # Errors
     /// As [`Schema::draft_of`].
@@ -96,10 +96,10 @@ impl Schema {
 }
 
 impl OpenSchema {
-    /// The text of a draft that shows names and kinds of columns alone, and of the `label` its classes or its range: it is the
-    /// same for all files of which those are the same. Truth values are categories, whose spellings are found as all others.
+    /// Drafts a schema that shows only names and kinds of columns, and the classes or the range of the `label`. Files that agree
+    /// in these have the same draft. Truth values count as categories, whose spellings noisy counts find.
     ///
-    /// **Private**: kinds are guessed from the records.
+    /// **Private**: the kinds are guessed from the records.
     ///
     /// # Errors
     /// As [`Schema::draft_of`].
@@ -109,14 +109,14 @@ impl OpenSchema {
     }
 }
 
-/// What a text says of the records.
+/// The amount that a draft shows of the records.
 #[derive(Clone, Copy, PartialEq)]
 enum Shown {
-    /// All that a schema needs, as public.
+    /// All fields of the schema, as public.
     Confirmed,
-    /// The same, to be confirmed.
+    /// All fields of the schema, to be confirmed.
     All,
-    /// Names and kinds, to be confirmed.
+    /// Names and kinds only, to be confirmed.
     Kinds,
 }
 
@@ -155,13 +155,13 @@ const KINDS_HEAD: &str = "#\n\
          # The names of the columns become public. If they are values of the first record, say header = false and name the\n\
          # columns.\n\n";
 
-/// What a file seems to hold.
+/// The guesses about a file.
 struct Guessed {
     delimiter: u8,
     header: bool,
     records: usize,
     columns: Vec<(String, Guess)>,
-    /// What a line begins with that is no record.
+    /// The first character of lines that are not records.
     comment: Option<u8>,
     look: Look,
     /// The first records, by columns.
@@ -169,7 +169,7 @@ struct Guessed {
 }
 
 impl Guessed {
-    /// Of a file, or of several with the same columns.
+    /// Guesses from one file, or from several with the same columns.
     fn of_files(path: &Path, header: Option<bool>) -> Result<Self, DataError> {
         let mut all: Option<Self> = None;
         let file = path.display().to_string();
@@ -181,7 +181,7 @@ impl Guessed {
             .ok_or_else(|| empty(path.display(), "record"))
     }
 
-    /// Of a part too, of the files before it.
+    /// Adds a part to the guesses of the files before it.
     fn with(
         before: Option<Self>,
         file: &str,
@@ -204,7 +204,7 @@ impl Guessed {
         )
     }
 
-    /// Of a text that is read more than once: first for its delimiter.
+    /// Guesses from a text, which is read more than once: first for its delimiter.
     fn of_text<R: Read>(
         before: Option<Self>,
         file: &str,
@@ -245,7 +245,7 @@ impl Guessed {
         guessed.read(file, all, Records::Text(lines))
     }
 
-    /// What the files before seem to hold, which have the same columns, or nothing yet.
+    /// The guesses of the files before, which have the same columns, or empty guesses.
     fn or(
         before: Option<Self>,
         file: &str,
@@ -274,7 +274,7 @@ impl Guessed {
         }
     }
 
-    /// Takes all records, of which these columns can be read.
+    /// Takes all records; these columns of them can be read.
     fn read<R: Read>(
         mut self,
         file: &str,
@@ -327,7 +327,7 @@ impl Guessed {
         );
         for (what, named) in named {
             if !self.columns.iter().any(|(name, _)| name == named) {
-                // Their names are left out: where the first line is a record, they are its values.
+                // The names are left out: if the first line is a record, they are its values.
                 return Err(DataError::request(format!(
                     "{file}: {what} '{named}': no column has this name; choose one of the first line"
                 )));
@@ -421,7 +421,7 @@ impl Guessed {
         Ok(text)
     }
 
-    /// Rules of columns of which one is at most the other in all of the first records, as comments.
+    /// Rules for columns of which one is at most the other in all of the first records, written as comments.
     fn orders(&self, file: &str, drafted: &[Drafted]) -> Result<String, DataError> {
         let read = |(column, texts): (&Drafted, &Vec<String>)| {
             let kept = column.fields.kind() != Some("ignore");
@@ -459,7 +459,7 @@ impl Guessed {
                 if low == high || unit(one, &drafted[low]) != unit(other, &drafted[high]) {
                     continue;
                 }
-                // Those that do not reach each other are in order anyway.
+                // Ranges that do not overlap are in order already.
                 if one.range[1] <= other.range[0] {
                     continue;
                 }
@@ -507,7 +507,7 @@ impl Fields {
         kind.as_str()
     }
 
-    /// What a schema makes of it.
+    /// The role that a schema gives to this column.
     fn role(&self) -> Option<Role> {
         let of_kind = |(field, _): &&Field| !matches!(*field, "absent" | "name" | "public");
         let fields = self.0.iter().filter(of_kind);
@@ -517,7 +517,7 @@ impl Fields {
         Some(role(fields.try_into().ok()?, &[]).ok()?.0)
     }
 
-    /// Its kind alone, and how it is written, as a column whose values are to be found.
+    /// Only the kind, and how it is written, as a column whose values noisy counts find.
     fn open(&self, has_values: bool) -> Self {
         let kind = match self.kind() {
             Some("boolean") => "categorical",
@@ -535,16 +535,16 @@ impl Fields {
     }
 }
 
-/// How the first lines of a text are parted.
+/// How the first lines of a text are split into fields.
 #[derive(Clone, Copy)]
 struct Parted {
     delimiter: u8,
     comment: Option<u8>,
-    /// Whether each line has as many fields.
+    /// Whether all lines have the same number of fields.
     even: bool,
-    /// The fields of a line.
+    /// The number of fields of a line.
     fields: usize,
-    /// Lines above those that are alike.
+    /// The number of lines above the first even ones.
     above: usize,
 }
 
@@ -566,7 +566,7 @@ impl Parted {
         let fields = fields.copied().unwrap_or(0);
         let above = widths.iter().take_while(|&&width| width != fields).count();
         let alike = widths[above..].iter().all(|&width| width == fields);
-        // Names may be one fewer: rows have names too.
+        // The first line may have one name fewer if the rows have names too.
         let rows = above == 1 && fields > 2 && widths[0] == fields - 1;
         Ok(Self {
             delimiter,
@@ -578,10 +578,10 @@ impl Parted {
     }
 }
 
-/// The delimiter that parts the first lines into the most fields, and each into as many, if need be without comments.
+/// Finds the delimiter that splits the first lines into the most fields, the same number in each, without comments if needed.
 ///
 /// # Errors
-/// [`DataError::File`] for lines above a table.
+/// [`DataError::File`] if there are lines above the table.
 fn parted<R: BufRead>(
     file: &str,
     text: &impl Fn() -> Result<R, DataError>,
@@ -592,7 +592,7 @@ fn parted<R: BufRead>(
         (b",;\t|", &[Some(b'#'), Some(b'%')]),
         (b" ^~", &[None, Some(b'#')]),
     ] {
-        // Blanks part nothing that another sign parts somewhere.
+        // Blanks do not split lines that another delimiter splits anywhere.
         let rest = best.filter(|best| best.fields > 1);
         for &delimiter in delimiters
             .iter()
@@ -612,7 +612,7 @@ fn parted<R: BufRead>(
     }
     let first = Parted::of(file, (b',', None), text()?)?;
     let best = best.filter(|best| best.delimiter != b' ').unwrap_or(first);
-    // Enough lines to tell that those above are none.
+    // There must be enough lines to tell that those above are not records.
     if best.fields > 1 && best.above > 0 && best.above <= FIRST_LINES / 2 {
         let Parted {
             fields,
@@ -630,10 +630,10 @@ fn parted<R: BufRead>(
     Ok(if best.fields > 1 { best } else { first })
 }
 
-/// Whether the first line names the columns, as the lines below tell.
+/// Whether the first line names the columns, judged by the lines below.
 ///
 /// # Errors
-/// [`DataError::File`] if they do not.
+/// [`DataError::File`] if the lines below do not tell.
 fn is_header(file: &str, first: &[String], below: &[Vec<String>]) -> Result<bool, DataError> {
     let ask = |what: String| {
         Err(DataError::file(format!(
@@ -642,7 +642,7 @@ fn is_header(file: &str, first: &[String], below: &[Vec<String>]) -> Result<bool
     };
     let is_number = |text: &String| Guess::is_number_or_date(text);
     let numbers = first.iter().filter(|text| is_number(text)).count();
-    // They may be years.
+    // Names that are numbers may be years.
     if numbers == first.len() {
         return ask(format!("holds numbers alone, {numbers} of them"));
     }
@@ -677,7 +677,7 @@ fn is_header(file: &str, first: &[String], below: &[Vec<String>]) -> Result<bool
     }
 }
 
-/// The names of columns, each once.
+/// Checks that the column names are unique.
 fn checked(file: &str, names: Vec<String>) -> Result<Vec<String>, DataError> {
     let refuse = |problem: String| DataError::file(format!("{file}, line 1: {problem}"));
     let mut seen = HashSet::new();

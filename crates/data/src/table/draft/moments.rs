@@ -1,4 +1,4 @@
-//! The patterns in which a text may say a day or a time, from its digits, words and signs.
+//! The patterns of a day or a time that fit a text, by its digits, words and signs.
 
 use super::forms::Kind;
 
@@ -25,7 +25,7 @@ const WEEKDAYS: [&str; 7] = [
     "Saturday",
     "Sunday",
 ];
-/// Words that stand for themselves.
+/// Words that are copied into a pattern as they are.
 const FIXED: [&str; 4] = ["T", "Z", "UTC", "GMT"];
 
 /// A part of a text.
@@ -36,26 +36,26 @@ enum Token<'a> {
     Sign(char),
 }
 
-/// A part of a pattern: how it may be said, the likelier ways first.
+/// A part of a pattern, with its possible forms, the likelier first.
 enum Piece<'a> {
     Ways(Vec<String>),
-    /// Of a day: which part of it follows from all.
+    /// Digits of a day; all parts together decide whether they are its year, month or day.
     Number(&'a str),
     Hour,
 }
 
-/// What is known of all parts.
+/// The facts known about all parts.
 #[derive(Default)]
 struct Known {
     month: bool,
-    /// Digits that say a whole day.
+    /// Whether digits give a whole day.
     day: bool,
     time: bool,
     midnight: Option<usize>,
     half: bool,
 }
 
-/// All patterns, the likelier ones first.
+/// All patterns that fit a text, the likelier first.
 pub(super) fn patterns(text: &str) -> Vec<(Kind, String)> {
     let (body, zone) = zone(text);
     let tokens = tokens(body);
@@ -127,12 +127,12 @@ pub(super) fn patterns(text: &str) -> Vec<(Kind, String)> {
         }
     }
     all.dedup();
-    // Days before times.
+    // Days come before times.
     all.sort_by_key(|(kind, _)| *kind == Kind::Datetime);
     all
 }
 
-/// A text without its offset from universal time, and that.
+/// Splits a text from its offset from universal time.
 fn zone(text: &str) -> (&str, &str) {
     let none = (text, "");
     let Some(place) = text.rfind(['+', '-']) else {
@@ -172,7 +172,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     all
 }
 
-/// `None` for what is no day and no time.
+/// Returns `None` if the text is neither a day nor a time.
 fn pieces<'a>(tokens: &[Token<'a>], known: &mut Known) -> Option<Vec<Piece<'a>>> {
     let fixed = |text: String| Piece::Ways(vec![text]);
     let mut all = Vec::new();
@@ -209,7 +209,7 @@ fn pieces<'a>(tokens: &[Token<'a>], known: &mut Known) -> Option<Vec<Piece<'a>>>
                 }
             }
             (Token::Digits(digits), _) if known.day => {
-                // Behind a whole day.
+                // This follows a whole day.
                 known.time = !known.time;
                 all.push(fixed(
                     match (digits.len(), known.time) {
@@ -245,7 +245,7 @@ fn pieces<'a>(tokens: &[Token<'a>], known: &mut Known) -> Option<Vec<Piece<'a>>>
     Some(all)
 }
 
-/// How seconds may be said, with the digits behind their point.
+/// The possible forms of seconds, with the digits after their point.
 fn seconds(second: &str, part: &str) -> Vec<String> {
     let mut ways = Vec::new();
     if part.is_empty() {
@@ -263,7 +263,7 @@ fn seconds(second: &str, part: &str) -> Vec<String> {
     ways
 }
 
-/// What a word says.
+/// The possible forms of a word.
 fn named(word: &str, known: &mut Known) -> Option<Vec<String>> {
     if FIXED.contains(&word) {
         return Some(vec![word.into()]);
@@ -289,7 +289,7 @@ fn named(word: &str, known: &mut Known) -> Option<Vec<String>> {
     (!ways.is_empty()).then_some(ways)
 }
 
-/// What the numbers of a day may be, in their order: nothing for a time alone.
+/// The possible meanings of the numbers of a day, in their order; none for a time alone.
 fn orders(numbers: &[&str], known: &Known, dotted: bool) -> Option<Vec<&'static str>> {
     let lengths: Vec<usize> = numbers.iter().map(|digits| digits.len()).collect();
     Some(match (&lengths[..], known.month) {

@@ -1,17 +1,17 @@
-//! The range of numbers: round bounds, values that stand for something else, long tails.
+//! The range of numbers: round bounds, special values and long tails.
 
 use super::super::number::MAX_BINS;
 
-/// Numbers that stand for none.
+/// Numbers that often stand for a missing value.
 const SENTINELS: [f64; 12] = [
     -1.0, -9.0, -99.0, -999.0, -9999.0, 9.0, 99.0, 999.0, 9999.0, 99_999.0, 999_999.0, -8.0,
 ];
 
-/// How much wider than the values a range may be.
+/// The largest ratio of a range to the span of its values.
 const WIDER: f64 = 2.0;
 
-/// Frequent values far from the rest, which stand for something else than a number, and 0 if a third is; the range is that of
-/// the rest.
+/// Finds frequent values far from the rest, which stand for something else than a number, and 0 if over a third are 0. Narrows
+/// the range to the rest.
 pub(super) fn specials(values: &[(f64, u64)], range: &mut [f64; 2]) -> Vec<f64> {
     let all: u64 = values.iter().map(|(_, times)| times).sum();
     let mut rest = values;
@@ -41,7 +41,7 @@ pub(super) fn specials(values: &[(f64, u64)], range: &mut [f64; 2]) -> Vec<f64> 
     if !found.is_empty()
         && let ([first, ..], [.., last]) = (rest, rest)
     {
-        // Of the values that are known: none of the others was far away.
+        // Only known values move the range; none of the others lay far away.
         *range = [
             if found.contains(&range[0]) {
                 first.0
@@ -62,7 +62,7 @@ pub(super) fn specials(values: &[(f64, u64)], range: &mut [f64; 2]) -> Vec<f64> 
     found
 }
 
-/// Whether half of the values lie in a few of even bins.
+/// Whether half of the values lie in a few of many evenly spaced bins.
 pub(super) fn is_long_tailed(values: &[(f64, u64)], [min, max]: [f64; 2]) -> bool {
     let all: u64 = values
         .iter()
@@ -79,8 +79,8 @@ pub(super) fn is_long_tailed(values: &[(f64, u64)], [min, max]: [f64; 2]) -> boo
     median.is_some_and(|(median, _)| min >= 0.0 && max - min > 30.0 && median - min < 8.0 * width)
 }
 
-/// Bounds at multiples of the power of ten that is the first digit of the range, the range, and the digits behind the point of the
-/// bounds.
+/// Rounds bounds to multiples of the power of ten of the range's first digit. Returns the bounds, their range and their
+/// decimals.
 pub(super) fn round([low, high]: [f64; 2], integer: bool) -> ([f64; 2], f64, usize) {
     let span = match high - low {
         0.0 => high.abs().max(1.0),
@@ -88,17 +88,17 @@ pub(super) fn round([low, high]: [f64; 2], integer: bool) -> ([f64; 2], f64, usi
     };
     let power = span.log10().floor().clamp(-15.0, 300.0) as i32;
     let power = if integer { power.max(0) } else { power };
-    // A range that is much wider than the values leaves them few bins.
+    // A range that is much wider than the values leaves few bins for them.
     let rough = |power: i32| {
         let step = 10_f64.powi(power);
         ((high / step).ceil() - (low / step).floor()) * step > WIDER * span
     };
     let power = power - i32::from(high > low && rough(power) && !(integer && power == 0));
-    // A power of ten below one is none of the numbers of `f64`: its inverse is.
+    // A power of ten below one is not exact as `f64`, but its inverse is.
     let (up, down) = (10_f64.powi(power.max(0)), 10_f64.powi((-power).max(0)));
     let step = |steps: f64| steps * up / down;
     let (first, last) = ((low * down / up).floor(), (high * down / up).ceil());
-    // Large powers of ten are none of them either.
+    // Large powers of ten are not exact either.
     let first = first - f64::from(u8::from(step(first) > low));
     let last = last + f64::from(u8::from(first == last || step(last) < high));
     let bounds = [step(first), step(last)];

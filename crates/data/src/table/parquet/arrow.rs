@@ -1,6 +1,6 @@
-//! What Arrow says of a column beyond its Parquet type: that it is a dictionary or a duration, and the zone of its times.
+//! Arrow's description of a column beyond its Parquet type: dictionary, duration, or the zone of its times.
 //!
-//! Files carry it in the key `ARROW:schema`, as a message of flatbuffers in base64, and pandas and polars believe it.
+//! Files hold it under the key `ARROW:schema`, as a message of flatbuffers in base64, and pandas and polars rely on it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ pub(super) const KEY: &str = "ARROW:schema";
 const UTC: &str = "UTC";
 const UNITS: [&str; 4] = ["s", "ms", "us", "ns"];
 
-/// What a Parquet file holds, with what Arrow says of it.
+/// The type of a column in a Parquet file, with Arrow's description of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct Storage {
     pub kind: Type,
@@ -20,10 +20,10 @@ pub(in super::super) struct Storage {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) enum Arrow {
-    /// Nothing more.
+    /// No further description.
     Plain,
     Dictionary,
-    /// In one of the units.
+    /// A duration in one of the units.
     Duration(usize),
     Zone(String),
 }
@@ -36,7 +36,7 @@ impl Storage {
         }
     }
 
-    /// Of a type of which Arrow says this.
+    /// The storage of a type with this description.
     pub(super) fn of(kind: Type, arrow: Arrow) -> Self {
         let arrow = match (&kind, arrow) {
             (&Type::Text, Arrow::Dictionary) => Arrow::Dictionary,
@@ -49,7 +49,7 @@ impl Storage {
         Self { kind, arrow }
     }
 
-    /// As a schema says it.
+    /// The name of the storage in a schema.
     pub(in super::super) fn name(&self) -> String {
         let name = self.kind.name();
         match &self.arrow {
@@ -60,7 +60,7 @@ impl Storage {
         }
     }
 
-    /// What a schema says.
+    /// Parses the name of a storage from a schema.
     pub(in super::super) fn parse(text: &str) -> Option<Self> {
         if let Some(kind) = Type::parse(text) {
             return Some(Self::plain(kind));
@@ -81,7 +81,7 @@ impl Storage {
     }
 }
 
-// Numbers by which Arrow names types.
+// The numbers by which Arrow names types.
 const INT: u8 = 2;
 const FLOATING: u8 = 3;
 const UTF8: u8 = 5;
@@ -93,10 +93,10 @@ const TIMESTAMP: u8 = 10;
 const DURATION: u8 = 18;
 const LARGE_UTF8: u8 = 20;
 
-/// What Arrow says of each column, by its name; nothing where it cannot be read.
+/// The description of each column, with its name; empty if it cannot be read.
 pub(super) fn read(encoded: &str) -> Vec<(String, Arrow)> {
     let bytes = STANDARD.decode(encoded).unwrap_or_default();
-    // A sign that more follows, and the length.
+    // The message starts with a continuation mark and its length.
     let start = match bytes.starts_with(&[0xff; 4]) {
         true => 8,
         false => 4,
@@ -111,7 +111,7 @@ pub(super) fn read(encoded: &str) -> Vec<(String, Arrow)> {
         .collect()
 }
 
-/// A table of flatbuffers: where it begins.
+/// A table of flatbuffers, by the place where it begins.
 #[derive(Clone, Copy)]
 struct Table<'a> {
     bytes: &'a [u8],
@@ -127,14 +127,14 @@ impl<'a> Table<'a> {
         self.bytes.get(at..at.checked_add(N)?)?.try_into().ok()
     }
 
-    /// What an offset at this place leads to.
+    /// The table to which the offset at this place leads.
     fn behind(&self, at: usize) -> Option<Self> {
         let offset = u32::from_le_bytes(self.number(at)?) as usize;
         let at = at.checked_add(offset)?;
         Some(Self { at, ..*self })
     }
 
-    /// Where a field lies, if it is there.
+    /// The place of a field, if it exists.
     fn field(&self, number: usize) -> Option<usize> {
         let back = i32::from_le_bytes(self.number(self.at)?);
         let fields = self.at.checked_add_signed(-(back as isize))?;
@@ -162,7 +162,7 @@ impl<'a> Table<'a> {
         str::from_utf8(self.bytes.get(start..start.checked_add(length)?)?).ok()
     }
 
-    /// Of a field of Arrow.
+    /// The description of a field of Arrow.
     fn arrow(&self) -> Option<Arrow> {
         let kind = self.number::<1>(self.field(2)?)?[0];
         if self.table(4).is_some() {
@@ -173,7 +173,7 @@ impl<'a> Table<'a> {
         match kind {
             TIMESTAMP => Some(Arrow::Zone(of_type.text(1)?.into())),
             DURATION => {
-                // Milliseconds where nothing is said.
+                // The default is milliseconds.
                 let unit = of_type.field(0).map_or(Some(1), |at| {
                     Some(usize::from(u16::from_le_bytes(self.number(at)?)))
                 })?;
@@ -184,11 +184,11 @@ impl<'a> Table<'a> {
     }
 }
 
-/// What a file says of all its columns, each with its name.
+/// The description of all columns of a file, each with its name.
 pub(super) fn written<'a>(columns: impl Iterator<Item = (&'a str, bool, &'a Storage)>) -> String {
     let fields = columns.map(|(name, nullable, stored)| field(name, nullable, stored));
     let schema = vec![(1, Value::Tables(fields.collect()))];
-    // Version 5, whose header is a schema.
+    // This is version 5, with a schema as its header.
     let message = vec![
         (0, Value::Short(4)),
         (1, Value::Byte(1)),
@@ -276,7 +276,7 @@ fn described(stored: &Storage) -> (u8, Fields) {
     }
 }
 
-/// Writes a table, and what its fields lead to behind it: where it begins.
+/// Writes a table, and after it the targets of its fields; returns the place where it begins.
 fn put(bytes: &mut Vec<u8>, fields: &Fields) -> usize {
     let count = fields
         .iter()
@@ -284,7 +284,7 @@ fn put(bytes: &mut Vec<u8>, fields: &Fields) -> usize {
         .max()
         .unwrap_or(0);
     let places = 4 + 2 * count;
-    // Both begin where any field may lie.
+    // Both begin at a place that suits any field.
     let start = bytes.len().next_multiple_of(8);
     let at = (start + places).next_multiple_of(8);
     let (mut of_fields, mut table) = (
@@ -339,7 +339,7 @@ fn put(bytes: &mut Vec<u8>, fields: &Fields) -> usize {
     at
 }
 
-/// Writes at a place how far it is to a target.
+/// Writes the distance from a place to a target at this place.
 fn lead(bytes: &mut [u8], place: usize, target: usize) {
     bytes[place..place + 4].copy_from_slice(&((target - place) as u32).to_le_bytes());
 }

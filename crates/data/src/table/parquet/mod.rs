@@ -1,4 +1,4 @@
-//! Tables in Parquet files: their values are the texts that a CSV file would have in their place.
+//! Tables in Parquet files, whose values are read as the texts that a CSV file would have in their place.
 
 mod arrow;
 mod read;
@@ -14,7 +14,7 @@ pub(super) use read::ParquetRows;
 pub(super) use types::Type;
 pub(super) use write::ParquetWriter;
 
-/// Whether the name of a file is that of a Parquet file.
+/// Whether a file's name is that of a Parquet file.
 pub(super) fn is_parquet(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))

@@ -15,31 +15,31 @@ use super::types::Type;
 use crate::DataError;
 use crate::error::{Position, io, open};
 
-/// The records of a Parquet file as texts; no more of the file than a page of each column and a few records are kept.
+/// Reads the records of a Parquet file as texts. In memory are only a page of each column and a few records.
 pub(in super::super) struct ParquetRows {
     file: String,
     reader: SerializedFileReader<Shared>,
-    /// What stands for a null.
+    /// The text for a null.
     absent: String,
     names: Vec<String>,
-    /// The place of each column among those that hold values, and what these are: none for lists and the like.
+    /// The place of each column among those that hold values, with its type; `None` for lists and other nested columns.
     kinds: Vec<Option<(usize, Type)>>,
-    /// Places of the columns that are read.
+    /// The places of the columns that are read.
     read: Vec<usize>,
-    /// Of the group of records that is being read: its columns, and how many records are left in it.
+    /// The columns of the group that is being read, and the number of records left in it.
     columns: Vec<ColumnReader>,
     left: usize,
-    /// The groups that are read, and the next of them.
+    /// The groups that are read, and the index of the next one.
     groups: Vec<usize>,
     group: usize,
     record: u64,
 }
 
 impl ParquetRows {
-    /// Opens a file, and reads the names of its columns; all that can be read will be. `file` is the name to use in errors.
+    /// Opens a file and reads the names of its columns. It will read all readable columns. `file` is the name to use in errors.
     ///
     /// # Errors
-    /// [`DataError::Io`]; [`DataError::File`] for what is no Parquet file.
+    /// [`DataError::Io`]; [`DataError::File`] for a file that is not Parquet.
     pub(in super::super) fn open(file: &str, path: &Path, absent: &str) -> Result<Self, DataError> {
         let file = file.to_string();
         let shared = Shared::of(open(path)?).map_err(io(path, "read the file"))?;
@@ -72,7 +72,7 @@ impl ParquetRows {
         })
     }
 
-    /// How many records each group has.
+    /// The number of records of each group.
     pub(in super::super) fn groups(&self) -> Vec<usize> {
         let groups = self.reader.metadata().row_groups().iter();
         groups
@@ -80,7 +80,7 @@ impl ParquetRows {
             .collect()
     }
 
-    /// Passes over all groups but these.
+    /// Skips all groups except these.
     pub(in super::super) fn read_groups(&mut self, groups: Vec<usize>) {
         self.groups = groups;
     }
@@ -90,7 +90,7 @@ impl ParquetRows {
         &self.names
     }
 
-    /// What each column holds that can be read.
+    /// The storage of each column, if it can be read.
     pub(in super::super) fn types(&self) -> Vec<Option<Storage>> {
         let metadata = self.reader.metadata().file_metadata();
         let mut said = metadata.key_value_metadata().into_iter().flatten();
@@ -109,7 +109,7 @@ impl ParquetRows {
             .collect()
     }
 
-    /// Places of the columns that hold what can be read.
+    /// The places of the columns that can be read.
     pub(in super::super) fn readable(&self) -> Vec<usize> {
         let places = 0..self.kinds.len();
         places
@@ -117,10 +117,10 @@ impl ParquetRows {
             .collect()
     }
 
-    /// Reads these columns alone.
+    /// Reads only these columns.
     ///
     /// # Errors
-    /// [`DataError::File`] for one that cannot be read.
+    /// [`DataError::File`] if a column cannot be read.
     pub(in super::super) fn read_only(&mut self, places: &[usize]) -> Result<(), DataError> {
         self.read = places.to_vec();
         match self.read.iter().find(|&&place| self.kinds[place].is_none()) {
@@ -133,13 +133,13 @@ impl ParquetRows {
         }
     }
 
-    /// Of each column that is read, whether it holds something else than texts.
+    /// For each column that is read, whether it holds anything but texts.
     pub(in super::super) fn typed(&self) -> Vec<bool> {
         let leaves = self.leaves().into_iter();
         leaves.map(|(_, kind)| kind != Type::Text).collect()
     }
 
-    /// Adds up to `most` records of the columns that are read, and where they stand; none at the end.
+    /// Adds up to `most` records of the columns that are read, with their positions; none at the end.
     pub(in super::super) fn block(
         &mut self,
         most: usize,
@@ -162,14 +162,14 @@ impl ParquetRows {
         Ok(())
     }
 
-    /// Opens the next group with records where all of one have been read; `false` at the end.
+    /// Opens the next group with records once the current one is read; `false` at the end.
     fn open_group(&mut self) -> Result<bool, DataError> {
         while self.left == 0 {
             let Some(&group) = self.groups.get(self.group) else {
                 return Ok(false);
             };
             let metadata = self.reader.metadata();
-            // The number of a record is that in the file, whatever was passed over.
+            // A record's number is its number in the file, even if groups were skipped.
             self.record = self.groups()[..group].iter().map(|&rows| rows as u64).sum();
             let (rows, leaves) = (metadata.row_group(group).num_rows(), self.leaves());
             let opened = decoded(&self.file, || {
@@ -192,14 +192,14 @@ impl ParquetRows {
         Ok(true)
     }
 
-    /// Of the columns that are read.
+    /// The places and types of the columns that are read.
     fn leaves(&self) -> Vec<(usize, Type)> {
         let read = self.read.iter();
         read.filter_map(|&place| self.kinds[place]).collect()
     }
 }
 
-/// What the crate makes of a file. Its words about a damaged one may quote a value.
+/// Runs the decoder on a file without its messages, which could quote a value of a damaged file.
 fn decoded<T>(file: &str, decoder: impl FnOnce() -> Option<T>) -> Result<T, DataError> {
     quietly(decoder).flatten().ok_or_else(|| {
         DataError::file(format!(

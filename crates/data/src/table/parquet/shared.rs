@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use parquet::errors::Result;
 use parquet::file::reader::{ChunkReader, Length};
 
-/// A file of which several threads read at once. Copies of a [`File`], of which its own reader is made, share one place.
+/// A file from which several threads read. Copies of a [`File`], as its own reader makes them, would share one position.
 #[derive(Clone)]
 pub(super) struct Shared {
     file: Arc<Mutex<File>>,
     length: u64,
 }
 
-/// What is read from a place on.
+/// A reader of the file from a place on.
 pub(super) struct From {
     shared: Shared,
     at: u64,
@@ -56,7 +56,7 @@ impl ChunkReader for Shared {
 impl Read for From {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let file = self.shared.file.lock();
-        // Whoever panicked has left no more than a place behind.
+        // A thread that panicked can only have moved the file's position.
         let mut file = file.unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(self.at))?;
         let count = file.read(bytes)?;

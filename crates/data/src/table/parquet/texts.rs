@@ -1,4 +1,4 @@
-//! What the values of a column are as texts.
+//! The values of a column as texts.
 
 use std::fmt::{Display, Write};
 
@@ -28,7 +28,7 @@ impl Type {
 
     fn bytes(self, bytes: &[u8], text: &mut String) -> Option<()> {
         if let Self::Decimal { scale, .. } = self {
-            // The highest byte first, in two's complement.
+            // The bytes are in two's complement, the highest first.
             let sign = if *bytes.first()? < 0x80 { 0 } else { 0xff };
             let mut value = [sign; 16];
             let start = 16_usize.checked_sub(bytes.len())?;
@@ -50,7 +50,7 @@ fn decimal(value: i128, scale: u32, text: &mut String) -> Option<()> {
     write!(text, "{sign}{whole}{point}{part}").ok()
 }
 
-/// Adds so many values of a column, `absent` in the place of nulls; `None` where there are fewer, or damaged ones.
+/// Adds `count` values of a column, with `absent` for nulls; `None` if there are fewer values, or damaged ones.
 pub(super) fn read(
     texts: &mut StringRecord,
     reader: &mut ColumnReader,
@@ -102,7 +102,7 @@ impl Filled<'_> {
     ) -> Option<()> {
         let (mut levels, mut values) = (Vec::new(), Vec::new());
         let read = reader.read_records(self.count, Some(&mut levels), None, &mut values);
-        // A column that has a value in every record has no levels.
+        // A column with a value in every record has no levels.
         levels.resize(self.count, 1);
         (read.ok()?.0 == self.count).then_some(())?;
         let (mut values, mut text) = (values.iter(), String::new());

@@ -1,4 +1,4 @@
-//! What a column of a Parquet file holds, by names that are almost those of Arrow.
+//! The types of columns in Parquet files, with names that are almost those of Arrow.
 
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use parquet::schema::types::ColumnDescriptor;
@@ -6,9 +6,9 @@ use parquet::schema::types::ColumnDescriptor;
 use super::super::column::{Levels, Open, Role};
 use super::super::number::{Number, Unit};
 
-/// Truth values as they are shown.
+/// The texts of truth values.
 pub(super) const TRUTHS: [&str; 2] = ["false", "true"];
-/// The bytes of a decimal number that is written, and its most digits.
+/// The number of bytes of a decimal number that is written, and its largest number of digits.
 pub(super) const DECIMAL: (i32, u32) = (16, 38);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +22,12 @@ pub(in super::super) enum Type {
         bits: u32,
         signed: bool,
     },
-    /// Since 1970: in UTC, or wherever it was.
+    /// A time since 1970, in UTC or in local time.
     Moment {
         part: Part,
         utc: bool,
     },
-    /// Of a day.
+    /// A time of the day.
     Time(Part),
     /// Whole numbers of 10^-scale.
     Decimal {
@@ -36,7 +36,7 @@ pub(in super::super) enum Type {
     },
 }
 
-/// What a time is counted in.
+/// The unit in which a time is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Part {
     Milli,
@@ -63,7 +63,7 @@ impl Part {
         }
     }
 
-    /// How many are a millisecond.
+    /// The number of these units in a millisecond.
     pub(super) fn of_milli(self) -> i64 {
         match self {
             Self::Milli => 1,
@@ -87,7 +87,7 @@ impl Type {
         signed: true,
     };
 
-    /// Of a column of single values; `None` for what is neither a number, a date, a text nor a truth value.
+    /// The type of a column of single values; `None` if it is neither a number, a date, a text nor a truth value.
     pub(super) fn of(column: &ColumnDescriptor) -> Option<Self> {
         use ConvertedType as C;
         use LogicalType as L;
@@ -139,7 +139,7 @@ impl Type {
             (Physical::BYTE_ARRAY, C::UTF8 | C::ENUM | C::JSON) => Some(Self::Text),
             (Physical::INT32 | Physical::INT64, C::DECIMAL) => decimal(),
             (Physical::BYTE_ARRAY | Physical::FIXED_LEN_BYTE_ARRAY, C::DECIMAL) => decimal(),
-            // What there is no older word for.
+            // These types have no older name.
             (own @ (Physical::INT32 | Physical::INT64), C::NONE) => match column.logical_type_ref()
             {
                 None | Some(L::Unknown) => {
@@ -151,8 +151,8 @@ impl Type {
         }
     }
 
-    /// What a column is stored as of which nothing is said. Categories are truth values or whole numbers where they are all
-    /// spelled as these.
+    /// The default type of a column whose type the schema does not give. Categories are truth values or whole numbers if all
+    /// their spellings are.
     pub(in super::super) fn of_role(role: &Role) -> Self {
         match role {
             Role::Number(Number { unit, .. }) => Self::of_unit(*unit),
@@ -176,7 +176,7 @@ impl Type {
         }
     }
 
-    /// Whether it can hold all that a column may.
+    /// Whether the type can hold all values of a column.
     pub(in super::super) fn fits(self, role: &Role) -> bool {
         match role {
             Role::Number(number) => {
@@ -184,7 +184,7 @@ impl Type {
                 let mut all = special.chain([number.min, number.max]);
                 self.counts(number.unit) && all.all(|value| self.reaches(value))
             }
-            // Its range may turn out to be wider than any width.
+            // The range may turn out to be wider than any width.
             Role::Open(Open::Range(asked)) => {
                 self.counts(asked.unit) && (self == Self::WHOLE || self.bounds().is_none())
             }
@@ -193,7 +193,7 @@ impl Type {
         }
     }
 
-    /// Whether it may hold numbers of a unit.
+    /// Whether the type may hold numbers of this unit.
     fn counts(self, unit: Unit) -> bool {
         match self {
             Self::Text => true,
@@ -209,7 +209,7 @@ impl Type {
         }
     }
 
-    /// Whether a number is not beyond those of this width.
+    /// Whether a number fits the width of the type.
     fn reaches(self, value: f64) -> bool {
         self.bounds()
             .is_none_or(|[low, high]| (low..=high).contains(&value))
@@ -229,7 +229,7 @@ impl Type {
         }
     }
 
-    /// Whether all categories are values of it.
+    /// Whether all categories are values of this type.
     fn has(self, levels: &Levels) -> bool {
         levels.spellings.iter().all(|spellings| match self {
             Self::Text => true,
@@ -246,7 +246,7 @@ impl Type {
         })
     }
 
-    /// How it is stored, in files that this program writes.
+    /// The Parquet types with which this program stores it.
     pub(super) fn stored(self) -> (Physical, Option<LogicalType>) {
         match self {
             Self::Truth => (Physical::BOOLEAN, None),
@@ -281,7 +281,7 @@ impl Type {
         }
     }
 
-    /// As a schema says it.
+    /// The name of the type in a schema.
     pub(in super::super) fn name(self) -> String {
         match self {
             Self::Truth => "bool".into(),
@@ -299,7 +299,7 @@ impl Type {
         }
     }
 
-    /// What a schema says.
+    /// Parses the name of a type from a schema.
     pub(in super::super) fn parse(text: &str) -> Option<Self> {
         let decimal = || {
             let digits = text.strip_prefix("decimal(")?.strip_suffix(')')?;
@@ -329,7 +329,7 @@ impl Type {
     }
 }
 
-/// A whole number that is spelled as it is written.
+/// A whole number whose text is the one Rust writes for it.
 pub(super) fn whole(text: &str) -> Option<i64> {
     let value: i64 = text.parse().ok()?;
     (value.to_string() == text).then_some(value)

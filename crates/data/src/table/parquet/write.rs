@@ -19,7 +19,7 @@ use super::super::rules::{Ruled, Rules};
 use super::arrow::{self, Arrow, Storage};
 use super::types::{DECIMAL, Part, TRUTHS, Type, whole};
 
-/// The most records of a group.
+/// The largest number of records of a group.
 const GROUP: usize = 1 << 17;
 
 /// Writes codes as a Parquet file.
@@ -29,14 +29,14 @@ pub(in super::super) struct ParquetWriter<'a, W: Write + Send> {
     file: SerializedFileWriter<W>,
 }
 
-/// A code, and the number that a rule has for it.
+/// A code, with the number that a rule gives it, if one does.
 type Coded = (usize, Option<f64>);
 
-/// How a column is stored.
+/// The storage of a column.
 struct Stored<'a> {
     column: &'a Column,
     storage: Storage,
-    /// Whether it may be missing.
+    /// Whether values may be missing.
     nullable: bool,
 }
 
@@ -59,7 +59,7 @@ impl Stored<'_> {
         Ok(Arc::new(field.with_logical_type(logical).build()?))
     }
 
-    /// A number of a code, in its unit: as a rule has it, where one does.
+    /// A number of a code, in its unit: the rule's number, if there is one.
     fn number(&self, (code, ruled): Coded, rng: &mut impl Rng) -> Option<f64> {
         ruled.or_else(|| self.column.number()?.value(code, rng))
     }
@@ -103,7 +103,7 @@ impl Stored<'_> {
             Type::Whole { bits: 64, .. } => {
                 self.put::<Int64Type>(to, codes.map(|code| integer(code, rng)))
             }
-            // Those without a sign keep their bits.
+            // Unsigned numbers keep their bits.
             Type::Whole { .. } => {
                 let value = |code| integer(code, rng).map(|value| value as i32);
                 self.put::<Int32Type>(to, codes.map(value))
@@ -171,7 +171,7 @@ impl<'a, W: Write + Send> ParquetWriter<'a, W> {
             .with_fields(fields?)
             .build()?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
-        // What Parquet has no word for.
+        // Arrow's description holds the facts that Parquet has no type for.
         let more = columns.iter().any(|own| own.storage.arrow != Arrow::Plain);
         let said = more.then(|| {
             let all = columns.iter();
@@ -188,11 +188,11 @@ impl<'a, W: Write + Send> ParquetWriter<'a, W> {
         })
     }
 
-    /// Adds records, `[n, D]` in rows.
+    /// Adds records of codes, shape `[n, D]` in row-major order.
     pub(in super::super) fn write(&mut self, codes: &[u16], rng: &mut impl Rng) -> io::Result<()> {
         let width = self.columns.len();
         for block in codes.chunks(GROUP * width) {
-            // Numbers under a rule come together, and first.
+            // Numbers under a rule are sampled together, before all others.
             let ruled = block
                 .chunks_exact(width)
                 .map(|record| self.rules.sample(record, rng));
@@ -215,7 +215,7 @@ impl<'a, W: Write + Send> ParquetWriter<'a, W> {
         Ok(())
     }
 
-    /// What it was written to.
+    /// Completes the file and returns its writer.
     pub(in super::super) fn finish(self) -> io::Result<W> {
         Ok(self.file.into_inner()?)
     }
