@@ -1,5 +1,5 @@
-//! What generated samples teach: the accuracy, on real test records, of a classifier trained on
-//! samples and their labels (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 1).
+//! The accuracy, on real test records, of a classifier trained on generated samples and their labels
+//! (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 1).
 
 use burn::module::Module;
 use burn::nn::Linear;
@@ -23,29 +23,29 @@ use super::supervised::{
 };
 use reporting::interrupt::Interrupt;
 
-/// What learns from the samples.
+/// The model that is trained on the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Learner {
-    /// One hidden layer of 100 rectified units, as Rodriguez-Vitores et al. have it.
+    /// An MLP with one hidden layer of 100 rectified units, as in Rodriguez-Vitores et al.
     Mlp,
-    /// Logistic regression: no hidden layer.
+    /// Logistic regression, without a hidden layer.
     Logistic,
-    /// Two convolutions and three linear layers, after LeNet-5: the network of the classifier that gives features.
+    /// Two convolutions and three linear layers, after LeNet-5: the network of [`Classifier`](crate::classifier::Classifier).
     Convolutional,
-    /// Two 3x3 convolutions of 32 and 64 channels, each with the largest value of 2x2 blocks behind it, and a hidden
-    /// layer of 128 units: the convolutional classifier of the field's protocol.
+    /// Two 3x3 convolutions of 32 and 64 channels, each followed by 2x2 max pooling, and a hidden layer of 128 units:
+    /// the convolutional classifier of the field's protocol.
     Wide,
 }
 
-/// How it learns.
+/// Settings of the training of a [`Learner`].
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Settings {
-    /// Passes over the samples.
+    /// The number of passes over the samples.
     pub epochs: usize,
-    /// Samples in a step.
+    /// The number of samples in a step.
     pub batch: usize,
-    /// Adam's rate at the start; it falls to 0 along a cosine.
+    /// Adam's learning rate at the start; it falls to 0 along a cosine.
     pub rate: f64,
     /// The seed of the initial weights and of the order of the samples.
     pub seed: u64,
@@ -62,26 +62,26 @@ impl Default for Settings {
     }
 }
 
-/// An accuracy and what it was measured on.
+/// An accuracy, with the numbers of records that it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Accuracy {
-    /// The share of test records whose class is found.
+    /// The share of test records that are classified correctly.
     pub accuracy: f64,
-    /// Test records looked at.
+    /// The number of test records.
     pub test_records: usize,
-    /// Samples learned from.
+    /// The number of samples trained on.
     pub training_records: usize,
 }
 
 impl Learner {
-    /// Trains on `samples`, `[n, d]`, with `labels`, `[n]`, and tests on `test`, whose images have
-    /// `d` pixels.
+    /// Trains on `samples`, `[n, d]`, with `labels`, `[n]`, and returns the accuracy on `test`, whose images have `d`
+    /// pixels.
     ///
     /// The same arguments give the same accuracy, whatever the number of threads.
     ///
     /// # Errors
     ///
-    /// Samples or labels that do not fit, are not finite or are no class; a setting outside its
+    /// Samples or labels that do not fit, values that are not finite, a label that is no class, a setting outside its
     /// range; [`EvaluateError::Interrupted`].
     pub fn accuracy(
         self,
@@ -99,8 +99,8 @@ impl Learner {
         })
     }
 
-    /// Trains on `samples`, and says what finds the class of each of some images, of the shape and classes of those `like`
-    /// them, whatever their labels.
+    /// Trains on `samples` and returns a function that predicts the class of each image of a set. These images have
+    /// the shape and the classes of `like`; their labels are not read.
     ///
     /// # Errors
     ///
@@ -153,9 +153,9 @@ impl Learner {
 
 /// Units of the hidden layer (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, table 1).
 const WIDTH: usize = 100;
-/// Samples on one core; two chunks a batch by default.
+/// Samples on one core at a time; a batch has two chunks by default.
 const CHUNK: usize = 100;
-/// Test images that are looked at together.
+/// Test images that are classified together.
 const BLOCK: usize = 5000;
 /// Channels of the convolutions of [`Learner::Wide`], and units of its hidden layer.
 const CHANNELS: [usize; 2] = [32, 64];
@@ -240,10 +240,10 @@ impl LayeredClassifier for Logistic {
     }
 }
 
-/// What finds the class of each of some images.
+/// A function that predicts the class of each image.
 pub type Found = Box<dyn Fn(&Records) -> Result<Vec<u8>, EvaluateError>>;
 
-/// Trains, and says what predicts classes.
+/// Trains a network and returns the function that predicts classes with it.
 fn learn<N: LayeredClassifier>(
     network: N,
     examples: &Examples<'_>,

@@ -1,17 +1,17 @@
-//! What an evaluation refuses.
+//! Errors of evaluations.
 
 use std::path::PathBuf;
 
 use reporting::diagnostic::Failure;
 use reporting::interrupt::Interrupt;
 
-/// Errors of an evaluation. Each names the value and the bound that it broke.
+/// An error of an evaluation, which names the value and the bound that it broke.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluateError {
     /// Buffers that do not fit each other.
     #[error("{what}: expected {expected}, found {found}")]
     Shape {
-        /// Where.
+        /// The buffer.
         what: &'static str,
         /// The size expected.
         expected: String,
@@ -21,7 +21,7 @@ pub enum EvaluateError {
     /// Too few records for the score.
     #[error("{what}: {found} is too few, at least {least} are needed")]
     TooFew {
-        /// What is counted.
+        /// The records that are counted.
         what: &'static str,
         /// The smallest number that is enough.
         least: usize,
@@ -29,7 +29,7 @@ pub enum EvaluateError {
         found: usize,
     },
     /// An infinite or undefined value.
-    // Which record has it is the record's own, here as below.
+    // The message does not name the record, nor do those below: that would reveal something of a private record.
     #[error("{what}: a value is not finite, expected finite numbers")]
     NotFinite {
         /// The argument.
@@ -43,14 +43,14 @@ pub enum EvaluateError {
         /// The number of classes.
         classes: usize,
     },
-    /// A code that its column does not have. The code itself is not named: it is a record's.
+    /// A code that its column does not have. The code itself is not named, because it belongs to a record.
     #[error("{what}: column {column} holds a code that is not below its {codes} codes")]
     Code {
         /// The argument.
         what: &'static str,
         /// The column.
         column: usize,
-        /// The codes of that column.
+        /// The number of codes of that column.
         codes: usize,
     },
     /// A setting outside its range.
@@ -71,7 +71,7 @@ pub enum EvaluateError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason, in words.
         reason: String,
     },
     /// Features that could not be read back from a device.
@@ -80,10 +80,10 @@ pub enum EvaluateError {
     /// Records that could not be read.
     #[error(transparent)]
     Data(#[from] data::DataError),
-    /// The layers refused.
+    /// An error of the layers.
     #[error(transparent)]
     Model(#[from] private_training::TrainingError),
-    /// The transport refused.
+    /// An error of the transport.
     #[error(transparent)]
     Transport(#[from] swd::SwdError),
 }
@@ -116,7 +116,7 @@ impl From<EvaluateError> for Failure {
     }
 }
 
-/// Ends a score where somebody asked the program to stop.
+/// Returns an error if somebody asked the program to stop.
 pub(crate) fn check_asked(interrupt: &Interrupt) -> Result<(), EvaluateError> {
     if interrupt.asked() {
         return Err(EvaluateError::Interrupted);
@@ -124,7 +124,7 @@ pub(crate) fn check_asked(interrupt: &Interrupt) -> Result<(), EvaluateError> {
     Ok(())
 }
 
-/// Checks that `values` holds whole records of `features` finite values each, and counts them.
+/// Checks that `values` holds whole records of `features` finite values each, and returns their number.
 pub(crate) fn check_records(
     what: &'static str,
     values: &[f32],
@@ -163,7 +163,7 @@ pub(crate) fn check_labels(
     Ok(())
 }
 
-/// Checks that `count` records are at least `least`.
+/// Checks that `count` is at least `least`.
 pub(crate) fn check_count(
     what: &'static str,
     found: usize,

@@ -1,10 +1,10 @@
-//! Accuracies by the protocol of the field: several classifiers learn from samples, each from several seeds, and are
-//! tested on real records.
+//! Accuracies by the field's protocol: several classifiers, each with several seeds, train on generated samples and
+//! are tested on real records.
 //!
-//! What is measured, and on how many samples, is that of Dockhorn et al. (2023, arXiv 2210.09929) and of the benchmark
-//! of Gong et al. (2025, arXiv 2503.14681): 60 000 samples, a convolutional classifier and an MLP, logistic regression
-//! and one that has no gradient. The schedule is fixed beforehand and the weights are those after the last epoch: no
-//! epoch, rate or seed is chosen by any accuracy, neither on test records nor on private ones.
+//! The classifiers and the number of samples follow Dockhorn et al. (2023, arXiv 2210.09929) and the benchmark of Gong
+//! et al. (2025, arXiv 2503.14681): 60 000 samples, a convolutional classifier, an MLP, logistic regression and one
+//! classifier without a gradient. The schedule is fixed beforehand and the weights after the last epoch count: no
+//! accuracy, on test or on private records, chooses an epoch, a rate or a seed.
 
 use data::Records;
 use reporting::interrupt::Interrupt;
@@ -14,18 +14,18 @@ use super::downstream::{Accuracy, Learner, Settings};
 use super::error::{check_count, check_labels, check_records};
 use super::neighbours::{Images, voted_labels};
 
-/// How it is measured.
+/// Settings of the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Protocol {
-    /// Seeds of each classifier: of its initial weights and of the order of the samples.
+    /// The seeds of each classifier, for its initial weights and the order of the samples.
     pub seeds: Vec<u64>,
-    /// Passes over the samples of the convolutional classifier.
+    /// The number of passes of the convolutional classifier over the samples.
     pub convolutional_epochs: usize,
-    /// Passes of the MLP and of logistic regression.
+    /// The number of passes of the MLP and of logistic regression.
     pub epochs: usize,
-    /// Samples in a step.
+    /// The number of samples in a step.
     pub batch: usize,
-    /// Neighbours that vote on a test record.
+    /// The number of neighbours that vote on a test record.
     pub neighbours: usize,
 }
 
@@ -41,22 +41,22 @@ impl Default for Protocol {
     }
 }
 
-/// The samples that the field trains its classifiers on.
+/// The number of samples on which the field trains its classifiers.
 pub const SAMPLES: usize = 60_000;
 
-/// The accuracy of one classifier from several seeds.
+/// The accuracies of one classifier with several seeds.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Spread {
     /// Their mean.
     pub mean: f64,
-    /// Their standard deviation, with divisor `n - 1`; 0 for one.
+    /// Their standard deviation, with divisor `n - 1`; 0 for a single seed.
     pub deviation: f64,
-    /// Each of them.
+    /// The accuracy of each seed.
     pub values: Vec<f64>,
 }
 
 impl Spread {
-    /// Of `values`, at least one.
+    /// Returns the mean and the deviation of `values`, of which there is at least one.
     pub fn of(values: Vec<f64>) -> Self {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
@@ -69,28 +69,28 @@ impl Spread {
     }
 }
 
-/// What records teach each classifier.
+/// The accuracy of each classifier that was trained on the same records.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Accuracies {
-    /// Records learned from.
+    /// The number of records trained on.
     pub training_records: usize,
-    /// Test records.
+    /// The number of test records.
     pub test_records: usize,
-    /// [`Learner::Wide`].
+    /// The accuracies of [`Learner::Wide`].
     pub convolutional: Spread,
-    /// [`Learner::Mlp`].
+    /// The accuracies of [`Learner::Mlp`].
     pub mlp: Spread,
-    /// [`Learner::Logistic`].
+    /// The accuracies of [`Learner::Logistic`].
     pub logistic: Spread,
-    /// The vote of the nearest samples in pixels, which has no seed.
+    /// The accuracy of the vote of the samples nearest in pixels, which has no seed.
     pub nearest_neighbours: f64,
-    /// How it was measured.
+    /// The settings that were used.
     pub protocol: Protocol,
 }
 
 /// Trains each classifier on `samples`, `[n, d]` in `[0, 1]`, with `labels`, `[n]`, and tests it on `test`.
 ///
-/// The same arguments give the same accuracies, whatever the number of threads. `note` receives a line for people as
+/// The same arguments give the same accuracies, whatever the number of threads. `note` receives a line to show when
 /// each classifier is done.
 ///
 /// # Errors
@@ -143,8 +143,8 @@ pub fn accuracies(
     })
 }
 
-/// The accuracy of the class that most of the `neighbours` nearest samples have; of classes with as many votes, that of
-/// the nearest sample among them.
+/// Returns the accuracy of the class that most of the `neighbours` nearest samples have. In a tie, the class of the
+/// nearest sample among the tied ones counts.
 fn vote(
     samples: &[f32],
     labels: &[u8],

@@ -2,11 +2,11 @@
 //!
 //! `FD(1, 2) = ||m1 - m2||^2 + tr S1 + tr S2 - 2 tr((S1^1/2 S2 S1^1/2)^1/2)`: the squared
 //! 2-Wasserstein distance between Gaussians of the means `m` and covariances `S` of the two sets.
-//! With the features of a small classifier of digits it compares runs of this project with each other, and with no
-//! published figure: the FID (Heusel et al., 2017) has those of an Inception network.
+//! The features come from a small classifier of digits, so the distance compares runs of this project with each other,
+//! but with no published figure: the FID (Heusel et al., 2017) takes its features from an Inception network.
 //!
-//! The root is taken of a symmetric matrix, through its eigenvalues and in `f64`, so it exists for
-//! covariances of any rank: there may be fewer records than features.
+//! The root is that of a symmetric matrix, computed from its eigenvalues in `f64`. It exists for covariances of any
+//! rank, so there may be fewer records than features.
 
 use nalgebra::{DMatrix, DMatrixView, DVector, SymmetricEigen};
 
@@ -32,8 +32,7 @@ impl std::fmt::Debug for Moments {
 }
 
 impl Moments {
-    /// The moments of `features`, `[n, d]` row by row, with the unbiased covariance (divisor
-    /// `n - 1`).
+    /// Returns the moments of `features`, `[n, d]` row by row, with the unbiased covariance (divisor `n - 1`).
     ///
     /// # Errors
     ///
@@ -66,11 +65,11 @@ impl Moments {
         Ok(Self { mean, covariance })
     }
 
-    /// Moments that are known: `mean`, `[d]`, and a symmetric `covariance`, `[d, d]`.
+    /// Returns the moments with a known `mean`, `[d]`, and a symmetric `covariance`, `[d, d]`.
     ///
     /// # Errors
     ///
-    /// [`EvaluateError::Shape`] where the sizes do not fit.
+    /// [`EvaluateError::Shape`] if the sizes do not fit.
     pub fn new(mean: &[f64], covariance: &[f64]) -> Result<Self, EvaluateError> {
         let d = mean.len();
         if d == 0 || covariance.len() != d * d {
@@ -86,16 +85,16 @@ impl Moments {
         })
     }
 
-    /// The number of features, `d`.
+    /// Returns the number of features, `d`.
     pub fn features(&self) -> usize {
         self.mean.len()
     }
 
-    /// The Frechet distance to `other`, in squared units of the features; at least 0.
+    /// Returns the Frechet distance to `other`, in squared units of the features; at least 0.
     ///
     /// # Errors
     ///
-    /// [`EvaluateError::Shape`] where the numbers of features differ.
+    /// [`EvaluateError::Shape`] if the numbers of features differ.
     pub fn frechet_distance(&self, other: &Self) -> Result<f64, EvaluateError> {
         if self.features() != other.features() {
             return Err(EvaluateError::Shape {
@@ -117,7 +116,7 @@ impl Moments {
     }
 }
 
-/// The Frechet distance between the features of two sets, `[n, d]` and `[m, d]` row by row.
+/// Returns the Frechet distance between the features of two sets, `[n, d]` and `[m, d]` row by row.
 ///
 /// # Errors
 ///
@@ -126,12 +125,12 @@ pub fn frechet_distance(a: &[f32], b: &[f32], d: usize) -> Result<f64, EvaluateE
     Moments::of(a, d)?.frechet_distance(&Moments::of(b, d)?)
 }
 
-/// Rounding leaves a product symmetric only nearly.
+/// Makes a matrix symmetric, which rounding in a product leaves only nearly so.
 fn symmetric(matrix: &DMatrix<f64>) -> DMatrix<f64> {
     (matrix + matrix.transpose()) * 0.5
 }
 
-/// The symmetric root of a positive semi-definite matrix; negative eigenvalues are rounding.
+/// Returns the symmetric root of a positive semi-definite matrix; negative eigenvalues come from rounding.
 fn square_root(matrix: &DMatrix<f64>) -> DMatrix<f64> {
     let eigen = SymmetricEigen::new(symmetric(matrix));
     let mut scaled = eigen.eigenvectors.clone();

@@ -1,4 +1,4 @@
-//! All scores of a generator of images at once.
+//! All scores of a generator of images in one call.
 
 use data::Records;
 use rand::SeedableRng;
@@ -14,24 +14,23 @@ use super::transport::{MOST_POINTS, exact_w2_squared, sliced_w2_squared};
 use super::{EvaluateError, neighbours};
 use reporting::interrupt::Interrupt;
 
-/// What generated images are compared with.
+/// The real images and the classifier that generated images are compared by.
 #[derive(Debug, Clone, Copy)]
 pub struct RealImages<'a> {
-    /// Public records of the kind that the generator should make.
+    /// Public records of the kind that the generator should generate.
     pub test: &'a Records,
-    /// Gives the features of the Frechet distance; without it that score is absent.
+    /// The classifier whose features the Frechet distance compares; without it that score is absent.
     pub classifier: Option<&'a Classifier>,
-    /// The generator's private training records. **Only for [`Memorisation`]**, which reads them;
-    /// without them that score is absent, and the others never see them.
+    /// The generator's private training records. **Only [`Memorisation`] reads them**; without them that score is absent.
     pub private: Option<&'a Records>,
 }
 
-/// What a generator made.
+/// Generated images and their labels.
 #[derive(Clone, Copy)]
 pub struct GeneratedImages<'a> {
-    /// `[n, pixels]`, row by row, in `[0, 1]`.
+    /// The values of the pixels, `[n, pixels]`, row by row, in `[0, 1]`.
     pub pixels: &'a [f32],
-    /// A class for each, `[n]`; without them the downstream accuracies are absent.
+    /// A class for each image, `[n]`; without them the downstream accuracies are absent.
     pub labels: Option<&'a [u8]>,
 }
 
@@ -43,20 +42,20 @@ impl std::fmt::Debug for GeneratedImages<'_> {
     }
 }
 
-/// What is scored, and how thoroughly.
+/// Settings of [`evaluate_images`].
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ImageOptions {
-    /// Slices of the sliced distance.
+    /// The number of slices of the sliced distance.
     pub slices: usize,
-    /// Images on each side of the exact distance, at most [`MOST_POINTS`]; 0 leaves it out.
+    /// The number of images on each side of the exact distance, at most [`MOST_POINTS`]; 0 leaves the score out.
     pub exact_points: usize,
-    /// Generated and test images whose nearest training image is looked for; 0 leaves it out.
+    /// The number of generated and of test images whose nearest training image is searched; 0 leaves the score out.
     pub memorisation_points: usize,
-    /// How classifiers learn from the samples; `None` leaves the accuracies out.
+    /// Settings of the classifiers that train on the samples; `None` leaves the accuracies out.
     pub downstream: Option<downstream::Settings>,
-    /// Whether a convolutional network learns from them too, which takes minutes.
+    /// Whether a convolutional network also trains on the samples, which takes minutes.
     pub convolutional: bool,
-    /// The seed of the slices and of the choice of images: the same one makes scores comparable.
+    /// The seed of the slices and of the choice of images; scores are comparable at the same seed.
     pub seed: u64,
 }
 
@@ -73,12 +72,12 @@ impl Default for ImageOptions {
     }
 }
 
-/// How good generated images are. Distances are in squared units of their space, lower is better.
+/// Scores of generated images. Distances are in squared units of their space; lower is better.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ImageScores {
-    /// Generated images.
+    /// The number of generated images.
     pub generated_records: usize,
-    /// Real test images that they were compared with.
+    /// The number of real test images that they were compared with.
     pub test_records: usize,
     /// The Frechet distance between features of the classifier.
     pub frechet: Option<f64>,
@@ -91,24 +90,24 @@ pub struct ImageScores {
     pub downstream_convolutional: Option<Accuracy>,
     /// The sliced squared 2-Wasserstein distance between pixels.
     pub sliced_w2_squared: f64,
-    /// The exact squared 2-Wasserstein distance between the pixels of [`ImageScores::exact_points`]
-    /// images on each side. It depends much on that number: compare it at the same one only.
+    /// The exact squared 2-Wasserstein distance between the pixels of [`ImageScores::exact_points`] images on each side.
+    /// It depends much on that number, so compare it only with distances at the same number.
     pub exact_w2_squared: Option<f64>,
-    /// Images on each side of the exact distance.
+    /// The number of images on each side of the exact distance.
     pub exact_points: usize,
-    /// Nearest training images. Reads private records: not for release.
+    /// Distances to the nearest training images. They depend on private records: do not release them.
     pub memorisation: Option<Memorisation>,
 }
 
 /// Scores generated images against real ones.
 ///
-/// Deterministic by the seeds of `options`. Everything but [`ImageScores::memorisation`] is a
-/// function of the samples and of public records.
+/// The seeds of `options` determine the result. Every score but [`ImageScores::memorisation`] is a function of the
+/// samples and of public records.
 ///
 /// # Errors
 ///
-/// Images or labels that do not fit `real.test`, values that are not finite, fewer than two images,
-/// or an option outside its range; [`EvaluateError::Interrupted`].
+/// Images or labels that do not fit `real.test`, values that are not finite, fewer than two images, or an option outside
+/// its range; [`EvaluateError::Interrupted`].
 pub fn evaluate_images(
     real: &RealImages<'_>,
     generated: &GeneratedImages<'_>,
@@ -119,7 +118,7 @@ pub fn evaluate_images(
     let records = check_records("generated images", generated.pixels, pixels)?;
     check_count("generated images", records, 2)?;
     check_count("test images", real.test.len(), 2)?;
-    // What is cheap to refuse is refused before any work.
+    // Cheap checks come before any work.
     if let Some(labels) = generated.labels {
         check_labels(
             "labels of generated images",
@@ -180,7 +179,7 @@ pub fn evaluate_images(
     })
 }
 
-/// Public randomness, one stream a score, so that leaving one out changes no other.
+/// Returns public randomness, one stream for each score, so that leaving out one score changes no other.
 fn stream(options: &ImageOptions, score: u64) -> ChaCha20Rng {
     let mut rng = ChaCha20Rng::seed_from_u64(options.seed);
     rng.set_stream(score);
@@ -198,7 +197,7 @@ fn check_size(what: &'static str, found: usize, expected: usize) -> Result<(), E
     })
 }
 
-/// The accuracies of the MLP, of logistic regression and of the convolutional network, side by side.
+/// Returns the accuracies of the MLP, of logistic regression and of the convolutional network.
 fn downstream_accuracies(
     real: &RealImages<'_>,
     generated: &GeneratedImages<'_>,
@@ -218,7 +217,7 @@ fn downstream_accuracies(
     Ok([Some(mlp?), Some(logistic?), convolutional.transpose()?])
 }
 
-/// Scores that look at a random choice of the images: generated ones may be in order of class.
+/// The scores of a random choice of the images, because generated images may be sorted by class.
 struct Chosen<'a> {
     generated: &'a [f32],
     test: &'a [f32],
@@ -253,7 +252,7 @@ impl Chosen<'_> {
         memorisation(&made, &real, all.test, private, &mut rng, interrupt).map(Some)
     }
 
-    /// At most `points` distinct images.
+    /// Returns at most `points` distinct images.
     fn choose(&self, images: &[f32], points: usize, rng: &mut ChaCha20Rng) -> Vec<f32> {
         let records = images.len() / self.pixels;
         rand::seq::index::sample(rng, records, points.min(records))

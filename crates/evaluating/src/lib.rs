@@ -1,14 +1,14 @@
-//! How good generated samples are: the scores that every experiment is judged by.
+//! Scores of generated samples, by which every experiment is judged.
 //!
-//! [`evaluate_images`] gives all of them for a generator of images; each is also there by itself,
+//! [`evaluate_images`] computes all scores of a generator of images. Each score can also be computed by itself,
 //! for any features:
 //!
 //! | score | reads | module |
 //! |---|---|---|
 //! | Frechet distance between features | public test records | [`frechet`], with the features of [`classifier`] |
-//! | accuracy of what samples teach | public test records | [`downstream`], and by the field's protocol [`field`] |
+//! | accuracy of a classifier trained on samples | public test records | [`downstream`], by the field's protocol [`field`] |
 //! | sliced and exact squared W2 | public test records | [`transport`] |
-//! | distances of counts, and what a table teaches | test records of a table | [`tabular`] |
+//! | distances of counts, and what a classifier learns from a table | test records of a table | [`tabular`] |
 //! | distance to the nearest training image | **private records** | [`memorisation`] |
 
 #![forbid(unsafe_code)]

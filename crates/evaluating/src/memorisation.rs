@@ -1,21 +1,21 @@
-//! Whether a generator repeats its training images: an audit with a test.
+//! An audit, with a statistical test, of whether a generator repeats its training images.
 //!
-//! **This reads private records**, and no accountant covers what it says: it is for those who hold
-//! the data, and does not go beside a release.
+//! **The audit reads private records**, and no accountant covers its results. They are meant for those who hold the
+//! data; do not publish them with a release.
 //!
-//! Each sample has one nearest image in the pool of training and held-out images. Were the samples made without any
-//! knowledge of which image of the pool is which, and are the images of the pool exchangeable (held-out ones sampled from
-//! the same law, as by chance), then the training images are a uniformly random part of the pool, whatever the samples
-//! are. So the number of samples whose nearest image is a training image has a known law: that of the same number when
-//! the images of the pool that are nearest to anything get their sides at random, without replacement. Images that are
-//! nearest to many samples weigh as much as they do, and the test is exact at any number of samples.
+//! Each sample has one nearest image in the pool of training and held-out images. Suppose that the samples were made
+//! without knowing which images of the pool are which, and that the images are exchangeable (held-out ones are sampled
+//! from the same distribution). Then the training images are a uniformly random part of the pool, whatever the samples
+//! are. So the number of samples whose nearest image is a training image has a known distribution: assign the images of
+//! the pool to the two sides at random, without replacement, and count again. An image that is nearest to many samples
+//! counts once for each of them. The test is exact for any number of samples.
 //!
-//! Two statistics are looked at, at half the level each: all samples, and the twentieth of them that is suspiciously
-//! near to one image beside its second nearest. Which samples these are does not depend on the sides either. The second
-//! finds a generator that repeats a few images among many honest ones.
+//! Two statistics are tested, each at half the level: one counts all samples, the other the twentieth of them whose
+//! nearest image is much nearer than the second nearest. Which samples these are does not depend on the sides either.
+//! The second statistic detects a generator that repeats a few images among many honest samples.
 //!
-//! A p-value is `(1 + number of random sides at least as extreme) / (1 + number of random sides)`, so that an honest
-//! generator has one of at most `a` with probability at most `a`, for every `a` (Phipson and Smyth 2010).
+//! A p-value is `(1 + number of random sides at least as extreme) / (1 + number of random sides)`, so an honest
+//! generator gets a p-value of at most `a` with probability at most `a`, for every `a` (Phipson and Smyth 2010).
 
 use data::Records;
 use rand::{Rng, RngExt};
@@ -25,56 +25,56 @@ use super::error::check_count;
 use super::neighbours::{Images, Nearest, nearest, nearest_few};
 use reporting::interrupt::Interrupt;
 
-/// The probability with which an honest generator is called one that memorises.
+/// The level of the test: the probability with which an honest generator is taken for one that memorises.
 pub const FALSE_ALARM: f64 = 0.01;
-/// Random sides of the pool.
+/// The number of random assignments of the pool to its sides.
 const TRIALS: u32 = 9999;
-/// One sample in so many is among the suspicious ones.
+/// One sample in this many counts as suspicious.
 const SUSPICIOUS: usize = 20;
 
-/// The distance of generated images to their nearest training image, beside that of real test
-/// images, which cannot have been memorised. Distances are Euclidean, with pixels in `[0, 1]`.
+/// Distances of generated images to their nearest training image, compared with those of real test images, which
+/// cannot have been memorised. Distances are Euclidean, with pixels in `[0, 1]`.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Memorisation {
-    /// Always true: these numbers depend on private records and are covered by no ledger.
+    /// Always true: these numbers depend on private records, and no ledger covers them.
     pub reads_private_records: bool,
-    /// Generated images looked at.
+    /// The number of generated images that were compared.
     pub generated_records: usize,
-    /// Held-out test images in the pool.
+    /// The number of held-out test images in the pool.
     pub test_records: usize,
-    /// Training images in the pool.
+    /// The number of training images in the pool.
     pub training_records: usize,
-    /// The median distance of a generated image.
+    /// The median distance of a generated image to its nearest training image.
     pub generated_median: f64,
-    /// The median distance of a test image.
+    /// The median distance of a test image to its nearest training image.
     pub test_median: f64,
-    /// The first median over the second; well below 1 where training images are repeated, but also
-    /// where generated images are blurred. Absent where the second is 0.
+    /// `generated_median / test_median`. It is well below 1 if the generator repeats training images, but also if the
+    /// generated images are blurred. Absent if `test_median` is 0.
     pub ratio: Option<f64>,
     /// The 1st percentile of the distances of test images.
     pub test_first_percentile: f64,
-    /// The share of generated images that are nearer than that; about 0.01 for fresh real images.
+    /// The share of generated images nearer than `test_first_percentile`; about 0.01 for fresh real images.
     pub share_nearer: f64,
     /// The share of generated images whose nearest image of the pool is a training image.
     pub share_training: f64,
-    /// The share to expect of a generator that knows no more of training images than of held-out ones.
+    /// The share expected of a generator that knows no more of training images than of held-out ones.
     pub share_expected: f64,
-    /// The first of these shares among the suspiciously near images.
+    /// The share of the suspiciously near images whose nearest image of the pool is a training image.
     pub share_training_suspicious: f64,
-    /// The probability, at most, of shares as large by chance alone.
+    /// An upper bound on the probability of shares this large by chance alone.
     pub p_value: f64,
-    /// Whether it is at most [`FALSE_ALARM`].
+    /// Whether `p_value` is at most [`FALSE_ALARM`].
     pub found: bool,
 }
 
-/// Compares generated and test images, `[n, d]` and `[m, d]` in `[0, 1]`, with private training
-/// images of `d` pixels. `held_out` are images of the law of the training images that the generator was not trained on.
+/// Compares generated and test images, `[n, d]` and `[m, d]` in `[0, 1]`, with private training images of `d` pixels.
+/// `held_out` holds images of the same distribution as the training images, which the generator was not trained on.
 ///
-/// A percentile is the smallest distance that at least that share of distances does not exceed.
+/// The percentile of a share is the smallest distance that at least this share of the distances does not exceed.
 ///
 /// # Errors
 ///
-/// Images that do not fit or are not finite, or none of a kind; [`EvaluateError::Interrupted`].
+/// Images that do not fit or are not finite, or an empty set of images; [`EvaluateError::Interrupted`].
 pub fn memorisation(
     generated: &[f32],
     test: &[f32],
@@ -119,14 +119,14 @@ pub fn memorisation(
     })
 }
 
-/// The sizes of the two sides of a pool; training images come first.
+/// The numbers of training and of held-out images in a pool; training images come first.
 #[derive(Debug, Clone, Copy)]
 struct Sides {
     training: usize,
     held_out: usize,
 }
 
-/// A share of samples with a training image nearest, and how often chance has one as large.
+/// The share of samples whose nearest image is a training image, and its p-value.
 #[derive(Debug, Clone, Copy)]
 struct Test {
     share: f64,
@@ -134,15 +134,15 @@ struct Test {
 }
 
 impl Sides {
-    /// The test on all samples and on the suspicious ones, from the nearest images of each, nearest first.
+    /// Tests all samples and the suspicious ones; `pairs` holds the nearest images of each sample, nearest first.
     fn tests(self, pairs: &[&[Nearest]], rng: &mut impl Rng) -> (Test, Test) {
-        // How much nearer the nearest is than the second: 0 for a copy, 1 where they are as near.
+        // The ratio of the nearest distance to the second: 0 for a copy, 1 if both are as near.
         let nearness = |pair: &[Nearest]| match pair {
             [first, second] if second.distance > 0.0 => first.distance / second.distance,
             _ => 1.0,
         };
-        // Two that are as near, such as copies of each other, tell nothing of either: which comes first is that of the
-        // pool, and has to do with sides.
+        // Two images at the same distance, such as copies of each other, say nothing: their order is that of the pool, which
+        // depends on the sides.
         let tied =
             |pair: &[Nearest]| matches!(pair, [first, second] if first.distance == second.distance);
         let mut order: Vec<(f64, usize)> = pairs
@@ -150,14 +150,14 @@ impl Sides {
             .filter(|pair| !tied(pair))
             .map(|pair| (nearness(pair), pair[0].index))
             .collect();
-        // Ties by nothing that has to do with sides: equal values keep the order of the samples.
+        // The sort keeps equal values in the order of the samples, which does not depend on the sides.
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         let indices: Vec<usize> = order.into_iter().map(|(_, index)| index).collect();
         let few = indices.len().div_ceil(SUSPICIOUS);
         (self.test(&indices, rng), self.test(&indices[..few], rng))
     }
 
-    /// The permutation test on the images of the pool that are nearest, one index a sample.
+    /// Makes the permutation test on the nearest images, given by one index in the pool for each sample.
     fn test(self, nearest: &[usize], rng: &mut impl Rng) -> Test {
         let mut sorted = nearest.to_vec();
         sorted.sort_unstable();
@@ -186,7 +186,7 @@ impl Sides {
         }
     }
 
-    /// The statistic where the images get their sides at random, without replacement.
+    /// Returns the statistic after the images were assigned to their sides at random, without replacement.
     fn random(self, weights: &[(usize, usize)], rng: &mut impl Rng) -> usize {
         let (mut training, mut left) = (self.training, self.training + self.held_out);
         let mut sum = 0;
@@ -214,7 +214,7 @@ fn sorted_distances(
     Ok(distances)
 }
 
-/// The smallest of `sorted`, not empty, that a `share` of them does not exceed.
+/// Returns the smallest value of `sorted`, which is not empty, that a `share` of its values does not exceed.
 fn percentile(sorted: &[f64], share: f64) -> f64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted[rank.clamp(1, sorted.len()) - 1]

@@ -1,9 +1,9 @@
 //! Nearest neighbours among many images, by blocked matrix products.
 //!
-//! `||q - r||^2 = ||q||^2 + ||r||^2 - 2 <q, r>`: nearly all the work is the product. It is in `f32`
-//! and only chooses the neighbour; the distance to the chosen one is then computed in `f64` from
-//! the difference itself, so that a copy has distance 0. Two candidates whose squared distances
-//! differ by less than about `1e-6 (||q||^2 + ||r||^2)` may be confused.
+//! `||q - r||^2 = ||q||^2 + ||r||^2 - 2 <q, r>`: nearly all the work is the product. It is computed in `f32` and only
+//! chooses the neighbour. The distance to the chosen one is then computed in `f64` from the difference itself, so that a
+//! copy has distance 0. Two candidates may be confused if their squared distances differ by less than about
+//! `1e-6 (||q||^2 + ||r||^2)`.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,19 +19,19 @@ use reporting::interrupt::Interrupt;
 
 /// Queries on one core at a time.
 const QUERIES: usize = 128;
-/// References that are compared with all queries before the next ones.
+/// References that are compared with all queries before the next block.
 const REFERENCES: usize = 1024;
 
-/// Images that can be read block by block, as `f32` in `[0, 1]`.
+/// Images that are read block by block, as `f32` in `[0, 1]`.
 pub(crate) enum Images<'a> {
     /// Bytes that are divided by 255.
     Bytes {
         pixels: Cow<'a, [u8]>,
         features: usize,
     },
-    /// Values as they are.
+    /// Values that are used as they are.
     Values { values: &'a [f32], features: usize },
-    /// Those of the first, then those of the second, of as many pixels.
+    /// The images of the first, then those of the second, with the same number of pixels.
     Joined(&'a Images<'a>, &'a Images<'a>),
 }
 
@@ -58,7 +58,7 @@ impl<'a> Images<'a> {
         }
     }
 
-    /// The images of a range, `[range.len(), features]`; the range must lie inside.
+    /// Returns the images of a range, `[range.len(), features]`; the range must lie inside.
     pub(crate) fn block(&self, range: Range<usize>) -> Vec<f32> {
         match self {
             Self::Bytes { pixels, features } => pixels
@@ -82,13 +82,13 @@ impl<'a> Images<'a> {
 /// The nearest reference of a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Nearest {
-    /// Its index.
+    /// The index of the reference.
     pub(crate) index: usize,
     /// The Euclidean distance, in units of the pixels.
     pub(crate) distance: f64,
 }
 
-/// The nearest of `references` for each of `queries`, `[n, d]`; the first of equals.
+/// Returns the nearest of `references` for each of `queries`, `[n, d]`; the first of equals.
 pub(crate) fn nearest(
     queries: &[f32],
     references: &Images<'_>,
@@ -97,8 +97,8 @@ pub(crate) fn nearest(
     nearest_few(queries, references, 1, interrupt)
 }
 
-/// The `few` nearest of `references` for each of `queries`, `[n, d]`, nearest first: `[n, few]`; all of them where
-/// there are fewer.
+/// Returns the `few` nearest of `references` for each of `queries`, `[n, d]`, nearest first: `[n, few]`, or all
+/// references if there are fewer.
 pub(crate) fn nearest_few(
     queries: &[f32],
     references: &Images<'_>,
@@ -143,14 +143,14 @@ pub(crate) fn nearest_few(
         .collect())
 }
 
-/// For each of `queries`, `[n, d]`, the label that most of its `few` nearest rows have; of labels with as many votes,
-/// that of the nearest row among them.
+/// Returns, for each of `queries`, `[n, d]`, the label that most of its `few` nearest rows have. In a tie it is the label
+/// of the nearest row among the tied ones.
 ///
 /// - `rows`: `[m, d]`, with `labels`, `[m]`.
 ///
 /// # Errors
 ///
-/// Shapes that do not fit, values that are not finite, no row at all, or [`EvaluateError::Interrupted`].
+/// Shapes that do not fit, values that are not finite, no row, or [`EvaluateError::Interrupted`].
 pub fn labels_by_vote(
     queries: &[f32],
     (rows, features): (&[f32], usize),
@@ -166,7 +166,7 @@ pub fn labels_by_vote(
     voted_labels(queries, &rows, labels, few, interrupt)
 }
 
-/// [`labels_by_vote`] among images.
+/// Does the same as [`labels_by_vote`] for [`Images`].
 pub(crate) fn voted_labels(
     queries: &[f32],
     references: &Images<'_>,

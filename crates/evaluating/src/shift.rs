@@ -1,18 +1,18 @@
-//! Images moved by a few pixels: what a classifier of digits should not mind.
+//! Random shifts of images by a few pixels, which should not change the class of a digit.
 
 use rand::{Rng, RngExt};
 
-/// Moves of the channels of a square image by whole pixels, uniform in `-pixels..=pixels` in both directions.
+/// Shifts a square image by whole pixels, uniform in `-pixels..=pixels` in both directions and equal in all channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shift {
     /// The side of the image.
     pub(crate) side: usize,
-    /// The largest move, below the side.
+    /// The largest shift, less than the side.
     pub(crate) pixels: usize,
 }
 
 impl Shift {
-    /// Appends `image`, `[channels, side, side]`, moved; what comes in at the border is 0.
+    /// Appends `image`, `[channels, side, side]`, shifted; pixels that come in at the border are 0.
     pub(crate) fn append(self, image: &[f32], rng: &mut impl Rng, out: &mut Vec<f32>) {
         let down = rng.random_range(0..=2 * self.pixels);
         let right = rng.random_range(0..=2 * self.pixels);
@@ -21,7 +21,7 @@ impl Shift {
         }
     }
 
-    /// A channel, moved by `(down - pixels, right - pixels)`.
+    /// Appends one channel, shifted by `(down - pixels, right - pixels)`.
     fn append_moved(self, image: &[f32], (down, right): (usize, usize), out: &mut Vec<f32>) {
         let start = out.len();
         out.resize(start + self.side * self.side, 0.0);

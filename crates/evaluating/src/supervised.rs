@@ -1,8 +1,8 @@
-//! Training a small network to tell classes apart, on the host and fast.
+//! Fast training of a small classifier on the host.
 //!
-//! Mini-batches of softmax cross-entropy, [`fit_public`], a rate that falls to zero. The
-//! passes are the host kernels of the layers; a batch is cut into chunks of fixed size that run in
-//! parallel and are added in order, so the result does not depend on the number of threads.
+//! Training takes mini-batches of softmax cross-entropy with [`fit_public`], at a rate that falls to zero. The passes
+//! are the host kernels of the layers. A batch is cut into chunks of fixed size, which run in parallel and are added in
+//! order, so the result does not depend on the number of threads.
 
 use burn::module::Module;
 use burn::tensor::Device;
@@ -19,16 +19,16 @@ use super::shift::Shift;
 use reporting::interrupt::Interrupt;
 use reporting::progress::Progress;
 
-/// Records that are looked at together outside training.
+/// Records that pass through the network together outside training.
 const FORWARD: usize = 64;
 
-/// A network from features `[n, d]` to logits `[n, classes]`.
+/// A network that maps features `[n, d]` to logits `[n, classes]`.
 pub(crate) trait LayeredClassifier: Module {
-    /// The layers, first to last.
+    /// Returns the layers, first to last.
     fn stack(&self) -> Result<Stack<'_>, LayerError>;
 }
 
-/// What is learned from: `inputs`, `[n, features]`, and a label below `classes` for each.
+/// Training examples: `inputs`, `[n, features]`, and a label below `classes` for each.
 #[derive(Clone, Copy)]
 pub(crate) struct Examples<'a> {
     pub(crate) inputs: &'a [f32],
@@ -37,18 +37,18 @@ pub(crate) struct Examples<'a> {
     pub(crate) classes: usize,
 }
 
-/// How it is learned.
+/// Settings of the training.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Schedule {
-    /// Passes over the examples.
+    /// The number of passes over the examples.
     pub(crate) epochs: usize,
-    /// Examples in a step.
+    /// The number of examples in a step.
     pub(crate) batch: usize,
-    /// Examples that go through all layers together on one core.
+    /// The number of examples that pass through all layers together on one core.
     pub(crate) chunk: usize,
-    /// Adam's rate at the start.
+    /// Adam's learning rate at the start.
     pub(crate) rate: f64,
-    /// Moves each image about at random before it is shown.
+    /// The random shift of each image before it is used.
     pub(crate) shift: Option<Shift>,
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn train<N: LayeredClassifier, R: Rng>(
         let slots = network.stack().map_err(TrainingError::from)?.parameters();
         let gradient = ParameterGradient::from_host(slots, &flat, &Device::flex());
         let gradient = gradient.map_err(TrainingError::from)?;
-        // Nobody looks at the loss.
+        // No caller reads the loss.
         Ok((gradient.into_params_without_privacy(), f64::NAN))
     };
     let count = examples.labels.len();
@@ -124,13 +124,13 @@ pub(crate) fn train<N: LayeredClassifier, R: Rng>(
     trained
 }
 
-/// The layers of a network as host kernels.
+/// Returns the layers of a network as host kernels.
 pub(crate) fn host<N: LayeredClassifier>(network: &N) -> Result<HostStack, EvaluateError> {
     let stack = network.stack().and_then(|stack| stack.host());
     Ok(stack.map_err(TrainingError::from)?)
 }
 
-/// The gradient of the mean cross-entropy of a batch.
+/// Returns the gradient of the mean cross-entropy of a batch.
 fn gradient(
     stack: &HostStack,
     examples: &Examples<'_>,
@@ -169,7 +169,7 @@ fn gradient(
     sum
 }
 
-/// Logits become `scale (softmax - e_label)`, the gradient of `scale` times the cross-entropy.
+/// Replaces logits by `scale (softmax - e_label)`, the gradient of `scale` times the cross-entropy.
 fn cross_entropy_cotangent(row: &mut [f32], label: usize, scale: f32) {
     let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut total = 0.0;
@@ -183,7 +183,7 @@ fn cross_entropy_cotangent(row: &mut [f32], label: usize, scale: f32) {
     }
 }
 
-/// The outputs of a stack for `inputs`, `[n, d_in]` to `[n, d_out]`.
+/// Returns the outputs of a stack, `[n, d_out]`, for `inputs`, `[n, d_in]`.
 pub(crate) fn outputs(stack: &HostStack, inputs: &[f32]) -> Vec<f32> {
     let parts: Vec<Vec<f32>> = inputs
         .par_chunks(FORWARD * stack.inputs())
@@ -197,7 +197,7 @@ pub(crate) fn outputs(stack: &HostStack, inputs: &[f32]) -> Vec<f32> {
     parts.concat()
 }
 
-/// The class with the largest logit for each row of `logits`, `[n, classes]`; the first of equals.
+/// Returns the class with the largest logit for each row of `logits`, `[n, classes]`; the first of equals.
 pub(crate) fn largest(logits: &[f32], classes: usize) -> Vec<u8> {
     logits
         .chunks_exact(classes)
@@ -213,7 +213,7 @@ pub(crate) fn largest(logits: &[f32], classes: usize) -> Vec<u8> {
         .collect()
 }
 
-/// The share of `labels` that `predicted` hits.
+/// Returns the share of `labels` that `predicted` hits.
 pub(crate) fn share_correct(predicted: &[u8], labels: &[u8]) -> f64 {
     let correct = predicted.iter().zip(labels).filter(|(p, l)| p == l).count();
     correct as f64 / labels.len() as f64

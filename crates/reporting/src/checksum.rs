@@ -1,8 +1,8 @@
-//! Checksums of files.
+//! SHA-256 checksums.
 
 use sha2::{Digest, Sha256};
 
-/// The SHA-256 of bytes, as 64 lower-case hexadecimal digits.
+/// Returns the SHA-256 of `bytes` as 64 lower-case hexadecimal digits.
 ///
 /// ```
 /// assert!(reporting::checksum::hex(b"").starts_with("e3b0c44298fc"));

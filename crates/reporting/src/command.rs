@@ -1,8 +1,8 @@
-//! Commands as a shell reads them.
+//! Command lines that a shell can run.
 
 use std::path::PathBuf;
 
-/// `program` and `arguments` as one line that a POSIX shell splits into the same words.
+/// Joins `program` and `arguments` into one line that a POSIX shell splits into the same words.
 pub fn command_line<'a>(program: &str, arguments: impl IntoIterator<Item = &'a str>) -> String {
     let mut line = program.to_string();
     for argument in arguments {
@@ -12,14 +12,14 @@ pub fn command_line<'a>(program: &str, arguments: impl IntoIterator<Item = &'a s
     line
 }
 
-/// The command that started this process: the name of the program, wherever it lies, and its arguments.
+/// Returns the command that started this process: the program's name without its folder, and its arguments.
 pub fn this_command() -> String {
     let words = std::env::args_os().skip(1);
     let arguments: Vec<String> = words.map(|a| a.to_string_lossy().into_owned()).collect();
     command_line(&this_program(), arguments.iter().map(String::as_str))
 }
 
-/// The name of the program that this process runs.
+/// Returns the name of the program that this process runs.
 pub fn this_program() -> String {
     let path = PathBuf::from(std::env::args_os().next().unwrap_or_default());
     let name = path.file_stem().unwrap_or_default();

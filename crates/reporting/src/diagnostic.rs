@@ -1,19 +1,19 @@
-//! Errors as people meet them: what was refused, its value, the bound, and what to do.
+//! Errors for users: what was refused, its value, its bound, and what to do.
 
 use std::fmt::Display;
 use std::process::ExitCode;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 
-/// The main of every program: runs it and gives its exit code, having printed the diagnostic of a failure.
+/// Runs a program, prints the diagnostic if it fails, and returns the exit code; the `main` of every program calls it.
 ///
-/// A reader may close its end of a pipe when it has seen enough, as `head` does. The process then ends without a word
-/// at the next line that it prints, with code 141, which is that of a program that SIGPIPE ended. It is not 0: a run
-/// whose reader is gone in the middle of its work has not done it. What its folder holds can be resumed, as after a
-/// kill, and where run.json is written before the last lines are printed, nothing is lost.
+/// A reader may close its end of a pipe when it has seen enough, as `head` does. The process then ends silently at the
+/// next line that it prints, with code 141, which is that of a program ended by SIGPIPE. The code is not 0, because the
+/// work may not be done. The run can be resumed from its folder, as after a kill. Nothing is lost if run.json was
+/// written before the last lines are printed.
 pub fn main(run: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
-    // `println!` panics where it cannot print, and in any thread: to look at the panic there covers every line that is
-    // printed anywhere, and needs no signal handler, which would need unsafe code.
+    // `println!` panics if it cannot print. A panic hook covers every line that any thread prints and needs no signal
+    // handler, which would need unsafe code.
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if panic.payload_as_str().is_some_and(is_closed_pipe) {
@@ -27,8 +27,8 @@ pub fn main(run: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// Whether a panic says that standard output or standard error is a pipe that nobody reads any more. The words of the
-/// system differ; the number in `(os error N)` tells.
+/// Whether a panic says that nobody reads standard output or standard error any more. The system's words differ; the
+/// number in `(os error N)` does not.
 fn is_closed_pipe(message: &str) -> bool {
     let number = message
         .strip_prefix("failed printing to std")
@@ -42,28 +42,28 @@ fn is_closed_pipe(message: &str) -> bool {
 /// A failure of a program.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// Bad input: exit code 2, nothing was started and nothing was overwritten.
+    /// Bad input (exit code 2): nothing was started and nothing was overwritten.
     #[error("{message}")]
     BadInput {
-        /// What was refused, with its value and bound.
+        /// The message: what was refused, with its value and bound.
         message: String,
-        /// What to do.
+        /// Advice on what to do.
         help: Option<String>,
     },
-    /// A run that failed: exit code 1.
+    /// A run that failed (exit code 1).
     #[error("{message}")]
     Failed {
-        /// What happened.
+        /// The message: what happened.
         message: String,
-        /// What to do.
+        /// Advice on what to do.
         help: Option<String>,
     },
-    /// A run that was asked to stop and can be resumed: exit code 130, as after SIGINT.
+    /// A run that was asked to stop and can be resumed (exit code 130, as after SIGINT).
     #[error("{message}")]
     Interrupted {
-        /// Where it stopped.
+        /// The message: where the run stopped.
         message: String,
-        /// How to resume.
+        /// Advice on how to resume.
         help: Option<String>,
     },
 }
@@ -85,13 +85,13 @@ impl Diagnostic for Failure {
     }
 }
 
-/// Results whose errors are no mistake of the person who asked.
+/// Turns the errors of a result into a failed run, for errors that are not a user's mistake.
 pub trait OrFailed<T> {
-    /// The value, or [`Failure::failed`].
+    /// Returns the value, or [`Failure::failed`] with the error.
     ///
     /// # Errors
     ///
-    /// Any error is a failed run.
+    /// [`Failure::Failed`] for any error.
     fn or_failed(self) -> Result<T, Failure>;
 }
 
@@ -102,7 +102,7 @@ impl<T, E: Display> OrFailed<T> for Result<T, E> {
 }
 
 impl Failure {
-    /// Bad input, with advice.
+    /// Returns [`Failure::BadInput`] with advice.
     pub fn input(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::BadInput {
             message: message.into(),
@@ -110,7 +110,7 @@ impl Failure {
         }
     }
 
-    /// A failed run, without advice.
+    /// Returns [`Failure::Failed`] without advice.
     pub fn failed(error: impl Display) -> Self {
         Self::Failed {
             message: error.to_string(),
@@ -118,7 +118,7 @@ impl Failure {
         }
     }
 
-    /// Prints the diagnostic to standard error and gives the exit code.
+    /// Prints the diagnostic to standard error and returns the exit code.
     pub fn report(&self) -> ExitCode {
         let mut text = String::new();
         let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());

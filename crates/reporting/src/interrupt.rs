@@ -5,21 +5,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::diagnostic::Failure;
 
-/// Whether somebody asked the program to stop; by default nobody can but [`Interrupt::ask`].
+/// Whether somebody asked the program to stop, by a signal (after [`Interrupt::listen`]) or by [`Interrupt::ask`].
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Listens from now on. Before, a signal ends the program at once: so a program listens as soon as it
-    /// has something to keep, and then looks here at least once a second.
+    /// Listens to signals from now on. Before, a signal ends the program at once. So a program listens as soon as it
+    /// has something to keep, and then calls [`Interrupt::asked`] at least once a second.
     ///
     /// # Errors
     ///
-    /// [`Failure::Failed`] where the system refuses a handler.
+    /// [`Failure::Failed`] if the system refuses a handler.
     pub fn listen() -> Result<Self, Failure> {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in signal_hook::consts::TERM_SIGNALS {
-            // In this order: the first signal finds the flag unset, a second one ends the program.
+            // The order matters: the first signal finds the flag unset, a second one ends the program.
             signal_hook::flag::register_conditional_shutdown(*signal, 128 + *signal, asked.clone())
                 .and_then(|_| signal_hook::flag::register(*signal, asked.clone()))
                 .map_err(|e| Failure::failed(format!("signal {signal}: {e}")))?;
@@ -27,21 +27,21 @@ impl Interrupt {
         Ok(Self(asked))
     }
 
-    /// Asks as a signal does.
+    /// Asks the program to stop, as a signal does.
     pub fn ask(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether to stop now.
+    /// Whether the program should stop now.
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Ends what keeps nothing of its own; `reporting::resume::resumable` says how to resume.
+    /// Returns an error if somebody asked to stop; `lab::resume::resumable` adds how to resume.
     ///
     /// # Errors
     ///
-    /// [`Failure::Interrupted`] where somebody asked.
+    /// [`Failure::Interrupted`] if somebody asked to stop.
     pub fn check(&self, doing: &str) -> Result<(), Failure> {
         if !self.asked() {
             return Ok(());

@@ -1,15 +1,15 @@
-//! What a run leaves behind, and what is reported of it. Nothing here has a tensor.
+//! The files that a run leaves behind, and reports made from them. This crate uses no tensors.
 //!
-//! | module | what it is |
+//! | module | content |
 //! |---|---|
-//! | [`run_folder`] | the folder of a run: locked, its files written whole or not at all |
-//! | [`released`] | how many releases the files of a folder testify to |
-//! | [`report`] | a folder read back: pages, comparisons, sweeps |
+//! | [`run_folder`] | the folder of a run: locked, with files written whole or not at all |
+//! | [`released`] | the number of releases that the files of a folder record |
+//! | [`report`] | reading a folder back: pages, comparisons, sweeps |
 //! | [`figures`] | charts and pictures |
-//! | [`diagnostic`] | failures as people meet them |
+//! | [`diagnostic`] | errors for users |
 //! | [`interrupt`] | signals that end a run at its next checkpoint |
-//! | [`progress`] | how far a long step is, and how long its rest takes |
-//! | [`command`], [`checksum`] | commands as a shell reads them, SHA-256 in hexadecimal |
+//! | [`progress`] | how far a long step is, and how long the rest takes |
+//! | [`command`], [`checksum`] | command lines that a shell can run, SHA-256 in hexadecimal |
 
 #![forbid(unsafe_code)]
 

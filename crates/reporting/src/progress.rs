@@ -6,27 +6,27 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How long steps are measured before anything is said of the rest.
+/// How long steps are measured before the rest is estimated.
 const MEASURED: Duration = Duration::from_secs(2);
-/// What takes longer says so.
+/// If the rest takes longer than this, a line says so.
 const LONG: Duration = Duration::from_secs(10);
 
-/// Steps done, steps per second, time left, and a message such as the epsilon spent so far. Once it is known that the rest takes
-/// long, a line says how long.
+/// A progress bar: steps done, steps per second, time left, and a message such as the epsilon spent so far. If the rest
+/// takes long, a line says how long as soon as this is known.
 pub struct Progress {
     bar: ProgressBar,
-    /// The end of the first step, which may prepare the others, and the step.
+    /// The time at the end of the first step, which may prepare the others, and the number of steps done then.
     first: OnceLock<(Instant, u64)>,
     told: AtomicBool,
 }
 
 impl Progress {
-    /// A bar over `steps` steps of `what`; silent if standard error is no terminal.
+    /// Returns a bar over `steps` steps of `what`; silent if standard error is no terminal.
     pub fn new(what: &'static str, steps: u64) -> Self {
         Self::from(what, 0, steps)
     }
 
-    /// A bar that resumes after `done` of `steps` steps.
+    /// Returns a bar that resumes after `done` of `steps` steps.
     pub fn from(what: &'static str, done: u64, steps: u64) -> Self {
         let bar = ProgressBar::new(steps)
             .with_position(done)
@@ -36,7 +36,7 @@ impl Progress {
         Self::of(bar, template)
     }
 
-    /// A sign of life while records are read, without a number: how many there are may be private.
+    /// Returns a spinner for the reading of records. It shows no number, because the number of records may be private.
     pub fn reading() -> Self {
         Self::of(ProgressBar::new_spinner(), "{spinner} reading  {elapsed}")
     }
@@ -51,7 +51,7 @@ impl Progress {
         }
     }
 
-    /// One step more is done.
+    /// Counts one more step as done.
     pub fn step(&self) {
         self.bar.inc(1);
         let done = self.bar.position();
@@ -68,12 +68,12 @@ impl Progress {
         }
     }
 
-    /// Shows `message` beside the bar.
+    /// Shows `message` next to the bar.
     pub fn message(&self, message: String) {
         self.bar.set_message(message);
     }
 
-    /// Prints a line above the bar, or plainly if there is no terminal.
+    /// Prints a line above the bar, or to standard error if there is no terminal.
     pub fn line(&self, text: &str) {
         if self.bar.is_hidden() {
             eprintln!("{text}");
@@ -82,18 +82,18 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// How long `left` steps take if `done` took so long.
+/// Returns how long `left` steps take if `done` steps took `taken`.
 fn rest(taken: Duration, done: u64, left: u64) -> Duration {
     taken.mul_f64(left as f64 / done.max(1) as f64)
 }
 
-/// A time that is not known well.
+/// Returns a roughly known time in words.
 fn about(time: Duration) -> String {
     let minutes = (time.as_secs_f64() / 60.0).round() as u64;
     match (time.as_secs(), minutes) {

@@ -1,4 +1,4 @@
-//! How many releases the files of a run's folder testify to. A ledger that holds fewer has lost some.
+//! The number of releases that the files of a run's folder record. A ledger with fewer releases has lost some.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +10,14 @@ use crate::checksum::hex;
 const METRICS: &str = "metrics.jsonl";
 const CHECKPOINTS: &str = "checkpoints";
 
-/// The files of a folder that say how many releases there were when they were written, by name: `metrics.jsonl`,
-/// checkpoints, values that were released once and are stored with that number, and `run.json`, which comes last.
-/// A file that cannot be read is passed over.
+/// Returns the files of a folder that record a number of releases, by name, with that number at the time of writing:
+/// `metrics.jsonl`, checkpoints, values that were released once, and `run.json`, which comes last. A file that cannot be
+/// read is left out.
 pub fn recorded(folder: &Path) -> Vec<(String, u64)> {
     let mut found = Vec::new();
     found.extend(in_metrics(folder).map(|releases| (METRICS.to_string(), releases)));
     let checkpoints = names(&folder.join(CHECKPOINTS)).into_iter();
-    // Others are being written, or were when the run was killed.
+    // Folders with other names are being written, or were when the run was killed.
     for name in checkpoints.filter(|name| name.starts_with("step-")) {
         let name = format!("{CHECKPOINTS}/{name}");
         let manifest = read(&folder.join(&name).join("manifest.json"));
@@ -37,7 +37,7 @@ pub fn recorded(folder: &Path) -> Vec<(String, u64)> {
     found
 }
 
-/// The names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .into_iter()
@@ -57,14 +57,14 @@ fn in_json(bytes: &[u8]) -> Option<u64> {
     serde_json::from_slice::<Value>(bytes).ok()?["releases"].as_u64()
 }
 
-/// The count that a file of released values begins with, after the checksum of all that follows.
+/// Reads the count at the start of a file of released values, after the checksum of all that follows.
 fn in_values(bytes: &[u8]) -> Option<u64> {
     let (sum, body) = bytes.split_at_checked(64)?;
     let count = body.first_chunk().copied().map(u64::from_le_bytes);
     count.filter(|_| hex(body).as_bytes() == sum)
 }
 
-/// The releases before the last step with an epsilon in `metrics.jsonl`: as many as its line says, or one a step.
+/// Returns the most releases on a line of `metrics.jsonl` with an epsilon; a line without that number counts its step.
 fn in_metrics(folder: &Path) -> Option<u64> {
     let text = fs::read_to_string(folder.join(METRICS)).ok()?;
     text.lines()

@@ -1,4 +1,4 @@
-//! `runs/<experiment>/<name>/`: what a run leaves behind.
+//! The folder of a run, `runs/<experiment>/<name>/`.
 
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use crate::diagnostic::Failure;
 
-/// The command that started the run.
+/// The file with the command that started the run.
 const COMMAND: &str = "command.txt";
-/// What the run was asked for beside its settings.
+/// The file with the words that the run was asked for in addition to its settings.
 const ASKED: &str = "asked.json";
-/// How often, and how many times, a lock that is taken is tried again.
+/// The pause between attempts to take a lock that is taken, and the number of attempts.
 const RETRY: Duration = Duration::from_millis(100);
 const RETRIES: u32 = 30;
 
@@ -22,29 +22,28 @@ const RETRIES: u32 = 30;
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    /// Locked as long as the process lives, however it ends.
+    /// The lock, which ends with the process, however it ends.
     _lock: fs::File,
 }
 
 impl RunFolder {
-    /// Creates the folder; one that exists is refused, so that nothing is ever overwritten.
+    /// Creates the folder; an existing folder is refused, so that nothing is ever overwritten.
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] for a path that exists or cannot be created, and for one where another
-    /// process starts a run at the same time.
+    /// [`Failure::BadInput`] for a path that exists or cannot be created, or if another process starts a run there at the
+    /// same time.
     pub fn create(path: &Path) -> Result<Self, Failure> {
         Self::create_by(path, Self::locked)
     }
 
-    /// As [`RunFolder::create`], locked by `lock`.
+    /// Does the same as [`RunFolder::create`], with the lock that `lock` takes.
     fn create_by(
         path: &Path,
         lock: impl FnOnce(&Path) -> Result<Self, Failure>,
     ) -> Result<Self, Failure> {
         let unused = || {
-            // A folder without a configuration holds no run: it was made by a run that was killed
-            // before its first line.
+            // A folder without a configuration holds no run: a run made it and was killed before its first line.
             if !path.exists() || holds_nothing(path) {
                 return Ok(());
             }
@@ -73,7 +72,7 @@ impl RunFolder {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] for a folder that holds no run, or whose run another process is at.
+    /// [`Failure::BadInput`] for a folder that holds no run, or whose run is in use by another process.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         if !path.join("config.toml").is_file() {
             return Err(Failure::input(
@@ -98,8 +97,7 @@ impl RunFolder {
         })
     }
 
-    /// Locks the folder, for as many attempts as `wait` says: a process that was killed holds its lock
-    /// until the system has taken it down.
+    /// Locks the folder, for as many attempts as `wait` allows: a killed process holds its lock until the system has ended it.
     fn locked_after(path: &Path, mut wait: impl FnMut(u32) -> bool) -> Result<Self, Failure> {
         let file = path.join(".lock");
         let refuse = |e: &dyn std::fmt::Display| {
@@ -122,7 +120,7 @@ impl RunFolder {
         })
     }
 
-    /// The first of `base`, `base-2`, `base-3`, ... that does not exist.
+    /// Returns the first of `base`, `base-2`, `base-3`, ... that does not exist.
     pub fn unused(base: &Path) -> PathBuf {
         if !base.exists() {
             return base.to_path_buf();
@@ -136,17 +134,17 @@ impl RunFolder {
             .unwrap_or_else(|| base.to_path_buf())
     }
 
-    /// The folder.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A file in the folder.
+    /// Returns the path of a file in the folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Writes a file whole or not at all ([`files::atomic`]).
+    /// Writes a file whole or not at all ([`files::atomic`]) and returns its path.
     ///
     /// # Errors
     ///
@@ -157,7 +155,7 @@ impl RunFolder {
         Ok(target)
     }
 
-    /// Notes the command that starts the run; a run that resumes, or is judged again, keeps it.
+    /// Stores the command that starts the run; a run that resumes, or is evaluated again, keeps it.
     ///
     /// # Errors
     ///
@@ -167,7 +165,7 @@ impl RunFolder {
         self.write(COMMAND, command.as_bytes()).map(|_| ())
     }
 
-    /// The command that started the run; this process's own where none was noted.
+    /// Returns the command that started the run, or this process's own if none was stored.
     pub fn command(&self) -> String {
         fs::read_to_string(self.file(COMMAND)).map_or_else(
             |_| crate::command::this_command(),
@@ -175,7 +173,7 @@ impl RunFolder {
         )
     }
 
-    /// Notes what the run is asked for beside its settings, word by word.
+    /// Stores the words that the run is asked for in addition to its settings.
     ///
     /// # Errors
     ///
@@ -184,7 +182,7 @@ impl RunFolder {
         self.write_json(ASKED, &words).map(|_| ())
     }
 
-    /// What the run in a folder was asked for beside its settings; none where an earlier version started it.
+    /// Returns the words stored by [`RunFolder::note_asked`]; `None` if an earlier version started the run.
     ///
     /// # Errors
     ///
@@ -233,8 +231,8 @@ impl RunFolder {
         self.write(name, text.as_bytes())
     }
 
-    /// Keeps the lines of a JSON-lines file that `keep` accepts; a line cut short by a kill goes. A
-    /// file that is not there stays so.
+    /// Keeps only the lines of a JSON-lines file that `keep` accepts; a line cut off by a kill is removed. A file that does
+    /// not exist is not created.
     ///
     /// # Errors
     ///
@@ -273,8 +271,7 @@ impl RunFolder {
     }
 }
 
-/// Writes a file whole or not at all, as [`RunFolder::write`] does; its folder is made where it is
-/// missing.
+/// Writes a file whole or not at all, as [`RunFolder::write`] does; its folder is created if it does not exist.
 ///
 /// # Errors
 ///
@@ -283,7 +280,7 @@ pub fn write_file(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write_file_with(target, |file| file.write_all(bytes))
 }
 
-/// As [`write_file`], of what is written piece by piece.
+/// Does the same as [`write_file`] for content that is written piece by piece.
 ///
 /// # Errors
 ///
@@ -304,7 +301,7 @@ pub fn write_file_with(
     })
 }
 
-/// Whether nothing but an empty ledger, a lock and a file that was never renamed lies in a folder.
+/// Whether a folder holds nothing but an empty ledger, a lock and a file that was never renamed.
 fn holds_nothing(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| {
         entries.all(|entry| {

@@ -1,7 +1,7 @@
-//! Trained weights on disk, under a name that says what they were trained on.
+//! Trained weights on disk, in a file whose name depends on what they were trained on.
 //!
-//! A file is a line that names the format, the SHA-256 of the weights, and the weights as
-//! little-endian `f32`. It appears whole or not at all, so that a reader never sees half of one.
+//! A file holds a line that names the format, the SHA-256 of the weights, and the weights as little-endian `f32`.
+//! It is written whole or not at all, so a reader never sees half of it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use sha2::{Digest, Sha256};
 use super::{Settings, lenet};
 use crate::EvaluateError;
 
-/// The first line of a file. The number goes up when training changes, and old files are not found.
+/// The first line of a file. The number goes up when training changes, so that old files are not found.
 const FORMAT: &[u8] = b"sliver classifier 2\n";
 /// Bytes of a SHA-256.
 const DIGEST: usize = 32;
 
-/// The file in `folder` for a classifier trained on `data` with `settings`.
+/// Returns the path in `folder` of a classifier trained on `data` with `settings`.
 pub(super) fn path(
     folder: &Path,
     data: &Records,
@@ -26,7 +26,7 @@ pub(super) fn path(
 ) -> Result<PathBuf, EvaluateError> {
     let mut digest = Sha256::new();
     digest.update(FORMAT);
-    // Lengths go before contents, so that no two different trainings are the same bytes.
+    // Lengths go before contents, so that no two different trainings give the same bytes.
     let described = format!(
         "{}\n{}{}x{} classes {} records {}\n{settings:?}\n",
         lenet::ARCHITECTURE,
@@ -50,7 +50,7 @@ pub(super) fn path(
     Ok(folder.join(format!("classifier-{name}.weights")))
 }
 
-/// Reads `count` weights; `None` where there is no file.
+/// Reads `count` weights; `None` if the file does not exist.
 pub(super) fn read(path: &Path, count: usize) -> Result<Option<Vec<f32>>, EvaluateError> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,

@@ -24,11 +24,11 @@ const KERNEL: usize = 5;
 /// Width of the first fully connected layer.
 const WIDTH: usize = 120;
 
-/// The architecture in words: part of what names a cached classifier.
+/// The architecture in words, which is part of the name of a cached classifier.
 pub(super) const ARCHITECTURE: &str = "conv5x5(8) relu avgpool2 conv5x5(16) relu avgpool2 \
                                        linear(120) relu linear(84) relu linear(classes)";
 
-/// Images `[n, channels * side * side]` to logits `[n, classes]`; `side` is a multiple of 4.
+/// Maps images `[n, channels * side * side]` to logits `[n, classes]`; `side` is a multiple of 4.
 #[derive(Module, Debug)]
 pub(crate) struct LeNet {
     conv1: Conv2d,
@@ -41,7 +41,7 @@ pub(crate) struct LeNet {
     side: usize,
 }
 
-/// Channels and side of square images that can be halved twice.
+/// Returns the channels and the side of square images whose side can be halved twice.
 pub(crate) fn shape_of(images: &Records) -> Result<[usize; 2], EvaluateError> {
     let side = images.width();
     if images.height() != side || !side.is_multiple_of(4) {
@@ -55,7 +55,7 @@ pub(crate) fn shape_of(images: &Records) -> Result<[usize; 2], EvaluateError> {
 }
 
 impl LeNet {
-    /// He initialisation sampled from `rng`, zero biases.
+    /// Samples weights from `rng` by He initialisation; biases are zero.
     pub(super) fn new(
         [channels, side]: [usize; 2],
         classes: usize,
@@ -77,7 +77,7 @@ impl LeNet {
         }
     }
 
-    /// That for the images and classes of a data set.
+    /// Samples the network for the images and classes of a data set.
     pub(crate) fn for_images(
         images: &Records,
         rng: &mut impl Rng,
@@ -86,12 +86,12 @@ impl LeNet {
         Ok(Self::new(shape_of(images)?, images.classes(), rng, device))
     }
 
-    /// The layers up to the features, `[n, 84]`.
+    /// Returns the layers up to the features, `[n, 84]`.
     pub(super) fn trunk(&self) -> Result<Stack<'_>, LayerError> {
         self.features().build()
     }
 
-    /// The last layer: features to logits.
+    /// Returns the last layer, from features to logits.
     pub(super) fn head(&self) -> Result<Stack<'_>, LayerError> {
         Chain::features(FEATURES).linear(&self.fc3).build()
     }

@@ -1,7 +1,7 @@
-//! A small classifier of square grey images, whose penultimate layer gives features.
+//! A small classifier of square grey images, whose penultimate layer gives the features of the Frechet distance.
 //!
-//! Trained on public records in about a minute, kept on disk, and the same for every run that is
-//! compared: the features of the Frechet distance come from it, as in Sebag et al. (2023, arXiv 2312.08227).
+//! It trains on public records in about a minute, is kept on disk, and is the same for all runs that are compared
+//! (as in Sebag et al. 2023, arXiv 2312.08227).
 
 mod cache;
 mod lenet;
@@ -22,18 +22,18 @@ use super::supervised::{Examples, Schedule, largest, outputs, share_correct, tra
 pub(crate) use lenet::{LeNet, shape_of};
 use reporting::interrupt::Interrupt;
 
-/// How a classifier is trained.
+/// Settings of the training of a [`Classifier`].
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Settings {
-    /// Passes over the training records.
+    /// The number of passes over the training records.
     pub epochs: usize,
-    /// Records in a step.
+    /// The number of records in a step.
     pub batch: usize,
-    /// Adam's rate at the start; it falls to 0 along a cosine.
+    /// Adam's learning rate at the start; it falls to 0 along a cosine.
     pub rate: f64,
-    /// Each image is moved at random by up to that many pixels in both directions.
+    /// The largest number of pixels by which each image is moved at random in both directions.
     pub shift: usize,
-    /// The seed of the initial weights, the order of the records and the moves.
+    /// The seed of the initial weights, of the order of the records and of the moves.
     pub seed: u64,
 }
 
@@ -71,7 +71,7 @@ impl Classifier {
     /// The number of features of an image.
     pub const FEATURES: usize = lenet::FEATURES;
 
-    /// Trains on `data`, which must be public: nothing here is private.
+    /// Trains a classifier on `data`, which must be public: the weights are not private.
     ///
     /// The same data and settings give the same weights, whatever the number of threads.
     ///
@@ -85,14 +85,13 @@ impl Classifier {
 
     /// Reads the classifier from `folder`, or trains it and writes it there.
     ///
-    /// The file's name contains the SHA-256 of the training records, the architecture and the
-    /// settings, and the weights are checked against a checksum. `note` receives a line for people
-    /// when training begins, when a file is damaged (it is trained again and replaced) and when the
-    /// file cannot be written (the classifier is used all the same).
+    /// The file's name contains the SHA-256 of the training records, the architecture and the settings. A checksum
+    /// protects the weights. `note` receives a line to show when training begins, when a file is damaged (the classifier
+    /// is then trained again and the file replaced), and when the file cannot be written (the classifier is still used).
     ///
     /// # Errors
     ///
-    /// As [`Classifier::train`]; [`EvaluateError::Interrupted`], and nothing is kept then.
+    /// As [`Classifier::train`]; [`EvaluateError::Interrupted`], after which nothing is kept.
     pub fn load_or_train(
         folder: &Path,
         data: &Records,
@@ -122,7 +121,7 @@ impl Classifier {
         Self::new(&network, data)
     }
 
-    /// The file that [`Classifier::load_or_train`] reads and writes.
+    /// Returns the file that [`Classifier::load_or_train`] reads and writes.
     pub fn path(
         folder: &Path,
         data: &Records,
@@ -146,17 +145,17 @@ impl Classifier {
         })
     }
 
-    /// Values of an image, `channels * side * side`.
+    /// Returns the number of values of an image, `channels * side * side`.
     pub fn image_size(&self) -> usize {
         self.image_size
     }
 
-    /// The number of classes.
+    /// Returns the number of classes.
     pub fn classes(&self) -> usize {
         self.classes
     }
 
-    /// The activations of the penultimate layer: `[n, channels * side * side]` in `[0, 1]` to `[n, 84]`.
+    /// Returns the activations of the penultimate layer, `[n, 84]`, of images `[n, channels * side * side]` in `[0, 1]`.
     ///
     /// # Errors
     ///
@@ -166,7 +165,7 @@ impl Classifier {
         Ok(outputs(&self.trunk, images))
     }
 
-    /// The most likely class of each image.
+    /// Returns the most likely class of each image.
     ///
     /// # Errors
     ///
@@ -176,11 +175,11 @@ impl Classifier {
         Ok(largest(&outputs(&self.head, &features), self.classes))
     }
 
-    /// The share of images whose most likely class is their label.
+    /// Returns the share of images whose most likely class is their label.
     ///
     /// # Errors
     ///
-    /// As [`Classifier::features`]; labels that do not fit, or no image at all.
+    /// As [`Classifier::features`]; labels that do not fit the images, or no image.
     pub fn accuracy(&self, images: &[f32], labels: &[u8]) -> Result<f64, EvaluateError> {
         let predicted = self.predict(images)?;
         check_count("images", predicted.len(), 1)?;
@@ -189,7 +188,7 @@ impl Classifier {
     }
 }
 
-/// The network before training.
+/// Returns the network before training.
 fn initial(data: &Records, settings: &Settings) -> Result<LeNet, EvaluateError> {
     let side = data.width();
     if settings.shift >= side {

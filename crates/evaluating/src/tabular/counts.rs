@@ -1,13 +1,13 @@
-//! The distance between what two tables count in the cells of some columns.
+//! The distance between the counts of two tables in the cells of some columns.
 
 use rayon::prelude::*;
 
 use super::records::CodedRecords;
 
-/// Cells up to which counts are kept for each; beyond them most are empty, and records are sorted instead.
+/// Up to this number of cells, counts are kept for each. Beyond it most cells are empty, and records are sorted instead.
 const DENSE: u64 = 1 << 20;
 
-/// Two tables, column by column, so that a column is read from one end to the other.
+/// Two tables, stored column by column, so that a column is read from one end to the other.
 pub(super) struct Columns<'a> {
     sizes: &'a [usize],
     copy: Vec<Vec<u16>>,
@@ -15,7 +15,7 @@ pub(super) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Of two tables with the same columns.
+    /// Transposes two tables with the same columns.
     pub(super) fn of(copy: &CodedRecords<'a>, real: &CodedRecords<'a>) -> Self {
         let columns = |table: &CodedRecords<'_>| {
             let places = (0..table.columns()).into_par_iter();
@@ -28,7 +28,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The mean over `subsets` of columns, each of at most four, of their total variation distance; none without any.
+    /// Returns the mean of the total variation distance over `subsets` of at most four columns each; `None` without a subset.
     pub(super) fn mean_tvd(&self, subsets: &[Vec<usize>]) -> Option<f64> {
         let tvd: Vec<f64> = subsets.par_iter().map(|s| self.tvd(s)).collect();
         (!tvd.is_empty()).then(|| tvd.iter().sum::<f64>() / tvd.len() as f64)
@@ -49,7 +49,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The cell of each record.
+    /// Returns the cell of each record.
     fn cells(&self, columns: &[Vec<u16>], subset: &[usize]) -> Vec<u64> {
         let records = columns.first().map_or(0, Vec::len);
         let mut cells = vec![0; records];
@@ -91,7 +91,7 @@ fn sorted_tvd(mut copy: Vec<u64>, mut real: Vec<u64>) -> f64 {
     half_of_differences(both, sizes.0, sizes.1)
 }
 
-/// Takes `cell` from the front, and counts how often it was there.
+/// Removes `cell` from the front and returns how often it was there.
 fn take(sorted: &mut &[u64], cell: u64) -> u32 {
     let count = sorted.iter().take_while(|&&c| c == cell).count();
     *sorted = &sorted[count..];

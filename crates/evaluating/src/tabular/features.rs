@@ -5,11 +5,11 @@ use super::records::CodedRecords;
 /// One column among the features.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Column {
-    /// Where its codes begin among the codes of all columns.
+    /// The place of its first code among the codes of all columns.
     pub(super) start: usize,
-    /// How many it has.
+    /// The number of its codes.
     pub(super) size: usize,
-    /// How many of the first are in order.
+    /// The number of leading codes that are in order.
     pub(super) ordered: usize,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Features {
 }
 
 impl Features {
-    /// All columns of `table` but `label`.
+    /// Takes all columns of `table` but `label`.
     pub(super) fn of(table: &CodedRecords<'_>, label: usize) -> Self {
         let places = || (0..table.columns()).filter(|&at| at != label);
         let mut start = 0;
@@ -56,18 +56,18 @@ impl Features {
         &self.columns
     }
 
-    /// The number of codes of all columns.
+    /// Returns the number of codes of all columns.
     pub(super) fn size(&self) -> usize {
         self.columns.last().map_or(0, |c| c.start + c.size)
     }
 
-    /// The codes of record `at`, `[F]`.
+    /// Returns the codes of record `at`, `[F]`.
     pub(super) fn record(&self, at: usize) -> &[u16] {
         let width = self.columns.len();
         &self.codes[at * width..][..width]
     }
 
-    /// The places of the codes of record `at` among the codes of all columns, `[F]`.
+    /// Returns the places of the codes of record `at` among the codes of all columns, `[F]`.
     pub(super) fn places(&self, at: usize) -> impl Iterator<Item = usize> {
         let both = self.record(at).iter().zip(&self.columns);
         both.map(|(&code, column)| column.start + usize::from(code))

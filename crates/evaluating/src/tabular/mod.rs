@@ -1,16 +1,16 @@
-//! How good a copy of a table is, against real records that the copy was not made from.
+//! Scores of a copy of a table, against real records that the copy was not made from.
 //!
-//! [`score_tables`] gives all scores; each is also there by itself:
+//! [`score_tables`] computes all scores. Each score can also be computed by itself:
 //!
 //! | score | best | function |
 //! |---|---|---|
 //! | distance of single columns, of pairs, of triples | 0 | [`single_tvd`], [`pairs_tvd`], [`triples_tvd`] |
-//! | distance on slices, with numbers as numbers | 0 | [`sliced_distance`] |
-//! | ranking by boosted trees that learned from the copy | 1 | [`trees_auc`] |
-//! | ranking by logistic regression that learned from the copy | 1 | [`logistic_auc`] |
+//! | distance on slices, with ordered codes as numbers | 0 | [`sliced_distance`] |
+//! | ranking by boosted trees trained on the copy | 1 | [`trees_auc`] |
+//! | ranking by logistic regression trained on the copy | 1 | [`logistic_auc`] |
 //!
-//! A table is read as the codes of its values, [`CodedRecords`]. All scores are the same for any number of threads.
-//! They read the real records as they are: scores of private records are private.
+//! A table is given by the codes of its values, [`CodedRecords`]. All scores are the same for any number of threads.
+//! They depend on the real records without noise: scores of private records are private.
 
 mod counts;
 mod features;

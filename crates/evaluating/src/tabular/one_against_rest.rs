@@ -1,4 +1,4 @@
-//! A score of a label's classes from scorers that tell one class from the rest.
+//! Scores of a label with several classes, from scorers that tell one class from the rest.
 
 use rayon::prelude::*;
 
@@ -7,14 +7,14 @@ use super::rank::rank_auc;
 use super::records::{CodedRecords, check_comparable, check_label};
 use crate::EvaluateError;
 
-/// Records that are asked at once.
+/// Records that are classified at once.
 const BLOCK: usize = 1 << 14;
 
-/// Learns from `train` and ranks `test` by what `scores` gives: from features and whether each record is of the class,
-/// a score for each record of the second features.
+/// Trains on `train` and returns the AUC on `test`. `scores` takes features, whether each record is of the class, and
+/// second features, and returns a score for each record of these.
 ///
-/// With two classes the AUC of class 1; with more, the mean over the classes that `test` has of the AUC of a class
-/// against the rest. None where `test` has one class only.
+/// For two classes the result is the AUC of class 1. For more it is the mean, over the classes of `test`, of the AUC of
+/// a class against the rest. It is `None` if `test` has only one class.
 pub(super) fn auc(
     train: &CodedRecords<'_>,
     test: &CodedRecords<'_>,
@@ -32,7 +32,7 @@ pub(super) fn auc(
     let each = classes.par_iter().map(|&class| {
         let of_class = |labels: &[u16]| labels.iter().map(|&l| l == class).collect::<Vec<bool>>();
         let positive = of_class(&truth);
-        // A class that the test records do not tell apart has no AUC: nothing needs to be learned for it.
+        // A class that all or none of the test records have has no AUC: no scorer is trained for it.
         if !positive.contains(&true) || !positive.contains(&false) {
             return Ok(None);
         }
@@ -43,9 +43,9 @@ pub(super) fn auc(
     Ok((!found.is_empty()).then(|| found.iter().sum::<f64>() / found.len() as f64))
 }
 
-/// What gives the class of each record whose scorer gives most; with two classes, class 1 where its own gives more than 0.
+/// Returns a function that predicts the class with the largest score; for two classes, class 1 if its score is positive.
 ///
-/// `learn` makes a scorer of features and whether each record is of the class. Records are asked a block at a time.
+/// `learn` makes a scorer from features and whether each record is of the class. Records are classified in blocks.
 pub(super) fn predictor<S: Fn(&Features) -> Vec<f64> + Send + Sync>(
     train: &CodedRecords<'_>,
     label: usize,

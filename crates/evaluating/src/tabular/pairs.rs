@@ -1,11 +1,11 @@
-//! The distance of pairs of columns.
+//! The total variation distance of pairs of columns.
 
 use super::counts::Columns;
 use super::records::{CodedRecords, check_comparable};
 use crate::EvaluateError;
 
-/// The total variation distance between a pair of columns in the copy and in the real records, `1/2 sum_xy |p(x, y) -
-/// q(x, y)|`, as the mean over all pairs; none for a single column.
+/// Returns the mean, over all pairs of columns, of the total variation distance between the copy and the real records,
+/// `1/2 sum_xy |p(x, y) - q(x, y)|`; `None` for a single column.
 ///
 /// ```
 /// use evaluating::tabular::{CodedRecords, pairs_tvd};

@@ -1,12 +1,12 @@
-//! How well scores rank.
+//! The area under the receiver operating characteristic.
 
 use crate::EvaluateError;
 
-/// The area under the receiver operating characteristic: the chance that a positive record has a higher score than a
-/// negative one, a tie counted as one half.
+/// Returns the area under the receiver operating characteristic: the probability that a positive record has a higher
+/// score than a negative one, where a tie counts one half.
 ///
 /// `AUC = (#{s+ > s-} + 1/2 #{s+ = s-}) / (n+ n-)` over all pairs (Hanley and McNeil 1982), in whole numbers up to the
-/// last division. `scores` and `positive` are both `[n]`; none where there is no positive or no negative record.
+/// last division. `scores` and `positive` are both `[n]`. `None` if no record is positive or none is negative.
 ///
 /// ```
 /// use evaluating::tabular::rank_auc;
@@ -17,7 +17,7 @@ use crate::EvaluateError;
 ///
 /// # Errors
 ///
-/// Not as many scores as records; a score that is not finite.
+/// `scores` and `positive` of different lengths; a score that is not finite.
 pub fn rank_auc(scores: &[f64], positive: &[bool]) -> Result<Option<f64>, EvaluateError> {
     if scores.len() != positive.len() {
         return Err(EvaluateError::Shape {

@@ -3,10 +3,10 @@
 use crate::EvaluateError;
 use crate::error::check_count;
 
-/// The largest number of codes of a column: as many as `u16` has.
+/// The largest number of codes of a column: the number of values of `u16`.
 const MOST_CODES: usize = 1 << 16;
 
-/// Records whose values are codes: bins, categories, a code for a missing value.
+/// Records whose values are codes: of bins, of categories, or of a missing value.
 ///
 /// ```
 /// use evaluating::tabular::CodedRecords;
@@ -19,11 +19,11 @@ const MOST_CODES: usize = 1 << 16;
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct CodedRecords<'a> {
-    /// `[n, D]`, row-major: each below the size of its column.
+    /// The codes, `[n, D]`, row-major, each below the size of its column.
     pub codes: &'a [u16],
-    /// `[D]`: the number of codes of each column.
+    /// The number of codes of each column, `[D]`.
     pub sizes: &'a [usize],
-    /// `[D]`: how many leading codes of each column are in order of magnitude; 0 for categories.
+    /// The number of leading codes of each column that are in order of magnitude, `[D]`; 0 for categories.
     pub ordered: &'a [usize],
 }
 
@@ -35,12 +35,12 @@ impl std::fmt::Debug for CodedRecords<'_> {
 }
 
 impl<'a> CodedRecords<'a> {
-    /// Checks that `codes`, `[n, D]`, are whole records of codes that their columns have.
+    /// Checks that `codes`, `[n, D]`, are whole records whose codes are below the sizes of their columns.
     ///
     /// # Errors
     ///
-    /// No column, or a column without codes or with more than `u16` has; more codes in order than there are; no whole
-    /// records; a code outside of its column.
+    /// No column; a column without codes or with more than `u16` has; more ordered codes than codes; a length of `codes` that
+    /// is not a multiple of `D`; a code outside its column.
     pub fn new(
         codes: &'a [u16],
         sizes: &'a [usize],
@@ -88,24 +88,24 @@ impl<'a> CodedRecords<'a> {
         })
     }
 
-    /// The number of records, `n`.
+    /// Returns the number of records, `n`.
     pub fn records(&self) -> usize {
         self.codes.len() / self.sizes.len()
     }
 
-    /// The number of columns, `D`.
+    /// Returns the number of columns, `D`.
     pub fn columns(&self) -> usize {
         self.sizes.len()
     }
 
-    /// The codes of one column, `[n]`.
+    /// Returns the codes of one column, `[n]`.
     pub(super) fn column(&self, at: usize) -> Vec<u16> {
         let codes = self.codes.iter().skip(at).step_by(self.columns());
         codes.copied().collect()
     }
 }
 
-/// Checks that two tables have records, and the same columns.
+/// Checks that two tables have records and the same columns.
 pub(super) fn check_comparable(
     copy: &CodedRecords<'_>,
     real: &CodedRecords<'_>,

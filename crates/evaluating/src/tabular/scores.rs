@@ -3,27 +3,27 @@
 use super::{CodedRecords, logistic_auc, pairs_tvd, single_tvd, trees_auc, triples_tvd};
 use crate::EvaluateError;
 
-/// How good a copy of a table is.
+/// Scores of a copy of a table.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TableScores {
-    /// Records of the copy.
+    /// The number of records of the copy.
     pub copy_records: usize,
-    /// Real records that it was compared with.
+    /// The number of real records that it was compared with.
     pub real_records: usize,
-    /// [`single_tvd`].
+    /// The result of [`single_tvd`].
     pub single_tvd: f64,
-    /// [`pairs_tvd`]; none for a single column.
+    /// The result of [`pairs_tvd`]; `None` for a single column.
     pub pairs_tvd: Option<f64>,
-    /// [`triples_tvd`]; none for fewer than 3 columns, or without a label for more than 12.
+    /// The result of [`triples_tvd`]; `None` for fewer than 3 columns, or for more than 12 without a label.
     pub triples_tvd: Option<f64>,
-    /// [`trees_auc`]; none without a label, or where all real records have the same.
+    /// The result of [`trees_auc`]; `None` without a label, or if all real records have the same label.
     pub trees_auc: Option<f64>,
-    /// [`logistic_auc`]; none in the same cases.
+    /// The result of [`logistic_auc`]; `None` in the same cases as `trees_auc`.
     pub logistic_auc: Option<f64>,
 }
 
-/// Compares `copy` with `real`, records that it should be like and was not made from: by the counts of up to three
-/// columns, and, with a column `label`, by what predicts the label of `real` after it learned from `copy`.
+/// Scores `copy` against the records `real`, which it was not made from: by the counts of up to three columns and, with a
+/// column `label`, by classifiers trained on `copy` that predict the label of `real`.
 ///
 /// ```
 /// use evaluating::tabular::{CodedRecords, score_tables};

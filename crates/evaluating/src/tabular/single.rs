@@ -1,11 +1,11 @@
-//! The distance of single columns.
+//! The total variation distance of single columns.
 
 use super::counts::Columns;
 use super::records::{CodedRecords, check_comparable};
 use crate::EvaluateError;
 
-/// The total variation distance between the values of a column in the copy and in the real records, `1/2 sum_x |p(x) -
-/// q(x)|` with the shares `p` and `q` of each code, as the mean over the columns: between 0 and 1.
+/// Returns the mean, over the columns, of the total variation distance between the copy and the real records,
+/// `1/2 sum_x |p(x) - q(x)|` with the shares `p` and `q` of each code: between 0 and 1.
 ///
 /// ```
 /// use evaluating::tabular::{CodedRecords, single_tvd};

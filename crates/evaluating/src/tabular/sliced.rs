@@ -1,4 +1,4 @@
-//! The sliced distance of two tables.
+//! The sliced Wasserstein distance of two tables.
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -7,15 +7,15 @@ use super::records::{CodedRecords, check_comparable};
 use crate::EvaluateError;
 use crate::error::check_count;
 
-/// The sliced Wasserstein distance between a copy and real records,
+/// Returns the sliced Wasserstein distance between a copy and real records,
 /// `(mean over slices theta of W_2^2(theta . x, theta . y))^(1/2)`, on unit slices.
 ///
-/// A record is encoded as one number for each column whose codes are in order, from 0 for the first to 1 for the last, and as a
-/// one-hot vector over `sqrt 2` for the other codes, so that two of them are at distance 1.
+/// A record is encoded as one number for each column with ordered codes, from 0 for the first to 1 for the last, and as a
+/// one-hot vector divided by `sqrt 2` for the other codes, so that two of these are at distance 1.
 ///
 /// # Errors
 ///
-/// Tables without records, or with different columns; no slice.
+/// Tables without records, or with different columns; zero slices.
 ///
 /// Source: Bonneel et al. 2015, definition 2, with the Monte Carlo mean over slices.
 pub fn sliced_distance(
@@ -27,7 +27,7 @@ pub fn sliced_distance(
     check_comparable(copy, real)?;
     check_count("slices", slices, 1)?;
     let lengths = copy.sizes.iter().zip(copy.ordered);
-    // One coordinate for the codes in order, if any, then one for each other.
+    // One coordinate for the ordered codes, if any, then one for each other code.
     let starts: Vec<usize> = lengths
         .clone()
         .scan(0, |start, (&size, &ordered)| {
@@ -44,7 +44,7 @@ pub fn sliced_distance(
         let normal: Vec<f64> = (0..dim).map(|_| StandardNormal.sample(rng)).collect();
         let length = normal.iter().map(|x| x * x).sum::<f64>().sqrt();
         let direction: Vec<f64> = normal.iter().map(|x| x / length).collect();
-        // What each code of each column adds to the projection of a record.
+        // The contribution of each code of each column to the projection of a record.
         let adds: Vec<Vec<f64>> = starts
             .iter()
             .zip(copy.sizes.iter().zip(copy.ordered))
@@ -72,8 +72,8 @@ pub fn sliced_distance(
     Ok((total / slices as f64).sqrt())
 }
 
-/// `W_2^2` of two sorted samples: the mean square of the difference of their quantile functions, which are constant between the
-/// multiples of `1/n` and `1/m`.
+/// Returns `W_2^2` of two sorted samples: the mean square of the difference of their quantile functions, which are
+/// constant between the multiples of `1/n` and `1/m`.
 fn w2_squared(a: &[f64], b: &[f64]) -> f64 {
     let (n, m) = (a.len(), b.len());
     let (mut i, mut j, mut at, mut sum) = (0, 0, 0, 0.0);

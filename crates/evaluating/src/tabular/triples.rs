@@ -1,16 +1,16 @@
-//! The distance of triples of columns.
+//! The total variation distance of triples of columns.
 
 use super::counts::Columns;
 use super::records::{CodedRecords, check_comparable, check_label};
 use crate::EvaluateError;
 
-/// Columns up to which all triples are looked at: 220 of them.
+/// The largest number of columns of which all triples are compared: 220 triples.
 const MOST_COLUMNS: usize = 12;
 
-/// The total variation distance between three columns in the copy and in the real records, `1/2 sum_xyz |p(x, y, z) -
-/// q(x, y, z)|`, as the mean over the pairs of columns that go with the column `label`.
+/// Returns the mean of the total variation distance between three columns in the copy and in the real records,
+/// `1/2 sum_xyz |p(x, y, z) - q(x, y, z)|`, over all pairs of other columns together with the column `label`.
 ///
-/// Without a label it is the mean over all triples, and none for more than 12 columns; none for fewer than 3.
+/// Without a label it is the mean over all triples, or `None` for more than 12 columns. `None` for fewer than 3 columns.
 ///
 /// ```
 /// use evaluating::tabular::{CodedRecords, triples_tvd};

@@ -1,27 +1,25 @@
-//! The exact distance, by linear assignment.
+//! The exact squared 2-Wasserstein distance, by linear assignment.
 
 use rayon::prelude::*;
 
 use crate::EvaluateError;
 use crate::error::{check_count, check_records};
 
-/// The largest number of points in a set.
+/// The largest number of points in a set of [`exact_w2_squared`].
 ///
-/// The time grows with its cube (about 0.1 s for 1000 and 6 s for 3000 on one core), the memory
-/// with its square (8 bytes a pair).
+/// The time grows with the cube of the number (about 0.1 s for 1000 and 6 s for 3000 on one core), the memory with its
+/// square (8 bytes a pair).
 pub const MOST_POINTS: usize = 10_000;
 
-/// `W_2^2(a, b) = (1/n) min over permutations p of sum_i ||a_i - b_p(i)||^2`.
+/// Returns `W_2^2(a, b) = (1/n) min over permutations p of sum_i ||a_i - b_p(i)||^2`.
 ///
-/// `a` and `b`: `[n, d]` row by row, of the same number of points; the answer is in squared units of
-/// the points.
+/// `a` and `b` are `[n, d]` row by row, with the same number of points. The result is in squared units of the points.
 ///
 /// # Rounding
 ///
-/// Costs and potentials are `f64` (shortest augmenting paths, as in SciPy's
-/// `linear_sum_assignment`), and the distances of the assignment found are summed as they are: the
-/// answer is that of a true assignment, so it is never below the minimum by more than the rounding
-/// of a sum, nor above it by more than about `n 2^-52` of the largest squared distance.
+/// Costs and potentials are `f64` (shortest augmenting paths, as in SciPy's `linear_sum_assignment`). The result sums the
+/// distances of the assignment found, so it is never below the minimum by more than the rounding of a sum, nor above it
+/// by more than about `n 2^-52` of the largest squared distance.
 ///
 /// # Errors
 ///
@@ -52,7 +50,7 @@ pub fn exact_w2_squared(a: &[f32], b: &[f32], d: usize) -> Result<f64, EvaluateE
     Ok(total / n as f64)
 }
 
-/// The permutation `p` of least cost `sum_i costs[i n + p(i)]`, of any `n` by `n` costs, and that cost.
+/// Returns the permutation `p` of least cost `sum_i costs[i n + p(i)]`, for any `n` by `n` costs, and that cost.
 ///
 /// # Errors
 ///

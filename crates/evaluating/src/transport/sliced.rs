@@ -1,4 +1,4 @@
-//! The sliced distance, from [`swd`].
+//! The sliced squared 2-Wasserstein distance, computed by [`swd`].
 
 use swd::Slices;
 use swd::transport::host::sliced_gradient_and_distance;
@@ -6,14 +6,14 @@ use swd::transport::host::sliced_gradient_and_distance;
 use crate::EvaluateError;
 use crate::error::{check_count, check_records};
 
-/// `SW_2^2(a, b) = (1/k) sum_l W_2^2(a theta_l, b theta_l)` over the given slices.
+/// Returns `SW_2^2(a, b) = (1/k) sum_l W_2^2(a theta_l, b theta_l)` over the given slices.
 ///
-/// `a`: `[n, d]`, `b`: `[m, d]`, row by row, for any `n` and `m`; the answer is in squared units of
-/// the points and exact for these slices (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.1).
+/// `a` is `[n, d]` and `b` is `[m, d]`, row by row, for any `n` and `m`. The result is in squared units of the points and
+/// exact for these slices (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, proposition 3.1).
 ///
 /// # Errors
 ///
-/// Lengths that do not fit the slices, values that are not finite, or no point at all.
+/// Lengths that do not fit the slices, values that are not finite, or no point.
 pub fn sliced_w2_squared(a: &[f32], b: &[f32], slices: &Slices) -> Result<f64, EvaluateError> {
     let n = check_records("points of the first set", a, slices.dim())?;
     let m = check_records("points of the second set", b, slices.dim())?;

@@ -1,20 +1,20 @@
 //! A linear or logarithmic axis, with round numbers at its ticks.
 
-/// What an axis says and how it is scaled.
+/// The label and the scale of an axis.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scale {
     /// The quantity, with its unit.
     pub label: String,
-    /// Equal ratios are equally far apart; values that are not positive are then left out.
+    /// Whether the axis is logarithmic; values that are not positive are then left out.
     pub logarithmic: bool,
-    /// From where to where; without it what holds all values, with a little room.
+    /// The lower and upper end; without it the axis holds all values, with a little room.
     pub range: Option<[f64; 2]>,
-    /// Names of both ends, instead of round numbers.
+    /// Names that both ends show instead of round numbers.
     pub ends: Option<[String; 2]>,
 }
 
 impl Scale {
-    /// A linear axis.
+    /// Returns a linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
         Self {
             label: label.into(),
@@ -22,7 +22,7 @@ impl Scale {
         }
     }
 
-    /// A logarithmic axis.
+    /// Returns a logarithmic axis.
     pub fn logarithmic(label: impl Into<String>) -> Self {
         Self {
             logarithmic: true,
@@ -30,7 +30,7 @@ impl Scale {
         }
     }
 
-    /// The axis from one value to another.
+    /// Restricts the axis to the values from `low` to `high`.
     #[must_use]
     pub fn between(self, low: f64, high: f64) -> Self {
         Self {
@@ -39,12 +39,12 @@ impl Scale {
         }
     }
 
-    /// Whether the axis has a place for `value`.
+    /// Whether `value` can be shown on the axis.
     pub(super) fn shows(&self, value: f64) -> bool {
         value.is_finite() && (!self.logarithmic || value > 0.0)
     }
 
-    /// The ends of a spread of `error` around `value`; a logarithmic axis shows it from a tenth of the value on.
+    /// Returns the ends of a spread of `error` around `value`; a logarithmic axis shows it from a tenth of the value on.
     pub(super) fn spread(&self, value: f64, error: f64) -> [f64; 2] {
         let error = if error.is_finite() { error } else { 0.0 };
         let least = if self.logarithmic {
@@ -63,7 +63,7 @@ impl Scale {
         }
     }
 
-    /// The axis that holds all `values` which it shows; `None` if there is none, or no range.
+    /// Returns the axis that holds all `values` that it can show; `None` without such values, or for an unsuitable range.
     pub(super) fn around(&self, values: impl IntoIterator<Item = f64>) -> Option<Axis<'_>> {
         let axis = |low: f64, high: f64| Axis {
             scale: self,
@@ -88,13 +88,13 @@ impl Scale {
         } else if self.logarithmic {
             0.5
         } else {
-            // A single value; the smallest of all still gets some room.
+            // A single value, even 0, still gets some room.
             match 0.1 * low.abs() {
                 0.0 => 1.0,
                 room => room,
             }
         };
-        // What starts at zero, or nearly so, is drawn from zero.
+        // Values that start at zero, or nearly so, are drawn from zero.
         let from_zero = !self.logarithmic && low >= 0.0 && low <= 0.25 * high && width > 0.0;
         Some(axis(if from_zero { 0.0 } else { low - room }, high + room))
     }
@@ -104,18 +104,18 @@ impl Scale {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Axis<'a> {
     pub(super) scale: &'a Scale,
-    /// The logarithm to base 10 if the axis is logarithmic, as `high`.
+    /// The logarithm to base 10 if the axis is logarithmic; the same holds for `high`.
     low: f64,
     high: f64,
 }
 
 impl Axis<'_> {
-    /// How much it spans.
+    /// Returns the length of the interval.
     pub(super) fn width(&self) -> f64 {
         self.high - self.low
     }
 
-    /// How far along the axis a value lies, from 0 to 1; what lies outside is at its end.
+    /// Returns how far along the axis a value lies, from 0 to 1; a value outside is put at the end.
     pub(super) fn share(&self, value: f64) -> f64 {
         let share = (self.scale.position(value) - self.low) / self.width();
         if share.is_nan() {
@@ -125,7 +125,7 @@ impl Axis<'_> {
         }
     }
 
-    /// Round values on the axis, about `most` of them.
+    /// Returns about `most` round values on the axis.
     pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
         let most = most.max(2);
         if self.scale.logarithmic {
@@ -140,7 +140,7 @@ impl Axis<'_> {
     }
 }
 
-/// Powers of ten, or 1, 2 and 5 times them where there is room.
+/// Returns powers of ten, and 2 and 5 times them if there is room.
 fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     let (first, last) = (low.floor() as i32, high.ceil() as i32);
     let inside = |value: &f64| (low..=high).contains(&value.log10());
@@ -162,7 +162,7 @@ fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten.
+/// Returns multiples of 1, 2 or 5 times a power of ten.
 fn round_values(low: f64, high: f64, most: usize) -> Vec<f64> {
     let rough = (high - low) / most as f64;
     if !(rough.is_finite() && rough > 0.0) {
@@ -181,16 +181,16 @@ fn round_values(low: f64, high: f64, most: usize) -> Vec<f64> {
     }
     (0..=count as usize)
         .map(|k| {
-            // Adding zero turns the negative zero into the positive.
+            // Adding zero turns a negative zero into a positive one.
             (first + k as f64) * step + 0.0
         })
         .collect()
 }
 
-/// As wide as a plus, unlike the hyphen.
+/// The minus sign, which is as wide as a plus, unlike the hyphen.
 const MINUS: &str = "\u{2212}";
 
-/// A tick's value in few characters.
+/// Returns a tick's value in few characters.
 pub(super) fn label(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {

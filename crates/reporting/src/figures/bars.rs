@@ -1,26 +1,26 @@
-//! How often values are: bars of counts, measured and copied, and shares of groups.
+//! Bar charts of counts, measured and copied, and histograms of groups.
 
 use super::axis::Scale;
 use super::chart::{Chart, Mark, Point, Series, panels};
 use super::svg::Drawn;
 use crate::diagnostic::Failure;
 
-/// Small charts in a row, and their size.
+/// The number of small charts in a row, and their size.
 const COLUMNS: usize = 4;
 const SIZE: (f64, f64) = (244.0, 150.0);
-/// Bins of a histogram.
+/// The number of bins of a histogram.
 const BINS: usize = 40;
 
-/// One chart.
+/// One chart of counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bars {
-    /// Above it.
+    /// The title above the chart.
     pub title: String,
-    /// The first and the last value, below it.
+    /// The first and the last value, shown below the chart.
     pub ends: [String; 2],
-    /// What was measured of each value, and its deviation.
+    /// The measured count of each value, and its standard deviation.
     pub measured: Vec<[f64; 2]>,
-    /// What the copy has of each.
+    /// The count of each value in the copy.
     pub copied: Vec<f64>,
 }
 
@@ -59,19 +59,19 @@ impl Bars {
     }
 }
 
-/// Charts in rows of four: bars with an error of one deviation for what was `measured`, lines across them for what is
-/// `copied`, by those names.
+/// Draws charts in rows of four. Bars with an error of one deviation show the values `measured`, lines across them the
+/// values `copied`. `names` are the names of these two in the legend.
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] without a chart, or without a value in one.
+/// [`Failure::Failed`] without a chart, or for a chart without a value.
 pub fn bars(charts: &[Bars], names: [&str; 2]) -> Result<Drawn, Failure> {
     let charts: Vec<Chart> = charts.iter().map(|bars| bars.chart(names)).collect();
     panels(&charts, COLUMNS)
 }
 
-/// Shares of the values of each group in bins of equal width, which divide `range`, or lie between the extremes; values
-/// outside are left out. Each group is normalised by its own size, so that groups of different sizes compare.
+/// Draws, for each group, the share of its values in bins of equal width, which divide `range` or lie between the extremes.
+/// Values outside are left out. Each group is normalised by its own size, so groups of different sizes compare.
 ///
 /// # Errors
 ///
@@ -120,7 +120,7 @@ pub fn histogram(
     })
 }
 
-/// Share of the values in each bin; the last bin holds its upper end too.
+/// Returns the share of the values in each bin; the last bin includes its upper end.
 fn shares(values: &[f64], [low, high]: [f64; 2]) -> [f64; BINS] {
     let mut counts = [0.0; BINS];
     for &value in values.iter().filter(|v| (low..=high).contains(*v)) {

@@ -1,4 +1,4 @@
-//! The chart: a title, a legend, two axes, and marks between them.
+//! A chart: a title, a legend, two axes, and marks between them.
 
 use super::axis::{Axis, Scale, label};
 use super::legend::{self, Key};
@@ -7,28 +7,28 @@ use super::svg::{Anchor, At, Drawn, Svg};
 use super::text;
 use crate::diagnostic::Failure;
 
-/// Size of a chart: legible at half of it.
+/// The size of a chart, which is legible at half of it.
 pub(super) const SIZE: (f64, f64) = (480.0, 320.0);
 /// Size of the text.
 pub(super) const TEXT: f64 = 14.0;
-/// From one line of text to the next.
+/// The distance from one line of text to the next.
 pub(super) const LINE: f64 = 20.0;
 pub(super) const MARGIN: f64 = 10.0;
-/// About how many numbers an axis has.
+/// The approximate number of ticks of an axis.
 const TICKS: usize = 6;
-/// Groups of dots are drawn by turns, so that none hides the others.
+/// The groups of dots are drawn in this number of turns, so that none hides the others.
 const TURNS: usize = 20;
 
 /// One measured point.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Point {
-    /// Along the horizontal axis.
+    /// The value on the horizontal axis.
     pub x: f64,
-    /// Along the vertical axis.
+    /// The value on the vertical axis.
     pub y: f64,
-    /// Half the length of its spread in `x`, 0 for none.
+    /// Half the length of the error bar in `x`, 0 for none.
     pub x_error: f64,
-    /// Half the length of its spread in `y`, 0 for none.
+    /// Half the length of the error bar in `y`, 0 for none.
     pub y_error: f64,
 }
 
@@ -48,42 +48,42 @@ pub enum Mark {
     /// A line, with a band for the spread.
     #[default]
     Line,
-    /// The same, dashed, as for what is not a bound.
+    /// A dashed line with a band for the spread, for values that are not a bound.
     Dashed,
-    /// A mark a point, with bars for the spread.
+    /// A mark for each point, with bars for the spread.
     Points,
-    /// The same, joined by a line.
+    /// Marks with bars for the spread, joined by a line.
     Joined,
-    /// Small marks of many points.
+    /// Small marks, for many points.
     Dots,
     /// A line over the area that it encloses.
     Area,
-    /// A bar a point up from 0, one unit apart, with a line for the spread.
+    /// A bar from 0 to each point, one unit apart, with a line for the spread.
     Blocks,
-    /// A line across such a bar.
+    /// A line across each bar of [`Mark::Blocks`].
     Across,
-    /// A thin grey line, not in the legend: not data.
+    /// A thin grey line without an entry in the legend, for context that is not data.
     Context,
 }
 
-/// What is drawn by one name.
+/// A named series of points, and how it is drawn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Series {
-    /// Its name in the legend, which has none without one.
+    /// The name in the legend; a series without a name has no entry there.
     pub name: String,
     /// How it is drawn.
     pub mark: Mark,
-    /// Its points, in the order in which they are joined; a line is broken at one that has no place.
+    /// The points, in the order in which they are joined; a point that cannot be shown breaks the line.
     pub points: Vec<Point>,
 }
 
 impl Series {
-    /// A line.
+    /// Returns a series drawn as a line.
     pub fn new(name: impl Into<String>, points: impl IntoIterator<Item: Into<Point>>) -> Self {
         Self::of(Mark::Line, name, points)
     }
 
-    /// Points that are drawn by some mark.
+    /// Returns a series drawn by `mark`.
     pub fn of(
         mark: Mark,
         name: impl Into<String>,
@@ -96,8 +96,8 @@ impl Series {
         }
     }
 
-    /// The mean of several runs at each `x` that any of them has, with a spread of one standard deviation (divided by
-    /// `n - 1`) to either side. Values that are not finite are passed over.
+    /// Returns the mean of several runs at each `x` that any of them has, with an error bar of one standard deviation (divisor
+    /// `n - 1`) to either side. Values that are not finite are left out.
     pub fn mean_and_deviation(name: impl Into<String>, runs: &[Vec<(f64, f64)>]) -> Self {
         let finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
         let mut all: Vec<(f64, f64)> = runs.iter().flatten().copied().filter(finite).collect();
@@ -115,7 +115,7 @@ impl Series {
     }
 }
 
-/// Mean, and standard deviation with divisor `n - 1`, `None` for fewer than two values.
+/// Returns the mean, and the standard deviation with divisor `n - 1`, which is `None` for fewer than two values.
 pub fn mean_and_deviation(values: &[f64]) -> (f64, Option<f64>) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -124,25 +124,25 @@ pub fn mean_and_deviation(values: &[f64]) -> (f64, Option<f64>) {
     (mean, deviation)
 }
 
-/// Series over common axes.
+/// A chart of series over common axes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Chart {
-    /// Above the chart; may be empty.
+    /// The title above the chart; may be empty.
     pub title: String,
     /// The horizontal axis.
     pub x: Scale,
     /// The vertical axis.
     pub y: Scale,
-    /// What is drawn, at least one point.
+    /// The series, which together have at least one point.
     pub series: Vec<Series>,
     /// Width and height in pixels.
     pub size: Option<(f64, f64)>,
-    /// A part of the plane: one unit is as long in both directions, and what lies outside is left out.
+    /// Whether the chart shows a part of the plane: units are equally long on both axes, and points outside are left out.
     pub plane: bool,
 }
 
 impl Chart {
-    /// The chart as a picture.
+    /// Draws the chart.
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ impl Chart {
         Ok(svg.finish(skipped))
     }
 
-    /// The lines of its legend.
+    /// Returns the entries of the legend.
     pub(super) fn keys(&self) -> Vec<Key> {
         let series = self.series.iter().enumerate();
         let named = series.filter(|(_, series)| !series.name.is_empty());
@@ -174,7 +174,7 @@ impl Chart {
         inside(&self.x, point.x) && inside(&self.y, point.y)
     }
 
-    /// Draws the chart between two corners, and says how many points have no place.
+    /// Draws the chart between two corners and returns the number of points that cannot be shown.
     pub(super) fn inside(
         &self,
         svg: &mut Svg,
@@ -270,7 +270,7 @@ struct Plot<'a> {
 }
 
 impl Plot<'_> {
-    /// The largest part with units of one length.
+    /// Returns the largest part whose units are equally long on both axes.
     fn even(self) -> Self {
         let (wide, high) = (self.to.0 - self.from.0, self.to.1 - self.from.1);
         let unit = (wide / self.x.width()).min(high / self.y.width());
@@ -294,7 +294,7 @@ impl Plot<'_> {
         )
     }
 
-    /// The grid, the axes, and what they say at their sides.
+    /// Draws the grid, the axes, and their labels.
     fn frame(&self, svg: &mut Svg, size: f64) {
         let ((left, top), (right, bottom)) = (self.from, self.to);
         let (mut grid, mut axes) = (Vec::new(), vec![[(left, bottom), (right, bottom)]]);
@@ -329,13 +329,13 @@ impl Plot<'_> {
         part.iter().map(|point| self.at(point.x, point.y))
     }
 
-    /// The lower and the upper end of a point's spread in `y`.
+    /// Returns the lower and the upper end of a point's spread in `y`.
     fn spread(&self, point: &Point) -> [At; 2] {
         let ends = self.y.scale.spread(point.y, point.y_error);
         ends.map(|end| self.at(point.x, end))
     }
 
-    /// What lies below the marks of all series.
+    /// Draws the parts of a series that lie below the marks of all series.
     fn behind(&self, svg: &mut Svg, k: usize, mark: Mark, parts: &[&[Point]]) {
         for part in parts {
             match mark {
@@ -394,11 +394,11 @@ impl Plot<'_> {
     }
 }
 
-/// Charts side by side, `columns` in a row, with the legend of the first.
+/// Draws charts side by side, `columns` in a row, with the legend of the first chart.
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] if there is none, or one has no point with a place.
+/// [`Failure::Failed`] without a chart, or if a chart has no point that can be drawn.
 pub fn panels(charts: &[Chart], columns: usize) -> Result<Drawn, Failure> {
     let Some(first) = charts.first() else {
         return Err(Failure::failed("panels cannot be drawn: there is none"));
@@ -420,7 +420,7 @@ pub fn panels(charts: &[Chart], columns: usize) -> Result<Drawn, Failure> {
 }
 
 impl Axis<'_> {
-    /// Round values with their words; none if its ends have names.
+    /// Returns round values with their labels; none if the ends have names.
     fn labels(&self, most: usize) -> Vec<(f64, String)> {
         let ticks = match self.scale.ends {
             Some(_) => Vec::new(),

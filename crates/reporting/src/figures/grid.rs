@@ -1,4 +1,4 @@
-//! Grids of images, pixel by pixel: samples, reconstructions.
+//! Grids of images, such as samples and reconstructions, pixel by pixel.
 
 use png::{BitDepth, ColorType, Compression, Encoder, Filter};
 
@@ -9,15 +9,15 @@ const GAP: usize = 2;
 /// The colour between images.
 const BETWEEN: u8 = 128;
 
-/// Images in rows and columns as PNG bytes; a pixel that is not finite has the colour of the gaps.
+/// Draws images in rows and columns as PNG bytes; a pixel that is not finite has the colour of the gaps.
 ///
-/// - `images`: `[count, height, width, channels]`, values in `[0, 1]`; what lies outside is cut;
+/// - `images`: `[count, height, width, channels]`, values in `[0, 1]`; values outside are clamped;
 /// - `channels`: 1 for grey, 3 for red, green and blue;
 /// - `columns`: images in a row; `zoom`: screen pixels for one pixel.
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] if there is no image, if the values do not fill the last one, and for a size of nothing.
+/// [`Failure::Failed`] without an image, if the values do not fill the last one, or if a size is zero.
 pub fn grid(
     images: &[f32],
     [height, width, channels]: [usize; 3],

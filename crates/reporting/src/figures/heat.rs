@@ -1,4 +1,4 @@
-//! A square of shades: one value for each pair of names.
+//! A heat map: one value for each pair of names.
 
 use super::chart::MARGIN;
 use super::palette::{Colour, FAINT, WHITE};
@@ -7,19 +7,19 @@ use super::text;
 use crate::diagnostic::Failure;
 
 const TEXT: f64 = 12.0;
-/// The widest name.
+/// The largest width of a name.
 const NAME: f64 = 150.0;
-/// Side of the square, about.
+/// The approximate side of the square.
 const SIDE: f64 = 520.0;
 const BELOW: Colour = "#084594";
 const ABOVE: Colour = "#A63603";
 
-/// Shades of the pairs of `names`: below the diagonal by `below(i, j)`, above it by `above(j, i)`, both for `i > j`; 0 is white,
-/// `most` and above are dark. Values stand in their squares where there is room.
+/// Draws a heat map of the pairs of `names`: `below(i, j)` below the diagonal and `above(j, i)` above it, both for `i > j`.
+/// A value of 0 is white; `most` and above are dark. Values are written in their squares if there is room.
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] for less than two names.
+/// [`Failure::Failed`] for fewer than two names.
 pub fn heat(
     names: &[String],
     [below, above]: [&dyn Fn(usize, usize) -> f64; 2],

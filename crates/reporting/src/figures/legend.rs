@@ -1,4 +1,4 @@
-//! Names with the signs that they are drawn by.
+//! Legends: names with the signs that series are drawn by.
 
 use super::chart::{LINE, MARGIN, Mark, TEXT};
 use super::palette::{colour, dashes};
@@ -20,13 +20,13 @@ impl Key {
         }
     }
 
-    /// Of sign, name and the space after them.
+    /// Returns the width of the sign, the name and the space after them.
     fn width(&self) -> f64 {
         self.sign_width() + 22.0 + text::width(&self.name, TEXT).ceil()
     }
 }
 
-/// Left end and row of each key in a legend of some width.
+/// Returns the left end and the row of each key in a legend of the given width.
 fn places(keys: &[Key], width: f64) -> Vec<(f64, f64)> {
     let (mut x, mut row) = (MARGIN, 0.0);
     let place = |key: &Key| {
@@ -40,7 +40,7 @@ fn places(keys: &[Key], width: f64) -> Vec<(f64, f64)> {
     keys.iter().map(place).collect()
 }
 
-/// How high a legend is.
+/// Returns the height of a legend.
 pub(super) fn height(keys: &[Key], width: f64) -> f64 {
     let places = places(keys, width);
     places
@@ -48,7 +48,7 @@ pub(super) fn height(keys: &[Key], width: f64) -> f64 {
         .map_or(0.0, |(_, row)| LINE * (row + 1.0) + 4.0)
 }
 
-/// Draws a legend from its upper left corner in as many rows as it needs, and says how high it is.
+/// Draws a legend from its upper left corner in as many rows as it needs, and returns its height.
 pub(super) fn draw(svg: &mut Svg, keys: &[Key], (left, top): At, width: f64) -> f64 {
     for (key, (place, row)) in keys.iter().zip(places(keys, width)) {
         let (x, y) = (left + place, top + LINE * (row + 0.5));

@@ -1,13 +1,13 @@
 //! Colours that can be told apart with any colour vision, on white.
 
-/// As SVG writes it.
+/// A colour as SVG writes it.
 pub(super) type Colour = &'static str;
 
-/// What figures are drawn on.
+/// The background of figures.
 pub(super) const WHITE: Colour = "#FFFFFF";
 
-/// Six of Okabe and Ito (2008), black, and three that lie far from them and from each other under
-/// normal, protanopic, deuteranopic and tritanopic vision.
+/// Six colours of Okabe and Ito (2008), black, and three colours that lie far from them and from each other under normal,
+/// protanopic, deuteranopic and tritanopic vision.
 const COLOURS: [Colour; 10] = [
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#141414", "#8716F4",
     "#6B2305", "#0A128F",
@@ -20,7 +20,7 @@ pub(super) const FAINT: Colour = "#E0E0E0";
 /// Boundaries that are context, not data.
 pub(super) const CONTEXT: Colour = "#969696";
 
-/// What stands for white and for each colour that is hard to see on black, on a dark page.
+/// On a dark page, the replacements of white and of each colour that is hard to see on black.
 pub(super) const DARK: [(Colour, Colour); 8] = [
     (WHITE, "#0D1117"),
     (INK, "#DCDCDC"),
@@ -32,13 +32,13 @@ pub(super) const DARK: [(Colour, Colour); 8] = [
     (COLOURS[9], "#707CFF"),
 ];
 
-/// The colour of the series, class or method with this number; after ten they repeat.
+/// Returns the colour of the series, class or method with this number; colours repeat after ten.
 pub(super) fn colour(number: usize) -> Colour {
     COLOURS[number % COLOURS.len()]
 }
 
-/// The dashes of a series: after ten colours the dashes tell series apart. Lengths drawn and left out in turn; empty for
-/// a whole line.
+/// Returns the dashes of a series, which tell series apart when colours repeat after ten: lengths drawn and left out in turn,
+/// empty for a solid line.
 pub(super) fn dashes(number: usize, dashed: bool) -> &'static str {
     match (number / COLOURS.len(), dashed) {
         (0, false) => "",

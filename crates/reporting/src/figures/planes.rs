@@ -1,19 +1,19 @@
-//! Points of the plane, by group.
+//! Points of the plane, coloured by group.
 
 use super::axis::Scale;
 use super::chart::{Chart, Mark, Series, panels};
 use crate::diagnostic::Failure;
 
-/// Most panels of a latent space: the first twelve coordinates.
+/// The largest number of panels of a latent space, which shows its first twelve coordinates.
 const MOST_PANELS: usize = 6;
-/// Panels in a row.
+/// The number of panels in a row.
 const COLUMNS: usize = 3;
 const SIZE: (f64, f64) = (304.0, 304.0);
-/// Places of a grid, along each side, between which a function is taken for linear.
+/// The number of grid places along each side, between which a function is taken for linear.
 const NODES: usize = 120;
 
 impl Chart {
-    /// The part of the plane from `-side` to `side` in both directions.
+    /// Returns a chart of the part of the plane from `-side` to `side` in both directions.
     pub fn plane(title: impl Into<String>, side: f64, series: Vec<Series>) -> Self {
         Self {
             title: title.into(),
@@ -29,7 +29,7 @@ impl Chart {
 /// A place, and the value of a function there.
 type Node = (f64, f64, f64);
 
-/// Where a function that is linear between two places has a value, if it has it there.
+/// Returns the place at which a function that is linear between two places has the value `level`, if there is one.
 fn crossing(a: Node, b: Node, level: f64) -> Option<(f64, f64)> {
     let share = (level - a.2) / (b.2 - a.2);
     let there = (a.0 + share * (b.0 - a.0), a.1 + share * (b.1 - a.1));
@@ -37,7 +37,7 @@ fn crossing(a: Node, b: Node, level: f64) -> Option<(f64, f64)> {
 }
 
 impl Series {
-    /// Lines on which a function of the plane, from `-side` to `side`, has one of some values.
+    /// Returns the lines on which a function on the plane, from `-side` to `side`, has one of the values `levels`.
     pub fn level_sets(side: f64, levels: &[f64], function: impl Fn(f64, f64) -> f64) -> Self {
         let node = |k: usize| side * (2.0 * k as f64 / NODES as f64 - 1.0);
         let row = |i| (0..=NODES).map(move |j| (node(j), node(i)));
@@ -53,7 +53,7 @@ impl Series {
                         let before = points.len();
                         points.extend(sides.iter().filter_map(|(a, b)| crossing(*a, *b, level)));
                         if points.len() > before {
-                            // Has no place: the line is broken here.
+                            // A point that cannot be shown breaks the line here.
                             points.push((f64::NAN, f64::NAN));
                         }
                     }
@@ -64,16 +64,16 @@ impl Series {
     }
 }
 
-/// Points of a latent space by class, as SVG bytes: a panel for each pair of coordinates (1, 2), (3, 4), ..., up to six,
-/// with a legend of the classes; the circle is the boundary of the unit ball. Points outside a panel are left out of it.
+/// Draws points of a latent space by class, as SVG bytes. Each pair of coordinates (1, 2), (3, 4), ... has a panel, up to
+/// six; the legend names the classes. The circle is the boundary of the unit ball. Points outside a panel are left out of it.
 ///
-/// - `points`: `[count, dimension]`, row by row; - `classes`: one for each point, called by their numbers;
+/// - `points`: `[count, dimension]`, row by row; - `classes`: the number of the class of each point;
 /// - `radius`: half the side of a panel in units of the points.
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] if there is no point, if the points do not fill their rows, if their classes are more or fewer
-/// than they are, and for a radius that is not positive.
+/// [`Failure::Failed`] if there is no point, if the points do not fill their rows, if the numbers of classes and of points
+/// differ, or if the radius is not positive.
 pub fn scatter(
     points: &[f32],
     dimension: usize,

@@ -1,4 +1,4 @@
-//! Values by name, one below the other: a bar each, with its spread and its value as it was written.
+//! Named values, one below the other: a bar for each, with its spread and its value in words.
 
 use super::chart::{LINE, MARGIN, SIZE, TEXT};
 use super::palette::{CONTEXT, INK, colour};
@@ -6,39 +6,39 @@ use super::svg::{Anchor, Drawn, Svg};
 use super::text;
 use crate::diagnostic::Failure;
 
-/// From one bar to the next.
+/// The distance from one bar to the next.
 const ROW: f64 = 24.0;
 
 /// One named value, at least 0.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What has it.
+    /// The name.
     pub name: String,
     /// The value.
     pub value: f64,
     /// Half the length of its error bar, 0 for none.
     pub error: f64,
-    /// The value in words, behind the bar.
+    /// The value in words, shown after the bar.
     pub written: String,
-    /// In colour: what the chart is about. The others, what it is compared with, are grey.
+    /// Whether the chart is about this value, which is then in colour. Values for comparison are grey.
     pub ours: bool,
 }
 
-/// Groups of named values. Bars of a group share a scale that starts at 0.
+/// Groups of named values; the bars of a group share a scale that starts at 0.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
-    /// Above the chart; may be empty.
+    /// The title above the chart; may be empty.
     pub title: String,
-    /// Groups by what stands above each of them, which may be empty.
+    /// The groups, each with the heading above it, which may be empty.
     pub groups: Vec<(String, Vec<Row>)>,
 }
 
 impl Rows {
-    /// The chart as a picture.
+    /// Draws the chart.
     ///
     /// # Errors
     ///
-    /// [`Failure::Failed`] where a group has no row, or one a value below 0 or none.
+    /// [`Failure::Failed`] if a group has no row, or if a value is negative or not finite.
     pub fn draw(&self) -> Result<Drawn, Failure> {
         let rows = || self.groups.iter().flat_map(|(_, rows)| rows);
         let bad = |row: &Row| !row.value.is_finite() || row.value < 0.0;

@@ -4,18 +4,18 @@ use std::fmt::Write as _;
 
 use super::palette::{Colour, DARK, INK, WHITE};
 
-/// A picture, and how many values could not be drawn.
+/// A picture, and the number of values that could not be drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drawn {
-    /// The file's content.
+    /// The content of the file.
     pub bytes: Vec<u8>,
-    /// Values that were left out: not finite, not positive on a logarithmic axis, or outside of the picture.
+    /// The number of values left out: not finite, not positive on a logarithmic axis, or outside the picture.
     pub skipped: usize,
 }
 
 impl Drawn {
-    /// A chart of this module with a style sheet inside: on a dark page other colours stand for those that are hard to
-    /// see there. For charts in files of their own; the sheet would reach into a page that holds the chart as it is.
+    /// Adds a style sheet that replaces, on a dark page, the colours that are hard to see there. It is for charts in files of
+    /// their own: in a chart that is part of a page, the sheet would change the page too.
     #[must_use]
     pub fn following_the_reader(mut self) -> Self {
         let mut sheet = String::from("<style>@media (prefers-color-scheme: dark) {");
@@ -26,7 +26,7 @@ impl Drawn {
             }
         }
         sheet.push_str("}</style>\n");
-        // Behind the line of the picture's own tag.
+        // The sheet goes after the line of the picture's own tag.
         let head = self.bytes.iter().position(|&byte| byte == b'\n');
         let head = head.map_or(self.bytes.len(), |place| place + 1);
         self.bytes.splice(head..head, sheet.into_bytes());
@@ -37,7 +37,7 @@ impl Drawn {
 /// A place in the picture.
 pub(super) type At = (f64, f64);
 
-/// Which part of a text stands at its place; downwards it is the middle.
+/// The part of a text that lies at its place; vertically it is the middle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -45,8 +45,8 @@ pub(super) enum Anchor {
     End,
 }
 
-/// Corners of the marks, on a circle of radius one around the point; the first mark is a disc. One shape a group, so
-/// that colour is not alone in telling groups apart.
+/// Corners of the marks, on a circle of radius one around the point; the first mark is a disc. Each group has a shape of
+/// its own, so that colour alone need not tell groups apart.
 const SHAPES: [&[At]; 5] = [
     &[],
     &[(-0.89, -0.89), (0.89, -0.89), (0.89, 0.89), (-0.89, 0.89)],
@@ -59,7 +59,7 @@ const SHAPES: [&[At]; 5] = [
 pub(super) struct Svg(String);
 
 impl Svg {
-    /// A white picture. Text is in a font as wide as Arial, if the reader has one.
+    /// Starts a white picture. Text is in a font as wide as Arial, if the reader has one.
     pub(super) fn new((width, height): At) -> Self {
         let (width, height) = (width.ceil(), height.ceil());
         Self(format!(
@@ -69,14 +69,14 @@ impl Svg {
         ))
     }
 
-    /// The file.
+    /// Returns the finished file.
     pub(super) fn finish(mut self, skipped: usize) -> Drawn {
         self.0.push_str("</svg>\n");
         let bytes = self.0.into_bytes();
         Drawn { bytes, skipped }
     }
 
-    /// Lines of one pen; `dashes`: lengths that are drawn and left out in turn, empty for a whole line.
+    /// Draws lines of one pen; `dashes`: lengths that are drawn and left out in turn, empty for a solid line.
     pub(super) fn lines<L: IntoIterator<Item = At>>(
         &mut self,
         lines: impl IntoIterator<Item = L>,
@@ -110,7 +110,7 @@ impl Svg {
         self.area([a, (b.0, a.1), b, (a.0, b.1)], colour, opacity);
     }
 
-    /// The marks of group `shape`.
+    /// Draws the marks of group `shape`.
     pub(super) fn marks(
         &mut self,
         places: impl IntoIterator<Item = At>,
@@ -140,12 +140,12 @@ impl Svg {
         }
     }
 
-    /// One line of text.
+    /// Writes one line of text.
     pub(super) fn text(&mut self, words: &str, at: At, size: f64, anchor: Anchor) {
         self.styled(words, at, size, anchor, "");
     }
 
-    /// One line of text that runs upwards through its place.
+    /// Writes one line of text that runs upwards through its place.
     pub(super) fn upright(&mut self, words: &str, at: At, size: f64, anchor: Anchor) {
         let turn = format!(
             " transform=\"rotate(-90 {} {})\"",
@@ -155,7 +155,7 @@ impl Svg {
         self.styled(words, at, size, anchor, &turn);
     }
 
-    /// One line of text with more attributes, such as another colour.
+    /// Writes one line of text with more attributes, such as another colour.
     pub(super) fn styled(&mut self, words: &str, at: At, size: f64, anchor: Anchor, more: &str) {
         if words.is_empty() {
             return;
@@ -165,7 +165,7 @@ impl Svg {
             Anchor::Middle => " text-anchor=\"middle\"",
             Anchor::End => " text-anchor=\"end\"",
         };
-        // Capitals and digits are about 0.7 em high; the place is that of their middle.
+        // Capitals and digits are about 0.7 em high; the place is at their middle.
         let (x, y) = (number(at.0), number(at.1 + 0.35 * size));
         let _ = writeln!(
             self.0,
@@ -175,7 +175,7 @@ impl Svg {
     }
 }
 
-/// A line through places, as a path has it.
+/// Returns the path of a line through places.
 fn joined(places: impl IntoIterator<Item = At>) -> String {
     let mut path = String::new();
     for (x, y) in places {
@@ -185,13 +185,13 @@ fn joined(places: impl IntoIterator<Item = At>) -> String {
     path
 }
 
-/// Hundredths of a pixel are seen by nobody; the last digits of a float differ between machines.
+/// Rounds to hundredths of a pixel, which nobody sees; the last digits of a float differ between machines.
 fn number(value: f64) -> f64 {
-    // Adding zero turns the negative zero into the positive.
+    // Adding zero turns a negative zero into a positive one.
     (value * 100.0).round() / 100.0 + 0.0
 }
 
-/// Text between tags; what XML has no place for is replaced.
+/// Escapes text between tags and replaces characters that XML does not allow.
 fn escaped(words: &str) -> String {
     let mut text = String::with_capacity(words.len());
     for c in words.chars() {

@@ -1,8 +1,8 @@
-//! The width of text in pictures, estimated: readers see it in a font of their own.
+//! The estimated width of text in pictures, which readers see in a font of their own.
 
-/// Width of a line of text of `size`, in its units.
+/// Returns the width of a line of text of `size`, in its units.
 pub(super) fn width(text: &str, size: f64) -> f64 {
-    // As in Helvetica and Arial, or a little more.
+    // Widths are those of Helvetica and Arial, or a little more.
     let ems = text.chars().map(|c| match c {
         'i' | 'j' | 'l' | '\'' | '|' => 0.24,
         ' ' | '.' | ',' | ':' | ';' | '/' | '\\' | '!' | 'I' | 'f' | 't' | '[' | ']' => 0.29,
@@ -17,7 +17,7 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     size * ems.sum::<f64>()
 }
 
-/// `text` in lines of at most `most` units, broken between words.
+/// Breaks `text` between words into lines of at most `most` units.
 pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -32,7 +32,7 @@ pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     lines
 }
 
-/// As much of `text` as `most` units hold, with an ellipsis for the rest.
+/// Returns `text` cut to `most` units, with an ellipsis for the rest.
 pub(super) fn fitted(text: &str, size: f64, most: f64) -> String {
     let mut short: String = text.into();
     while width(&short, size) > most && short.chars().count() > 2 {

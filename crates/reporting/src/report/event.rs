@@ -1,8 +1,8 @@
-//! What a page asks of an event.
+//! Properties of events that pages show.
 
 use dp_accountant::accounting::Event;
 
-/// What an event is made of.
+/// Returns the events that an event is composed of.
 fn parts(event: &Event) -> &[Event] {
     match event {
         Event::Sampled { event, .. }
@@ -23,7 +23,7 @@ fn parts(event: &Event) -> &[Event] {
     }
 }
 
-/// The first sampler in an event.
+/// Returns the first sampler in an event.
 pub(super) fn first_sampler(event: &Event) -> Option<String> {
     match event {
         Event::Sampled { sampler, .. } => Some(sampler.words()),
@@ -31,7 +31,7 @@ pub(super) fn first_sampler(event: &Event) -> Option<String> {
     }
 }
 
-/// The noise multiplier of an event, where it has one alone.
+/// Returns the noise multiplier of an event, if it has only one.
 pub fn noise_multiplier(event: &Event) -> Option<f64> {
     match event {
         Event::Gaussian { noise_multiplier }
@@ -40,7 +40,7 @@ pub fn noise_multiplier(event: &Event) -> Option<f64> {
             noise_multiplier, ..
         }
         | Event::Laplace { noise_multiplier } => Some(*noise_multiplier),
-        // The released run is one of these, and which is not said.
+        // The released run is one of several, and the event does not say which.
         Event::Selected { .. } => None,
         _ => {
             let mut all = parts(event).iter().filter_map(noise_multiplier);

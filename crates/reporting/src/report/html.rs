@@ -1,4 +1,4 @@
-//! Templates to HTML; everything that is put into them is escaped.
+//! HTML from templates; all values that are put into a template are escaped.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -35,7 +35,7 @@ pub(super) fn render(name: &str, content: &impl Serialize) -> Result<String, Fai
     template.render(Serde(content)).map_err(broken)
 }
 
-/// A text as HTML between tags and in attributes has it.
+/// Escapes a text for HTML, between tags and in attributes.
 pub fn escaped(text: &str) -> String {
     minijinja::HtmlEscape(text).to_string()
 }

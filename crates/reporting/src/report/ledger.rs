@@ -1,4 +1,4 @@
-//! The privacy ledger in a table: releases grouped by what was released.
+//! The privacy ledger as a table: releases grouped by event.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use dp_accountant::ledger::{Entries, LedgerEntry};
 use super::read::{ADVICE, read_text};
 use crate::diagnostic::Failure;
 
-/// Smallest and largest of some numbers.
+/// The smallest and the largest of some numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Span {
     /// The smallest.
@@ -35,33 +35,33 @@ impl Span {
 pub struct Group {
     /// The event.
     pub event: Event,
-    /// How often it was released.
+    /// The number of releases.
     pub count: u64,
     /// The neighbour relation of its sensitivity.
     pub neighbours: Neighbours,
-    /// L2 sensitivities.
+    /// The smallest and the largest L2 sensitivity.
     pub sensitivity: Option<Span>,
-    /// Standard deviations of the noise.
+    /// The smallest and the largest standard deviation of the noise.
     pub deviation: Option<Span>,
     /// Whether the noise was secret.
     pub secret_noise: bool,
-    /// First and last line of each uninterrupted run of lines: the phases in which it was released.
+    /// The first and the last line of each uninterrupted run of lines, which are the phases of the release.
     pub phases: Vec<(usize, usize)>,
 }
 
-/// What a ledger holds.
+/// The content of a ledger.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LedgerSummary {
-    /// Groups in the order in which they first appear.
+    /// The groups, in the order in which they first appear.
     pub groups: Vec<Group>,
-    /// Releases: the sum of the lines' counts.
+    /// The number of releases: the sum of the lines' counts.
     pub releases: u64,
-    /// Lines that a kill cut off; what they announced never left.
+    /// The lines that a kill cut off; the values that they announced were never released.
     pub torn: Vec<usize>,
 }
 
 impl LedgerSummary {
-    /// Reads a ledger; a file that is absent is an empty ledger.
+    /// Reads a ledger; an absent file counts as an empty ledger.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl LedgerSummary {
         });
     }
 
-    /// Whether all noise was secret and every release had some.
+    /// Whether every release had noise and all noise was secret.
     pub fn is_private(&self) -> bool {
         self.groups
             .iter()

@@ -7,7 +7,7 @@ use super::privacy::Statement;
 use super::record::RunRecord;
 use super::results::Row;
 
-/// The command of a run, its results beside published ones, what it promises, and its warnings.
+/// Returns the command of a run, its results with published ones, its promise, and its warnings.
 pub fn markdown(record: &RunRecord) -> String {
     let mut text = String::new();
     let command = record.run.as_ref().and_then(|run| run.command.as_ref());
@@ -38,13 +38,13 @@ pub fn markdown(record: &RunRecord) -> String {
     text
 }
 
-/// One line of a table.
+/// Returns one line of a table.
 pub(super) fn markdown_line<'a>(fields: impl Iterator<Item = &'a str>) -> String {
     let escaped: Vec<String> = fields.map(|field| field.replace('|', "\\|")).collect();
     format!("| {} |\n", escaped.join(" | "))
 }
 
-/// The line below the heading of a table.
+/// Returns the line below the heading of a table.
 pub(super) fn markdown_rule(columns: usize) -> String {
     format!("|{}\n", "---|".repeat(columns))
 }

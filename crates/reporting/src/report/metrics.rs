@@ -1,4 +1,4 @@
-//! `metrics.jsonl`: numbers over the steps of a run.
+//! `metrics.jsonl`: quantities over the steps of a run.
 
 use std::path::Path;
 
@@ -10,31 +10,30 @@ use crate::diagnostic::Failure;
 /// One quantity over the steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// Its field, inner fields after a dot.
+    /// The name of the field; names of nested fields are joined by dots.
     pub field: String,
-    /// Step and value.
+    /// The steps and the values.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Curve {
-    /// The field in words.
+    /// Returns the name of the field in words.
     pub fn title(&self) -> String {
         self.field.replace(['_', '-'], " ").replace('.', ", ")
     }
 }
 
-/// All that `metrics.jsonl` holds.
+/// The content of `metrics.jsonl`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Metrics {
     /// The quantities, in the order in which they first appear.
     pub curves: Vec<Curve>,
-    /// Whether the last line was cut off by a kill.
+    /// Whether a kill cut off the last line.
     pub torn: bool,
 }
 
 impl Metrics {
-    /// Reads the file; one that is absent holds nothing. A line without a `step` has its number as
-    /// step.
+    /// Reads the file; an absent file counts as empty. For a line without a `step`, the step is the line's number.
     ///
     /// # Errors
     ///
@@ -88,7 +87,7 @@ impl Metrics {
         }
     }
 
-    /// The curve of a field.
+    /// Returns the curve of a field.
     pub fn curve(&self, field: &str) -> Option<&Curve> {
         self.curves.iter().find(|curve| curve.field == field)
     }

@@ -1,8 +1,8 @@
-//! What is reported of a run: one self-contained page, rebuilt at any time from the run's folder alone.
+//! The report of a run: one self-contained page, which can be rebuilt at any time from the run's folder alone.
 //!
-//! A run writes `run.json` ([`RunFile`]), `config.toml`, `ledger.jsonl`, `metrics.jsonl` and
-//! pictures; [`RunRecord::read`] reads them back, [`write()`] makes the page. A run that was cut off
-//! has no `run.json`: its page says so, and shows what is known.
+//! A run writes `run.json` ([`RunFile`]), `config.toml`, `ledger.jsonl`, `metrics.jsonl` and pictures.
+//! [`RunRecord::read`] reads them back, and [`write()`] makes the page. A run that was cut off has no `run.json`: its page
+//! says so and shows what is known.
 
 mod event;
 mod html;
@@ -43,20 +43,20 @@ pub use timestamp::timestamp;
 use crate::diagnostic::Failure;
 use crate::run_folder::RunFolder;
 
-/// The name of a run's page in its folder.
+/// The file name of a run's page in its folder.
 pub const PAGE: &str = "report.html";
 
-/// Rebuilds the page of the run in `folder`, and says where it is.
+/// Rebuilds the page of the run in `folder`, and returns its path.
 ///
 /// # Errors
 ///
-/// [`Failure::BadInput`] names the folder, file and field that cannot be read;
-/// [`Failure::Failed`] where the page cannot be written.
+/// [`Failure::BadInput`] names the folder, file and field that cannot be read; [`Failure::Failed`] if the page cannot be
+/// written.
 pub fn write(folder: &Path) -> Result<PathBuf, Failure> {
     write_in(&RunFolder::open(folder)?)
 }
 
-/// As [`write()`], for the run that is at work in `folder`.
+/// Does the same as [`write()`] for a run that is still in progress in `folder`.
 ///
 /// # Errors
 ///
@@ -66,11 +66,11 @@ pub fn write_in(folder: &RunFolder) -> Result<PathBuf, Failure> {
     folder.write(PAGE, page::page(&record)?.as_bytes())
 }
 
-/// The page of a run.
+/// Returns the page of a run as HTML.
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] where it cannot be rendered.
+/// [`Failure::Failed`] if it cannot be rendered.
 pub fn page(record: &RunRecord) -> Result<String, Failure> {
     page::page(record)
 }

@@ -1,14 +1,14 @@
-//! What a reader must know of several runs, each by its name.
+//! Warnings about several runs, with the name of each.
 
 use super::page::warnings;
 use super::privacy::lost;
 use super::record::RunRecord;
 
-/// What a reader must know about each of several runs, by its name; what holds for several is said once.
+/// Returns the warnings about several runs, with their names; a warning about several runs is given once.
 pub(super) fn notes(records: &[RunRecord], names: &[String]) -> Vec<String> {
     let mut said: Vec<(String, Vec<&str>)> = Vec::new();
     for (record, name) in records.iter().zip(names) {
-        // A finished run says so among its warnings, and an unfinished one on its own page alone.
+        // A finished run has this among its warnings. An unfinished run has it only on its own page.
         let lost = record.run.is_none().then(|| lost(record)).flatten();
         for warning in warnings(record).into_iter().chain(lost) {
             match said.iter_mut().find(|(before, _)| *before == warning) {
@@ -24,7 +24,7 @@ pub(super) fn notes(records: &[RunRecord], names: &[String]) -> Vec<String> {
     said.into_iter().map(note).collect()
 }
 
-/// Names of the runs: as much of the end of each path as tells them apart.
+/// Returns the shortest ends of the runs' paths that tell them apart.
 pub(super) fn names(records: &[RunRecord]) -> Vec<String> {
     let parts: Vec<Vec<String>> = records
         .iter()

@@ -2,12 +2,12 @@
 
 use dp_accountant::decimal::nearest;
 
-/// Four significant digits, as what is measured has them.
+/// Rounds a measured value to four significant digits.
 pub(super) fn shown(value: f64) -> String {
     significant(value, 4)
 }
 
-/// So many significant digits.
+/// Rounds a value to `digits` significant digits.
 pub(super) fn significant(value: f64, digits: usize) -> String {
     if value.is_finite() {
         nearest(value, digits)
@@ -16,7 +16,7 @@ pub(super) fn significant(value: f64, digits: usize) -> String {
     }
 }
 
-/// One number, or the smallest and the largest.
+/// Returns one number, or the smallest and the largest.
 pub(super) fn range(low: f64, high: f64, show: fn(f64) -> String) -> String {
     let (low, high) = (show(low), show(high));
     if low == high {
@@ -26,7 +26,7 @@ pub(super) fn range(low: f64, high: f64, show: fn(f64) -> String) -> String {
     }
 }
 
-/// A duration of so many seconds.
+/// Returns a duration, given in seconds, in words.
 pub fn duration(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return "unknown".into();

@@ -16,10 +16,10 @@ use super::run_file::RunFile;
 use crate::diagnostic::Failure;
 use crate::figures::{Chart, Scale, Series};
 
-/// Most curves of a page.
+/// The largest number of curves of a page.
 const MOST_CURVES: usize = 12;
 
-/// What the template is filled with.
+/// The content of the template.
 #[derive(Debug, Serialize)]
 struct Page {
     title: String,
@@ -80,7 +80,7 @@ impl Release {
     }
 }
 
-/// The page of a run.
+/// Returns the page of a run.
 pub(super) fn page(record: &RunRecord) -> Result<String, Failure> {
     let mut warnings = warnings(record);
     let mut figures = Vec::new();
@@ -121,7 +121,7 @@ pub(super) fn page(record: &RunRecord) -> Result<String, Failure> {
     )
 }
 
-/// What was run, and what it promises.
+/// Returns the heading: what was run, and what it promises.
 fn heading(record: &RunRecord, standing: Standing) -> String {
     let promise = match (standing, epsilon_upper(record)) {
         (Standing::Private, Some(epsilon)) => format!("epsilon {}", upper(epsilon)),
@@ -132,12 +132,12 @@ fn heading(record: &RunRecord, standing: Standing) -> String {
     format!("{}, {promise}", record.title())
 }
 
-/// What neighbours replace if that is no single record.
+/// Returns what neighbours replace, if that is not a single record.
 fn unit(record: &RunRecord) -> Option<&str> {
     record.run.as_ref()?.plan.as_ref()?.unit.as_deref()
 }
 
-/// How long a run took, and its steps.
+/// Returns how long a run took, and its steps.
 fn times(record: &RunRecord) -> [(&'static str, Option<String>); 2] {
     let run = record.run.as_ref();
     let took = run.and_then(|run| run.took);
@@ -151,7 +151,7 @@ fn times(record: &RunRecord) -> [(&'static str, Option<String>); 2] {
     [("Time", took), ("Steps took", steps)]
 }
 
-/// A chart of a curve over the steps; a single point makes none.
+/// Draws a curve over the steps; a single point gives no chart.
 fn picture_of(curve: &Curve, warnings: &mut Vec<String>) -> Option<Picture> {
     let [(_, first), .., (step, last)] = curve.points[..] else {
         return None;
@@ -167,7 +167,7 @@ fn picture_of(curve: &Curve, warnings: &mut Vec<String>) -> Option<Picture> {
         x: Scale::linear("step"),
         y: Scale {
             label: String::new(),
-            // Over more than a decade equal ratios say more than equal differences.
+            // Over more than a decade, equal ratios say more than equal differences.
             logarithmic: low > 0.0 && high > 30.0 * low,
             ..Scale::default()
         },
@@ -198,7 +198,7 @@ fn picture_of(curve: &Curve, warnings: &mut Vec<String>) -> Option<Picture> {
         .ok()
 }
 
-/// What was run, where and when.
+/// Returns what was run, where and when.
 fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     let run = record.run.as_ref();
     let dataset = record.settings.get("dataset").map(str::to_string);
@@ -226,7 +226,7 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// What a reader must know before believing the rest.
+/// Returns the warnings that a reader must know before believing the rest.
 pub(super) fn warnings(record: &RunRecord) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(run) = &record.run {

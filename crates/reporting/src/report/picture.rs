@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::run_file::FigureFile;
 
-/// A picture so many times as wide as high, or wider, gets a row of its own.
+/// A picture whose width is at least this multiple of its height gets a row of its own.
 const WIDE: f64 = 1.8;
 
-/// A picture with its file inside.
+/// A picture that contains its file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Picture {
     pub source: String,
@@ -23,7 +23,7 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    /// A picture from the bytes of a PNG or SVG file.
+    /// Makes a picture from the bytes of a PNG or SVG file.
     pub(super) fn of(bytes: &[u8], caption: &str, alt: &str) -> Result<Self, String> {
         let (kind, (width, height)) = if let Some(size) = png_size(bytes) {
             ("png", size)
@@ -42,7 +42,7 @@ impl Picture {
         })
     }
 
-    /// A picture of a run's folder.
+    /// Reads a picture from a run's folder.
     pub(super) fn read(folder: &Path, figure: &FigureFile) -> Result<Self, String> {
         let name = Path::new(&figure.file);
         let inside = name
@@ -57,7 +57,7 @@ impl Picture {
     }
 }
 
-/// Width and height in the header of a PNG.
+/// Returns the width and the height in the header of a PNG.
 fn png_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let header = bytes.strip_prefix(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")?;
     let number = |at: usize| -> Option<u32> {
@@ -68,7 +68,7 @@ fn png_size(bytes: &[u8]) -> Option<(u32, u32)> {
     (size.0 > 0 && size.1 > 0).then_some(size)
 }
 
-/// Width and height in the first tag of an SVG.
+/// Returns the width and the height in the first tag of an SVG.
 fn svg_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(2000)]).into_owned();
     let tag = head.get(head.find("<svg")?..)?;

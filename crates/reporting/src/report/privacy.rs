@@ -1,4 +1,4 @@
-//! What a run promises, for the box at the head of its page.
+//! The privacy promise of a run, for the box at the head of its page.
 
 use dp_accountant::accounting::{Event, Neighbours};
 use dp_accountant::decimal::upper;
@@ -9,22 +9,22 @@ use super::number::shown;
 use super::record::RunRecord;
 use crate::released;
 
-/// How a run stands.
+/// Whether a run is private.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// Differentially private.
     Private,
-    /// The noise came from a known seed: whoever knows it can take it off.
+    /// The noise came from a known seed: whoever knows the seed can subtract it.
     KnownNoise,
     /// Trained without privacy.
     NotPrivate,
-    /// Cut off before it could say.
+    /// The run was cut off before it could say.
     Unfinished,
 }
 
 impl Standing {
-    /// The heading of the box.
+    /// Returns the heading of the box.
     pub fn heading(self) -> &'static str {
         match self {
             Self::Private => "Differentially private",
@@ -38,19 +38,19 @@ impl Standing {
 /// The privacy of a run in words and numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Statement {
-    /// How the run stands.
+    /// Whether the run is private.
     pub standing: Standing,
-    /// The heading.
+    /// The heading of the box.
     pub heading: &'static str,
-    /// The promise, and what is not covered.
+    /// The promise, and what it does not cover.
     pub sentence: String,
-    /// Epsilon, delta, neighbours and so on, in words.
+    /// Epsilon, delta, neighbours and other facts, in words.
     pub facts: Vec<(&'static str, String)>,
 }
 
 impl Statement {
-    /// What the run of `record` promises. Where `run.json` and the ledger contradict each other, the
-    /// worse of the two counts, and what was spent counts, not what was planned.
+    /// Returns the promise of the run of `record`. If `run.json` and the ledger contradict each other, the worse of the two
+    /// counts. The budget spent counts, not the planned one.
     pub fn of(record: &RunRecord) -> Self {
         let standing = standing(record);
         let sentence = match &record.run {
@@ -70,7 +70,7 @@ impl Statement {
         }
     }
 
-    /// Epsilon and delta in a few characters, for tables.
+    /// Returns epsilon and delta in a few characters, for tables.
     pub fn brief(&self) -> String {
         let fact = |name: &str| {
             let mut facts = self.facts.iter();
@@ -99,8 +99,8 @@ fn standing(record: &RunRecord) -> Standing {
     }
 }
 
-/// What is not in the ledger though it was released, in a sentence; none where it is whole, as far as
-/// the rest of the folder tells.
+/// Returns a sentence about releases that the ledger lacks; `None` if it is complete, as far as the rest of the folder
+/// shows.
 pub(super) fn lost(record: &RunRecord) -> Option<String> {
     let held = record.ledger.releases;
     let recorded = released::recorded(&record.folder).into_iter();
@@ -169,7 +169,7 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// The epsilon of a finished run. A killed run makes steps again: what it has spent can be more than its plan.
+/// Returns the epsilon of a finished run. A killed run repeats steps, so it may have spent more than planned.
 pub fn epsilon_upper(record: &RunRecord) -> Option<f64> {
     let planned = record.run.as_ref()?.plan.as_ref()?.epsilon_upper;
     match (record.more("epsilon_spent_upper"), planned) {
@@ -178,7 +178,7 @@ pub fn epsilon_upper(record: &RunRecord) -> Option<f64> {
     }
 }
 
-/// A neighbour relation in words: what it replaces is one record, or what `unit` says.
+/// Returns a neighbour relation in words; `unit` names what neighbours replace, if that is not a single record.
 pub fn neighbours(of: Neighbours, unit: Option<&str>) -> String {
     match of {
         Neighbours::ReplaceOne => format!("replace {}", unit.unwrap_or("one record")),

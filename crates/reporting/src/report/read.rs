@@ -1,13 +1,13 @@
-//! Files of a run folder, read with the place of what is wrong in them.
+//! Reading the files of a run folder, with errors that name the place.
 
 use std::path::Path;
 
 use crate::diagnostic::Failure;
 
-/// What to do about a file that cannot be read.
+/// The advice about a file that cannot be read.
 pub(super) const ADVICE: &str = "the file is not as a run writes it; mend it, or repeat the run";
 
-/// The content of a file, `None` where there is none.
+/// Reads the content of a file; `None` if it does not exist.
 pub(super) fn read_text(path: &Path) -> Result<Option<String>, Failure> {
     match std::fs::read(path) {
         // A kill may cut a line in the middle of a character.
@@ -20,7 +20,7 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>, Failure> {
     }
 }
 
-/// What is wrong in a JSON file, and in which field.
+/// Returns the error of a JSON file, with the field that is wrong.
 pub(super) fn at(
     path: &Path,
     line: &str,

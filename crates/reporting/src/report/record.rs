@@ -1,4 +1,4 @@
-//! A run folder read back.
+//! Reading a run folder back.
 
 use std::path::{Path, PathBuf};
 
@@ -9,18 +9,18 @@ use super::run_file::{FigureFile, Metric, RunFile};
 use super::settings::Settings;
 use crate::diagnostic::Failure;
 
-/// What a run folder holds.
+/// The content of a run folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRecord {
     /// The folder.
     pub folder: PathBuf,
-    /// `run.json`; absent where the run did not finish.
+    /// The content of `run.json`; absent if the run did not finish.
     pub run: Option<RunFile>,
-    /// The settings, of `run.json` or else of `config.toml`.
+    /// The settings, from `run.json` or else from `config.toml`.
     pub settings: Settings,
-    /// `ledger.jsonl`.
+    /// The content of `ledger.jsonl`.
     pub ledger: LedgerSummary,
-    /// `metrics.jsonl`.
+    /// The content of `metrics.jsonl`.
     pub metrics: Metrics,
 }
 
@@ -29,8 +29,8 @@ impl RunRecord {
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] for a path that is no run folder, and for a file that cannot be read:
-    /// it names the file, and the field or line.
+    /// [`Failure::BadInput`] for a path that is no run folder, or for a file that cannot be read; it names the file, and the
+    /// field or line.
     pub fn read(folder: &Path) -> Result<Self, Failure> {
         if !Self::is_run(folder) {
             return Err(Failure::input(
@@ -71,7 +71,7 @@ impl RunRecord {
             .any(|name| folder.join(name).is_file())
     }
 
-    /// The folder's own name.
+    /// Returns the folder's own name.
     pub fn name(&self) -> String {
         let own = self.folder.file_name();
         own.map_or_else(
@@ -80,7 +80,7 @@ impl RunRecord {
         )
     }
 
-    /// The experiment: as `run.json` says, else the folder above.
+    /// Returns the name of the experiment in `run.json`, or else that of the parent folder.
     pub fn experiment(&self) -> String {
         if let Some(run) = &self.run {
             return run.experiment.clone();
@@ -92,7 +92,7 @@ impl RunRecord {
         )
     }
 
-    /// The heading of the run's page.
+    /// Returns the heading of the run's page.
     pub fn title(&self) -> String {
         if let Some(title) = self.run.as_ref().and_then(|run| run.title.clone()) {
             return title;
@@ -103,7 +103,7 @@ impl RunRecord {
         }
     }
 
-    /// The results: `metrics` of `run.json`, else the numbers of `test`.
+    /// Returns the results: `metrics` of `run.json`, or else the numbers of `test`.
     pub fn results(&self) -> Vec<Metric> {
         let Some(run) = &self.run else {
             return Vec::new();
@@ -122,7 +122,7 @@ impl RunRecord {
             .collect()
     }
 
-    /// The pictures: `figures` of `run.json`, else the PNG files that lie in the folder.
+    /// Returns the pictures: `figures` of `run.json`, or else the PNG files in the folder.
     pub fn figures(&self) -> Vec<FigureFile> {
         if let Some(run) = &self.run
             && !run.figures.is_empty()
@@ -145,7 +145,7 @@ impl RunRecord {
             .collect()
     }
 
-    /// A number that an experiment added to its `run.json`.
+    /// Returns a number that an experiment added to its `run.json`.
     pub(super) fn more(&self, name: &str) -> Option<f64> {
         self.run.as_ref()?.more.get(name)?.as_f64()
     }

@@ -5,12 +5,12 @@ use serde::Serialize;
 use super::number::shown;
 use super::run_file::{Better, Metric};
 
-/// The results of a run, with what else has the same score beside its own: `WHOSE: SCORE` beside `SCORE`.
+/// The results of a run. The metric `WHOSE: SCORE` is shown in the row of `SCORE`, in a column `WHOSE`.
 #[derive(Debug, Serialize)]
 pub(super) struct Results {
-    /// Whose values stand in the first column.
+    /// The heading of the first column of values.
     own: &'static str,
-    /// Whose values stand beside them.
+    /// The headings of the other columns of values.
     others: Vec<String>,
     rows: Vec<Row>,
     has_paper: bool,
@@ -23,7 +23,7 @@ pub(super) struct Row {
     pub name: String,
     pub better: &'static str,
     pub ours: String,
-    /// The same of others, as many as there are.
+    /// The values of the other columns, as many as there are columns.
     others: Vec<Option<String>>,
     pub paper: Option<String>,
     pub source: Option<String>,

@@ -1,104 +1,104 @@
-//! `run.json`: what a finished run says of itself.
+//! `run.json`, in which a finished run describes itself.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The content of `run.json`, written last: its presence means that the run finished.
+/// The content of `run.json`, which is written last: if it exists, the run finished.
 ///
-/// Fields that an experiment adds of its own are kept in `more`.
+/// The field `more` keeps all further fields that an experiment adds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct RunFile {
-    /// The experiment's name, such as `swae`.
+    /// The name of the experiment, such as `swae`.
     pub experiment: String,
-    /// Heading of the page; made from the experiment and the data set where absent.
+    /// The heading of the page; if absent, it is made from the experiment and the data set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Version of the program.
+    /// The version of the program.
     pub version: String,
-    /// Commit of the program, where it is known.
+    /// The commit of the program, if it is known.
     #[serde(default)]
     pub commit: Option<String>,
     /// The device in words.
     pub device: String,
-    /// The settings as resolved.
+    /// The settings after all defaults were filled in.
     #[serde(default)]
     pub settings: Map<String, Value>,
-    /// Private records.
+    /// The number of private records.
     #[serde(default)]
     pub records: Option<u64>,
-    /// What is promised, to whom, and what is not, in words.
+    /// The promise in words: what is promised, to whom, and what is not.
     pub privacy: String,
-    /// Whether anything is promised: false without privacy, and with noise from a known seed.
+    /// Whether anything is promised: false without privacy, and for noise from a known seed.
     pub private: bool,
-    /// The plan, where there is one.
+    /// The privacy plan, if there is one.
     #[serde(default)]
     pub plan: Option<Plan>,
-    /// Lines of the ledger.
+    /// The number of lines of the ledger.
     #[serde(default)]
     pub releases: Option<u64>,
-    /// How long all of it took.
+    /// The duration of the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<Took>,
-    /// Seconds of that for steps, those before the run resumed among them.
+    /// The seconds spent on steps, including those before the run was resumed.
     #[serde(default)]
     pub training_seconds: Option<f64>,
-    /// Scores on public records, by name; the page shows them where `metrics` is absent.
+    /// Scores on public records, by name; the page shows them if `metrics` is absent.
     #[serde(default)]
     pub test: Map<String, Value>,
     /// The command that repeats the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Pictures in the folder, in the order in which they are shown.
+    /// The pictures in the folder, in the order in which they are shown.
     #[serde(default)]
     pub figures: Vec<FigureFile>,
-    /// Results, beside published ones.
+    /// The results, with published ones.
     #[serde(default)]
     pub metrics: Vec<Metric>,
-    /// What a reader must know before believing the rest.
+    /// The warnings that a reader must know before believing the rest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// When the run finished, as [`super::timestamp`] writes it.
+    /// The time at which the run finished, as [`super::timestamp`] writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished: Option<String>,
-    /// Fields of the experiment's own.
+    /// The experiment's own fields.
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
 
-/// How long a run took, from when it began to read to when all was written.
+/// The duration of a run, from the start of reading until all was written.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Took {
-    /// Seconds.
+    /// The duration in seconds.
     pub seconds: f64,
-    /// Whether they are of the process alone that resumed the run and ended it.
+    /// Whether the run was resumed; the duration is then that of the last process alone.
     pub resumed: bool,
 }
 
-/// The part of a privacy plan that every experiment has; the rest is kept as it is.
+/// The part of a privacy plan that every experiment has; other fields are kept as they are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Plan {
-    /// Upper bound on epsilon.
+    /// An upper bound on epsilon.
     #[serde(default)]
     pub epsilon_upper: Option<f64>,
     /// Delta.
     #[serde(default)]
     pub delta: Option<f64>,
-    /// The accountant's name.
+    /// The name of the accountant.
     #[serde(default)]
     pub accountant: Option<String>,
     /// The neighbour relation.
     #[serde(default)]
     pub neighbours: Option<String>,
-    /// What neighbours replace if that is no single record, such as `all images of one person`.
+    /// The unit that neighbours replace, if that is not a single record, such as `all images of one person`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Standard deviation of the noise over the sensitivity.
+    /// The noise multiplier: the standard deviation of the noise over the sensitivity.
     #[serde(default)]
     pub noise_multiplier: Option<f64>,
-    /// Steps.
+    /// The number of steps.
     #[serde(default)]
     pub steps: Option<u64>,
-    /// The event of a step, and whatever else the plan holds.
+    /// The event of a step, and all other fields of the plan.
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
@@ -106,17 +106,17 @@ pub struct Plan {
 /// A picture of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FigureFile {
-    /// Its name in the run's folder.
+    /// The name of the file in the run's folder.
     pub file: String,
-    /// What it shows.
+    /// The caption, which says what the picture shows.
     pub caption: String,
-    /// What it shows, for those who cannot see it; the caption where absent.
+    /// A description for those who cannot see the picture; if absent, the caption serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alt: Option<String>,
 }
 
 impl FigureFile {
-    /// A picture whose caption says enough for those who cannot see it.
+    /// Returns a picture whose caption also serves as its description.
     pub fn new(file: impl Into<String>, caption: impl Into<String>) -> Self {
         Self {
             file: file.into(),
@@ -126,7 +126,7 @@ impl FigureFile {
     }
 }
 
-/// Which way a number is better.
+/// Whether a higher or a lower value is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -136,29 +136,29 @@ pub enum Better {
     Lower,
 }
 
-/// One result.
+/// One result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
-    /// What was measured, and on what.
+    /// The name of what was measured, and on what.
     pub name: String,
-    /// Its value; absent (`null`) where it is not finite.
+    /// The value; absent (`null`) if it is not finite.
     pub value: Option<f64>,
-    /// Its unit, where it has one.
+    /// The unit, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Which way it is better.
+    /// Whether higher or lower is better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
     /// The published number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<f64>,
-    /// Where it is published, or the command that prints ours.
+    /// Where the number was published, or the command that prints our value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
 impl Metric {
-    /// A result without a published counterpart.
+    /// Returns a result without a published counterpart.
     pub fn new(name: impl Into<String>, value: f64) -> Self {
         Self {
             name: name.into(),
@@ -170,21 +170,21 @@ impl Metric {
         }
     }
 
-    /// With its unit.
+    /// Sets the unit.
     #[must_use]
     pub fn unit(mut self, unit: impl Into<String>) -> Self {
         self.unit = Some(unit.into());
         self
     }
 
-    /// With the way in which it is better.
+    /// Sets whether higher or lower is better.
     #[must_use]
     pub fn better(mut self, better: Better) -> Self {
         self.better = Some(better);
         self
     }
 
-    /// With the published number and where it stands.
+    /// Sets the published number and its source.
     #[must_use]
     pub fn paper(mut self, value: f64, source: impl Into<String>) -> Self {
         self.paper = Some(value);

@@ -4,12 +4,12 @@ use serde_json::{Map, Value};
 
 use super::number::significant;
 
-/// Names and values in words, sorted by name; tables in tables have dotted names.
+/// The names and values of settings in words, sorted by name; names in nested tables are joined by dots.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings(Vec<(String, String)>);
 
 impl Settings {
-    /// The settings of a `run.json`.
+    /// Returns the settings of a `run.json`.
     pub(super) fn from_json(settings: &Map<String, Value>) -> Self {
         let mut rows = Vec::new();
         flatten("", settings, &mut rows);
@@ -17,7 +17,7 @@ impl Settings {
         Self(rows)
     }
 
-    /// The settings of a `config.toml`.
+    /// Returns the settings of a `config.toml`.
     pub(super) fn from_toml(table: toml::Table) -> Self {
         match serde_json::to_value(table) {
             Ok(Value::Object(settings)) => Self::from_json(&settings),
@@ -25,7 +25,7 @@ impl Settings {
         }
     }
 
-    /// The value of a setting.
+    /// Returns the value of a setting.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0
             .iter()
@@ -33,12 +33,12 @@ impl Settings {
             .map(|(_, value)| value.as_str())
     }
 
-    /// All of them.
+    /// Iterates over the names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
     }
 
-    /// All of them for readers: of a number that is no whole one six digits.
+    /// Returns all names and values for readers; numbers that are not whole get six significant digits.
     pub(super) fn shown(&self) -> Vec<(String, String)> {
         let number = |text: &str| -> Option<String> {
             let value: f64 = text.parse().ok().filter(|_| text.contains('.'))?;
@@ -49,7 +49,7 @@ impl Settings {
         self.iter().map(shown).collect()
     }
 
-    /// All but those with these names.
+    /// Returns the settings without those of the given names.
     #[must_use]
     pub fn without(&self, names: &[&str]) -> Self {
         let rows = self.0.iter();
@@ -72,7 +72,7 @@ fn flatten(before: &str, table: &Map<String, Value>, rows: &mut Vec<(String, Str
     }
 }
 
-/// A value in words; numbers keep all their digits, since settings must compare.
+/// Returns a value in words; numbers keep all their digits, because settings are compared.
 fn words(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// `when` as in RFC 3339, to the second: `2026-03-01T12:00:00Z`. Times before 1970 become its start.
+/// Returns `when` as in RFC 3339, to the second: `2026-03-01T12:00:00Z`. Times before 1970 become the start of 1970.
 pub fn timestamp(when: SystemTime) -> String {
     humantime::format_rfc3339_seconds(when.max(UNIX_EPOCH)).to_string()
 }

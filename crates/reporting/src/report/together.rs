@@ -1,4 +1,4 @@
-//! What several runs spend together where they read the same private records: more than each of them.
+//! The budget that several runs on the same private records spend together, which is more than that of each.
 
 use std::borrow::Borrow;
 
@@ -19,17 +19,17 @@ pub(super) enum Together {
     Private {
         epsilon: f64,
         delta: f64,
-        /// Whether epsilons and deltas were added up, where the accountant cannot compose the ledgers.
+        /// Whether epsilons and deltas were added up, because the accountant cannot compose the ledgers.
         added: bool,
     },
-    /// So many of them promise nothing, and so neither do all together.
+    /// This number of runs promise nothing, so all runs together promise nothing.
     NotPrivate(usize),
-    /// The ledgers are not whole or do not compose, or no delta is known.
+    /// The ledgers are not complete or do not compose, or no delta is known.
     Unknown,
 }
 
 impl Together {
-    /// Of all `records`; unfinished runs count with what they have released.
+    /// Returns the guarantee of all `records`; unfinished runs count with what they have released.
     pub(super) fn of<R: Borrow<RunRecord>>(records: &[R]) -> Self {
         let open = records
             .iter()
@@ -49,14 +49,14 @@ impl Together {
             _ if spent.iter().any(|r| lost(r).is_some()) => added(&spent).unwrap_or(Self::Unknown),
             _ => match composed(&spent) {
                 Ok(Some(together)) => together,
-                // Different neighbours: a sum would be of promises about different things.
+                // Neighbours differ: a sum would add promises about different things.
                 Err(AccountingError::MixedNeighbours { .. }) => Self::Unknown,
                 Ok(None) | Err(_) => added(&spent).unwrap_or(Self::Unknown),
             },
         }
     }
 
-    /// In a few characters, for a cell of a table; `alone` is what stands there for one run.
+    /// Returns the guarantee in a few characters, for a cell of a table; `alone` is the text for a single run.
     pub(super) fn brief(self, runs: usize, alone: &str) -> String {
         match self {
             Self::Private {
@@ -78,8 +78,8 @@ impl Together {
     }
 }
 
-/// What the private ones of several runs spend together, in a sentence, and how many others there are; none
-/// where fewer than two are private.
+/// Returns a sentence about the budget that the private runs among `records` spend together, and the number of other
+/// runs; `None` if fewer than two are private.
 pub(super) fn sentence(records: &[RunRecord]) -> Option<String> {
     let private: Vec<&RunRecord> = records.iter().filter(|r| is_private(r)).collect();
     let count = private.len();
@@ -116,7 +116,7 @@ pub(super) fn sentence(records: &[RunRecord]) -> Option<String> {
     Some(format!("All {count} private runs: {spent}.{others}"))
 }
 
-/// Whether all that a run has released is under a guarantee.
+/// Whether a guarantee covers all that a run has released.
 fn is_private(record: &RunRecord) -> bool {
     match Statement::of(record).standing {
         Standing::Private => true,
@@ -125,20 +125,20 @@ fn is_private(record: &RunRecord) -> bool {
     }
 }
 
-/// Epsilon and delta of a finished run.
+/// Returns epsilon and delta of a finished run.
 fn plan(record: &RunRecord) -> Option<(f64, f64)> {
     let delta = record.run.as_ref()?.plan.as_ref()?.delta?;
     Some((epsilon_upper(record)?, delta))
 }
 
-/// The neighbours of what a run has released, as its ledger says; none if it is lost, or if they differ.
+/// Returns the neighbours of a run's releases by its ledger; `None` if it is empty, or if its neighbours do not combine.
 fn neighbours(record: &RunRecord) -> Option<Neighbours> {
     let mut all = record.ledger.groups.iter().map(|group| group.neighbours);
     let first = all.next()?;
     all.try_fold(first, |before, own| before.both(own).ok())
 }
 
-/// By the accountant, from the ledgers, at the largest of the runs' deltas. None where a ledger is missing or no delta is known.
+/// Composes the ledgers with the accountant, at the largest of the runs' deltas. `None` if a ledger is missing or no delta known.
 fn composed(records: &[&RunRecord]) -> Result<Option<Together>, AccountingError> {
     let (mut releases, mut delta, mut largest) = (Entries::default(), None, 0.0_f64);
     for record in records {
@@ -160,14 +160,14 @@ fn composed(records: &[&RunRecord]) -> Result<Option<Together>, AccountingError>
     };
     let epsilon = PldAccountant::default().epsilon(&releases.event()?, delta)?;
     Ok(Some(Together::Private {
-        // All of them are never reported to spend less than one.
+        // All runs together are never reported to spend less than one of them.
         epsilon: epsilon.max(largest),
         delta,
         added: false,
     }))
 }
 
-/// By basic composition: epsilons and deltas add up. None if one is not known, or if they are promises about different neighbours.
+/// Adds epsilons and deltas (basic composition). `None` if one is not known, or if the promises are for different neighbours.
 fn added(records: &[&RunRecord]) -> Option<Together> {
     let (mut epsilon, mut delta, mut shared) = (0.0, 0.0, None::<Neighbours>);
     for record in records {

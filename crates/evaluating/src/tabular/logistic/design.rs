@@ -1,6 +1,6 @@
-//! The products with the matrix of inputs, `X`, that is never there as a whole.
+//! Products with the matrix of inputs, `X`, which is never stored as a whole.
 //!
-//! A row of `X` is 1, the one-hot codes of each column, and each column's place in its order.
+//! A row of `X` holds 1, the one-hot codes of each column, and each column's place in its order.
 
 use rayon::prelude::*;
 
@@ -9,12 +9,12 @@ use super::super::features::{Column, Features};
 /// Records in one partial sum: fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 4096;
 
-/// Inputs of records, `[n, P]`.
+/// The inputs of records, `[n, P]`.
 pub(super) struct Design<'a> {
     features: &'a Features,
 }
 
-/// The place of a code in the order of its column; in the middle where it has none.
+/// Returns the place of a code in the order of its column, or the middle if the code has none.
 fn place(column: &Column, code: usize) -> f64 {
     if code < column.ordered && column.ordered > 1 {
         code as f64 / (column.ordered - 1) as f64 - 0.5
@@ -32,15 +32,15 @@ impl<'a> Design<'a> {
         self.features.records()
     }
 
-    /// The number of inputs, `P`.
+    /// Returns the number of inputs, `P`.
     pub(super) fn inputs(&self) -> usize {
         1 + self.features.size() + self.features.columns().len()
     }
 
-    /// `X w`, `[n]`.
+    /// Returns `X w`, `[n]`.
     pub(super) fn scores(&self, weights: &[f64]) -> Vec<f64> {
         let (codes, places) = weights[1..].split_at(self.features.size());
-        // What a code adds by itself and by its place: one look-up a column.
+        // The sum of what a code and its place contribute, so that each column takes one look-up.
         let mut adds = codes.to_vec();
         for (column, weight) in self.features.columns().iter().zip(places) {
             for code in 0..column.size {
@@ -55,17 +55,17 @@ impl<'a> Design<'a> {
         scores.collect()
     }
 
-    /// `X^T v`, `[P]`.
+    /// Returns `X^T v`, `[P]`.
     pub(super) fn transposed(&self, values: &[f64]) -> Vec<f64> {
         self.of_sums(values, |place| place)
     }
 
-    /// `(X * X)^T v`, `[P]`, with the squares of the inputs.
+    /// Returns `(X * X)^T v`, `[P]`, with the squares of the inputs.
     pub(super) fn squares_transposed(&self, values: &[f64]) -> Vec<f64> {
         self.of_sums(values, |place| place * place)
     }
 
-    /// `f(X)^T v` for an `f` that keeps 0 and 1, from the sums of `v` over the records of each code.
+    /// Returns `f(X)^T v` for an `f` that maps 0 to 0 and 1 to 1, from the sums of `v` over the records of each code.
     fn of_sums(&self, values: &[f64], f: impl Fn(f64) -> f64) -> Vec<f64> {
         let mut out = vec![values.iter().sum()];
         out.extend(self.sums(values));
@@ -78,7 +78,7 @@ impl<'a> Design<'a> {
         out
     }
 
-    /// The sums of `values` over the records of each code.
+    /// Returns the sums of `values` over the records of each code.
     fn sums(&self, values: &[f64]) -> Vec<f64> {
         let chunks: Vec<Vec<f64>> = values
             .par_chunks(CHUNK)

@@ -1,4 +1,4 @@
-//! What a table teaches logistic regression.
+//! The score of logistic regression trained on a table.
 
 mod design;
 mod newton;
@@ -8,13 +8,13 @@ use super::records::CodedRecords;
 use crate::EvaluateError;
 use design::Design;
 
-/// The area under the curve ([`rank_auc`](super::rank_auc)) of logistic regression that learned column `label` from
-/// `train`, when it ranks the records of `test`.
+/// Trains logistic regression on `train` to predict column `label`, and returns the area under the curve
+/// ([`rank_auc`](super::rank_auc)) when it ranks the records of `test`.
 ///
-/// The inputs are the one-hot codes of the other columns, and for codes in order also their place, `i / (m - 1) - 1/2`
-/// of the `m` that are in order. It minimises `sum_i log(1 + exp(-y_i (b + <w, x_i>))) + |w|^2 / 2` by Newton's method.
-/// With two classes it is the AUC of class 1, with more the mean over the classes of `test` of a class against the
-/// rest. None where `test` has one class only.
+/// The inputs are the one-hot codes of the other columns and, for the `m` codes of a column that are in order, their
+/// place `i / (m - 1) - 1/2`. Newton's method minimises `sum_i log(1 + exp(-y_i (b + <w, x_i>))) + |w|^2 / 2`. For two
+/// classes the result is the AUC of class 1. For more it is the mean, over the classes of `test`, of the AUC of a class
+/// against the rest. It is `None` if `test` has only one class.
 ///
 /// ```
 /// use evaluating::tabular::{CodedRecords, logistic_auc};

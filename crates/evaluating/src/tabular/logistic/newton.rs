@@ -3,21 +3,21 @@
 
 use super::design::Design;
 
-/// The penalty on the squared weights, but for the intercept.
+/// The penalty on the squared weights other than the intercept.
 const L2: f64 = 1.0;
-/// Largest slope, a record, at which the minimum is reached.
+/// The largest slope per record at which the minimum counts as reached.
 const TOLERANCE: f64 = 1e-6;
-/// What is left of a Newton equation when its solution is good enough, as a share of its right side.
+/// The residual of a Newton equation at which its solution is good enough, as a share of its right side.
 const RESIDUAL: f64 = 0.1;
-/// Bounds that no table should reach.
+/// Bounds on the iterations that no table should reach.
 const STEPS: usize = 50;
 const CONJUGATE_STEPS: usize = 200;
 
-/// The weights of the least loss, `[P]`, intercept first.
+/// Returns the weights of the least loss, `[P]`, intercept first.
 pub(super) fn fit(design: &Design<'_>, positive: &[bool]) -> Vec<f64> {
     let mut weights = vec![0.0; design.inputs()];
     if !positive.contains(&true) || !positive.contains(&false) {
-        // There is nothing to tell apart, and the best intercept is infinite.
+        // All records are of one class, and the best intercept is infinite.
         return weights;
     }
     let mut scores = vec![0.0; design.records()];
@@ -44,7 +44,7 @@ pub(super) fn fit(design: &Design<'_>, positive: &[bool]) -> Vec<f64> {
                 break None;
             }
         };
-        // Where no step is good, the loss is flat to the last digit.
+        // If no step decreases the loss, it is flat to the last digit.
         let Some(next) = next else { break };
         (weights, scores, loss) = next;
     }
@@ -72,7 +72,7 @@ fn gradient(design: &Design<'_>, weights: &[f64], scores: &[f64], positive: &[bo
     penalised(design.transposed(&errors), weights)
 }
 
-/// `out + L2 w`, without the intercept's.
+/// Returns `out + L2 w`; the intercept is not penalised.
 fn penalised(mut out: Vec<f64>, weights: &[f64]) -> Vec<f64> {
     let both = out.iter_mut().zip(weights).skip(1);
     both.for_each(|(out, weight)| *out += L2 * weight);
@@ -124,7 +124,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// `a + t b`.
+/// Returns `a + t b`.
 fn add(a: &[f64], t: f64, b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a + t * b).collect()
 }

@@ -1,4 +1,4 @@
-//! Trees, each of which learns what those before it leave.
+//! Boosted trees: each tree is fitted to the loss that those before it leave.
 
 use rayon::prelude::*;
 
@@ -8,9 +8,9 @@ use super::histogram::Derivatives;
 
 /// The number of trees.
 const ROUNDS: usize = 100;
-/// What the values of trees are multiplied by.
+/// The learning rate, by which the values of trees are multiplied.
 const RATE: f64 = 0.1;
-/// Records that one thread looks at together.
+/// Records that one thread scores together.
 const CHUNK: usize = 2048;
 
 /// Trees whose values add up to the log-odds of a class.
@@ -20,12 +20,12 @@ pub(super) struct Ensemble {
 }
 
 impl Ensemble {
-    /// Learns which records are `positive`, `[n]`.
+    /// Trains the trees to tell which records are `positive`, `[n]`.
     pub(super) fn fit(features: &Features, positive: &[bool]) -> Self {
         let yes = positive.iter().filter(|&&p| p).count();
         let no = positive.len() - yes;
         if yes == 0 || no == 0 {
-            // There is nothing to tell apart.
+            // All records are of one class.
             return Self {
                 start: 0.0,
                 trees: Vec::new(),
@@ -42,7 +42,7 @@ impl Ensemble {
         Self { start, trees }
     }
 
-    /// The log-odds of each record.
+    /// Returns the log-odds of each record.
     pub(super) fn scores(&self, features: &Features) -> Vec<f64> {
         let records = (0..features.records()).into_par_iter();
         let scores = records.with_min_len(CHUNK).map(|at| {
@@ -54,7 +54,7 @@ impl Ensemble {
     }
 }
 
-/// Of the logistic loss: `p - y` and `p (1 - p)` with `p = 1 / (1 + exp(-score))`.
+/// Writes the derivatives of the logistic loss, `p - y` and `p (1 - p)` with `p = 1 / (1 + exp(-score))`.
 fn differentiate(scores: &[f64], positive: &[bool], derivatives: &mut [Derivatives]) {
     let records = derivatives.par_iter_mut().with_min_len(CHUNK);
     records

@@ -1,13 +1,13 @@
-//! One tree.
+//! The growth of one tree.
 
 use super::super::features::Features;
 use super::histogram::{Derivatives, Sums, histogram};
 use super::split::{Split, best_split, value};
 
-/// The most leaves of a tree.
+/// The largest number of leaves of a tree.
 const LEAVES: usize = 31;
 
-/// A tree; its root is the first node.
+/// A tree, whose root is the first node.
 pub(super) struct Tree {
     nodes: Vec<Node>,
 }
@@ -17,7 +17,7 @@ enum Node {
     Inner {
         column: usize,
         goes_left: Vec<bool>,
-        /// The place of the left child; the right one is behind it.
+        /// The index of the left child; the right child follows it.
         children: usize,
     },
 }
@@ -32,7 +32,7 @@ struct Leaf {
 }
 
 impl Tree {
-    /// Grows a tree where the gain is largest, and adds its values to the scores of its records.
+    /// Grows a tree, always at the leaf of the largest gain, and adds its values to the scores of its records.
     ///
     /// The values are multiplied by `rate`.
     pub(super) fn grow(
@@ -78,7 +78,7 @@ impl Tree {
         Self { nodes }
     }
 
-    /// The value of a record.
+    /// Returns the value of a record.
     pub(super) fn value(&self, record: &[u16]) -> f64 {
         let mut at = 0;
         loop {
@@ -94,7 +94,7 @@ impl Tree {
     }
 }
 
-/// Takes the split of the largest gain, the first of equals, and where it is.
+/// Removes the leaf whose split has the largest gain (the first of equals), and returns that split and the place.
 fn take_best(leaves: &mut [Leaf]) -> Option<(usize, Split)> {
     let mut best: Option<(usize, f64)> = None;
     for (at, leaf) in leaves.iter().enumerate() {
@@ -109,7 +109,7 @@ fn take_best(leaves: &mut [Leaf]) -> Option<(usize, Split)> {
 }
 
 impl Leaf {
-    /// The two leaves that `split` makes of it, at the nodes `node` and `node + 1`.
+    /// Returns the two leaves into which `split` divides this one, at the nodes `node` and `node + 1`.
     fn divide(
         self,
         features: &Features,
@@ -137,7 +137,7 @@ impl Leaf {
         if last {
             return children;
         }
-        // The sums of the larger child are what those of the smaller leave of the parent's.
+        // The sums of the larger child are the parent's minus those of the smaller child.
         let [left, right] = &mut children;
         let (small, large) = if left.rows.len() < right.rows.len() {
             (left, right)

@@ -9,7 +9,7 @@ use super::super::features::Features;
 /// Records in one partial sum: fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 8192;
 
-/// First and second derivative of a record's loss by its score.
+/// The first and second derivative of a record's loss by its score.
 pub(super) type Derivatives = [f32; 2];
 
 /// Sums over some records.
@@ -64,7 +64,7 @@ impl From<Derivatives> for Sums {
     }
 }
 
-/// The sums of all codes, one column behind the other.
+/// Returns the sums of all codes, one column after the other.
 pub(super) fn histogram(
     features: &Features,
     derivatives: &[Derivatives],

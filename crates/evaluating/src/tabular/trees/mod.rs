@@ -1,4 +1,4 @@
-//! What a table teaches boosted trees.
+//! The score of gradient-boosted trees trained on a table.
 
 mod boost;
 mod grow;
@@ -9,13 +9,13 @@ use super::one_against_rest;
 use super::records::CodedRecords;
 use crate::EvaluateError;
 
-/// The area under the curve ([`rank_auc`](super::rank_auc)) of gradient-boosted trees that learned column `label` from
-/// `train`, when they rank the records of `test`.
+/// Trains gradient-boosted trees on `train` to predict column `label`, and returns the area under the curve
+/// ([`rank_auc`](super::rank_auc)) when they rank the records of `test`.
 ///
 /// 100 trees of at most 31 leaves, each grown where the second-order gain is largest (Chen and Guestrin 2016, equation
-/// 7), for the logistic loss, at a learning rate of 0.1, with at least 20 records a leaf and `l2 = 1`; categories in
-/// the order of their gradients at each split (Ke et al. 2017, LightGBM). With two classes it is the AUC of class 1,
-/// with more the mean over the classes of `test` of a class against the rest. None where `test` has one class only.
+/// 7), minimise the logistic loss at a learning rate of 0.1, with at least 20 records a leaf and `l2 = 1`. Categories are
+/// sorted by their gradients at each split (Ke et al. 2017, LightGBM). For two classes the result is the AUC of class 1; for
+/// more, the mean over the classes of `test` of the AUC of a class against the rest; `None` if `test` has only one class.
 ///
 /// ```
 /// use evaluating::tabular::{CodedRecords, trees_auc};
@@ -39,7 +39,7 @@ pub fn trees_auc(
     })
 }
 
-/// What gives the class of each record that trees take it for, which learned column `label` from `train`, as in [`trees_auc`].
+/// Trains the trees of [`trees_auc`] on column `label` of `train` and returns a function that predicts the class of each record.
 ///
 /// ```
 /// use evaluating::tabular::{CodedRecords, trees_predictor};

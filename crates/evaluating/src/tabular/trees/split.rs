@@ -3,27 +3,27 @@
 use super::super::features::{Column, Features};
 use super::histogram::Sums;
 
-/// What a leaf must have: records, and a sum of second derivatives below which its value would not be sound.
+/// The least number of records of a leaf and the least sum of its second derivatives; below it the value is not sound.
 const LEAST_RECORDS: u32 = 20;
 const LEAST_HESSIAN: f64 = 1e-3;
 /// The penalty on the squared values of leaves.
 const L2: f64 = 1.0;
-/// Second derivatives that are added to each category's before categories are ordered, so that those of few records
-/// are not at the ends by chance.
+/// An amount added to the second derivatives of each category before categories are sorted, so that those of few
+/// records are not at the ends by chance.
 const SMOOTHING: f64 = 10.0;
 
-/// Records with some codes of one column go left.
+/// A split that sends the records with some codes of one column to the left.
 #[derive(Clone, PartialEq)]
 pub(super) struct Split {
     pub(super) column: usize,
-    /// What the loss falls by, up to second order, twice.
+    /// Twice the decrease of the loss, up to second order.
     pub(super) gain: f64,
     /// For each code of the column, whether it goes left.
     pub(super) goes_left: Vec<bool>,
     pub(super) left: Sums,
 }
 
-/// The value of a leaf that lets the loss fall most.
+/// Returns the value of a leaf that decreases the loss most.
 pub(super) fn value(sums: Sums) -> f64 {
     -sums.gradient / (sums.hessian + L2)
 }
@@ -32,7 +32,7 @@ fn score(sums: Sums) -> f64 {
     sums.gradient * sums.gradient / (sums.hessian + L2)
 }
 
-/// The split of the largest gain, if there is one; the first of equals.
+/// Returns the split of the largest gain, if there is one; the first of equals.
 pub(super) fn best_split(features: &Features, histogram: &[Sums], total: Sums) -> Option<Split> {
     if total.records < 2 * LEAST_RECORDS {
         return None;
@@ -59,9 +59,9 @@ pub(super) fn best_split(features: &Features, histogram: &[Sums], total: Sums) -
     best
 }
 
-/// The orders in which the codes of a column may be cut: those that have an order in it, the others by their
-/// gradients, behind them or before. A category too rare for a leaf is in none, and goes right: where it were in
-/// place, it would be by chance.
+/// Returns the orders in which the codes of a column may be cut: first the ordered codes, then the others sorted by their
+/// gradients, or the others first. No order holds a category too rare for a leaf, which goes right: its place would be
+/// a matter of chance.
 fn orders(bins: &[Sums], column: &Column) -> Vec<Vec<usize>> {
     let mut others: Vec<usize> = (column.ordered..column.size)
         .filter(|&code| bins[code].records >= LEAST_RECORDS)
@@ -82,7 +82,7 @@ struct Threshold {
     left: Sums,
 }
 
-/// The best number of leading codes of `order` to go left, where the gain is above `least`.
+/// Returns the best number of leading codes of `order` to send left, if its gain is above `least`.
 fn best_threshold(bins: &[Sums], order: &[usize], total: Sums, least: f64) -> Option<Threshold> {
     let (mut best, mut left) = (None, Sums::default());
     let mut bound = least + score(total);

@@ -1,22 +1,22 @@
-//! Which runs belong to a sweep.
+//! Finding the runs of a sweep.
 
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Failure;
 use crate::report::RunRecord;
 
-/// Marks a folder of runs of which all but one stay secret: which runs a private selection sampled.
+/// The name of the file that marks a folder of the runs that a private selection sampled; all but the best stay secret.
 pub const SAMPLED_RUNS: &str = "drawn.json";
 
-/// How deep under a folder runs are looked for.
+/// The largest depth below a folder at which runs are searched.
 const DEPTH: usize = 4;
 
-/// The runs that a sweep left behind: those in a folder and the folders in it, or those that a file
-/// lists, one path a line, seen from the file's own folder (`#` begins a comment).
+/// Finds the runs of a sweep: those in a folder and its subfolders, or those that a file lists. The file has one path a
+/// line, relative to the file's own folder (`#` begins a comment).
 ///
 /// # Errors
 ///
-/// [`Failure::BadInput`] where there is none, or the path cannot be read.
+/// [`Failure::BadInput`] if there is no run, or if the path cannot be read.
 pub fn find_runs(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut runs = Vec::new();
     if path.is_dir() {
@@ -43,13 +43,13 @@ fn walk(folder: &Path, depth: usize, runs: &mut Vec<PathBuf>) -> Result<(), Fail
         runs.push(folder.to_path_buf());
         return Ok(());
     }
-    // A private selection releases the best run alone, and its ledger has what all of them cost.
+    // A private selection releases only the best run, and the ledger of that run has the cost of all.
     if depth == 0 || folder.join(SAMPLED_RUNS).exists() {
         return Ok(());
     }
     for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, &e))? {
         let entry = entry.map_err(|e| unreadable(folder, &e))?;
-        // Links are not followed: they may lead round in a circle.
+        // Links are not followed: they may form a circle.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             walk(&entry.path(), depth - 1, runs)?;
         }

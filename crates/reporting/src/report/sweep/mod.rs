@@ -1,4 +1,4 @@
-//! Runs that repeat each other with other seeds, as mean and standard deviation.
+//! Sweeps: runs that differ only in their seeds, as mean and standard deviation.
 
 mod find;
 mod table;
@@ -13,51 +13,51 @@ use super::settings::Settings;
 use super::together::{Together, sentence};
 use crate::figures::mean_and_deviation;
 
-/// Settings that tell repetitions apart, not cells.
+/// Settings that differ between repetitions in the same cell.
 const SEEDS: [&str; 2] = ["seed", "insecure-noise-seed"];
 
-/// Mean and spread of one result over the runs of a cell.
+/// The mean and the deviation of one result over the runs of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// Runs that have it.
+    /// The number of runs that have the result.
     pub runs: usize,
-    /// Their mean.
+    /// The mean over these runs.
     pub mean: f64,
-    /// Their standard deviation with divisor `n - 1`; absent for a single run.
+    /// Their standard deviation, with divisor `n - 1`; absent for a single run.
     pub deviation: Option<f64>,
 }
 
-/// Runs that differ in their seeds alone.
+/// The runs of a sweep that differ only in their seeds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     /// The experiment.
     pub experiment: String,
     /// The settings without the seeds.
     pub settings: Settings,
-    /// Epsilon and delta of one finished run, or that nothing is promised.
+    /// Epsilon and delta of one finished run, or a statement that nothing is promised.
     pub privacy: String,
-    /// Those of all its runs together, if they are on the same private records.
+    /// Epsilon and delta of all its runs together, if they use the same private records.
     pub privacy_of_all: String,
-    /// Finished runs.
+    /// The number of finished runs.
     pub finished: usize,
-    /// Runs that did not finish; they are in no mean.
+    /// The number of runs that did not finish; no mean includes them.
     pub unfinished: usize,
-    /// Each result of [`Sweep::results`]; absent where no run has a finite one.
+    /// The mean and the deviation of each result of [`Sweep::results`]; absent if no run has a finite one.
     pub spreads: Vec<Option<Spread>>,
 }
 
 /// A sweep: one cell for each combination of settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sweep {
-    /// Settings that not all cells have in common.
+    /// The settings that differ between cells.
     pub varying: Vec<String>,
-    /// Names of the results, and which way each is better.
+    /// The names of the results, and whether higher or lower is better.
     pub results: Vec<(String, Option<Better>)>,
-    /// The cells, by the settings that vary.
+    /// The cells, sorted by the settings that vary.
     pub cells: Vec<Cell>,
-    /// What all private runs spend together, in a sentence.
+    /// A sentence about the budget that all private runs spend together.
     pub together: Option<String>,
-    /// What a reader must know about single runs before believing the rest.
+    /// Warnings about single runs that a reader must know before believing the rest.
     pub warnings: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ impl Sweep {
             let settings = record.settings.without(&SEEDS);
             let experiment = record.run.as_ref().map(|run| run.experiment.as_str());
             let same = |group: &&mut Group<'_>| {
-                // An unfinished run does not say of which experiment it is.
+                // An unfinished run does not say which experiment it belongs to.
                 let both = group.experiment.zip(experiment);
                 group.settings == settings && both.is_none_or(|(a, b)| a == b)
             };
@@ -107,14 +107,14 @@ impl Sweep {
     }
 }
 
-/// Runs that differ in their seeds alone.
+/// Runs that differ only in their seeds.
 struct Group<'a> {
     experiment: Option<&'a str>,
     settings: Settings,
     runs: Vec<&'a RunRecord>,
 }
 
-/// By the settings that vary: absent ones first, then numbers, then words.
+/// Compares cells by the settings that vary: absent ones first, then numbers, then words.
 fn order(varying: &[String], a: &Cell, b: &Cell) -> std::cmp::Ordering {
     let mut orders = varying.iter().map(|name| {
         let (a, b) = (a.settings.get(name), b.settings.get(name));

@@ -8,7 +8,7 @@ use crate::report::markdown::{markdown_line, markdown_rule};
 use crate::report::number::significant;
 
 impl Sweep {
-    /// Names of the columns before the results.
+    /// Returns the names of the columns before the results.
     fn heading(&self) -> Vec<String> {
         let mut names = self.varying.clone();
         names.extend(
@@ -23,7 +23,7 @@ impl Sweep {
         names
     }
 
-    /// The values of those columns.
+    /// Returns the values of those columns.
     fn row(&self, cell: &Cell) -> Vec<String> {
         let mut row: Vec<String> = self.varying.iter().map(|name| value(cell, name)).collect();
         row.extend([
@@ -35,7 +35,7 @@ impl Sweep {
         row
     }
 
-    /// Comma-separated values (RFC 4180), results in full precision, mean and deviation apart.
+    /// Returns comma-separated values (RFC 4180), with results in full precision and separate columns for mean and deviation.
     pub fn csv(&self) -> String {
         let mut heading = self.heading();
         for (name, _) in &self.results {
@@ -67,13 +67,13 @@ impl Sweep {
         text
     }
 
-    /// A Markdown table, and below it what all private runs spend together, and the warnings.
+    /// Returns a Markdown table, followed by the budget that all private runs spend together, and the warnings.
     ///
-    /// - `columns`: which columns to print, in this order, by their names or parts of them; all where it is empty.
+    /// - `columns`: the columns to print, in this order, by their names or parts of them; all columns if it is empty.
     ///
     /// # Errors
     ///
-    /// [`Failure::BadInput`] names a column that there is not, and those that there are.
+    /// [`Failure::BadInput`] names a column that does not exist, and those that do.
     pub fn markdown(&self, columns: &[String]) -> Result<String, Failure> {
         let mut heading = self.heading();
         heading.extend(self.results.iter().map(|(name, _)| name.clone()));
@@ -102,7 +102,7 @@ impl Sweep {
     }
 }
 
-/// The column of this name, or else those whose names contain it.
+/// Returns the column of this name, or else those whose names contain it.
 fn columns_named(heading: &[String], name: &str) -> Result<Vec<usize>, Failure> {
     if let Some(at) = heading.iter().position(|column| column == name) {
         return Ok(vec![at]);
@@ -119,12 +119,12 @@ fn columns_named(heading: &[String], name: &str) -> Result<Vec<usize>, Failure> 
     Ok(found)
 }
 
-/// A setting of a cell, or a dash.
+/// Returns a setting of a cell, or a dash.
 fn value(cell: &Cell, name: &str) -> String {
     cell.settings.get(name).unwrap_or("\u{2013}").to_string()
 }
 
-/// Mean and deviation, and of how many runs where not all have the result.
+/// Returns mean and deviation, and the number of runs if not all have the result.
 fn words(spread: Option<Spread>, finished: usize) -> String {
     let Some(spread) = spread else {
         return "\u{2013}".into();
