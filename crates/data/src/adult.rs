@@ -1,9 +1,8 @@
 //! UCI Adult: census records, and whether a person earns more than 50 000 dollars a year.
 //!
-//! 32561 training and 16281 test records, read by the schema `adult.toml` beside this file
-//! ([`SCHEMA`]): the sensitive attribute is `sex` (0 female, 1 male) or `race` (0 other, 1 white), and
-//! the other one is a feature; numbers are scaled by constants that were declared, not fitted; what is
-//! missing (`?`, in 2399 and 1221 records) is a level of its own unless it is asked for otherwise.
+//! There are 32561 training and 16281 test records. The schema `adult.toml` beside this file ([`SCHEMA`]) reads them. The
+//! sensitive attribute is `sex` (0 female, 1 male) or `race` (0 other, 1 white), and the other one is a feature. Numbers are
+//! scaled by declared constants, not by fitted ones. A missing value (`?`, in 2399 and 1221 records) is a level by default.
 //!
 //! Source: Becker and Kohavi (1996), UCI Machine Learning Repository. "Learning with differentially
 //! private sliced Wasserstein gradients" uses it in remark C.3.
@@ -13,7 +12,7 @@ use crate::error::{check_count, empty};
 use crate::table::{CodedTable, CsvTable, Missing, Schema};
 use crate::{DataError, GroupedTable, LoadOptions};
 
-/// The schema of the published files.
+/// The schema of the published files, in TOML.
 pub const SCHEMA: &str = include_str!("adult.toml");
 
 /// The training and the test records of Adult.
@@ -23,31 +22,31 @@ pub struct Adult {
     pub train: GroupedTable,
     /// Records that are never trained on.
     pub test: GroupedTable,
-    /// How they were read.
+    /// The schema that read the records.
     pub schema: Schema,
-    /// The SHA-256 of the file of the training records, and of that of the others.
+    /// The SHA-256 of the training file and of the test file.
     pub sha256: [String; 2],
 }
 
 debug_shows!(Adult { train, test });
 
-/// The schema of the published files, with `sex` or `race` as the sensitive attribute.
+/// Returns the schema of the published files with `sex` or `race` as the sensitive attribute.
 ///
 /// # Errors
-/// [`DataError::Request`] for another attribute.
+/// [`DataError::Request`] for any other attribute.
 pub fn schema(sensitive: &str) -> Result<Schema, DataError> {
     Schema::parse("adult.toml", SCHEMA)?.with_sensitive(sensitive)
 }
 
-/// Loads Adult: finds it on this machine, or downloads it. Of `options`, the seed does not matter.
+/// Loads Adult: finds it on this machine, or downloads it. It ignores the seed of `options`.
 ///
-/// With [`Missing::Level`], [`schema`] is what reads it; with [`Missing::Drop`] records with a missing
-/// value are left out before the first so many are taken, so which ones they are is public; with
-/// [`Missing::Refuse`] there is always an error.
+/// [`Missing::Level`] reads it by [`schema`]. [`Missing::Drop`] drops records with a missing value before it takes the
+/// first [`LoadOptions::train`] and [`LoadOptions::test`] records, so it is public which ones are dropped.
+/// [`Missing::Refuse`] always gives an error.
 ///
 /// # Errors
-/// As [`schema`], [`crate::fetch::fetch`] and [`Schema::decode`]; [`DataError::Request`] when more
-/// records are asked for than there are.
+/// The errors of [`schema`], [`crate::fetch::fetch`] and [`Schema::decode`]; [`DataError::Request`] for more
+/// records than there are.
 pub fn load(sensitive: &str, missing: Missing, options: &LoadOptions) -> Result<Adult, DataError> {
     let schema = schema(sensitive)?;
     let schema = match missing {
@@ -76,15 +75,15 @@ pub fn load(sensitive: &str, missing: Missing, options: &LoadOptions) -> Result<
     })
 }
 
-/// Adult as codes of all 15 columns, by [`SCHEMA`]: how they were read, the training records and the test records. Of
-/// `options`, the seed does not matter.
+/// Loads Adult as codes of all 15 columns, and returns the schema, the training records and the test records. It ignores
+/// the seed of `options`.
 ///
-/// Of records with a missing value, either the schema has a code for it, or, with `complete`, they are left out before the
-/// first so many are taken: 30162 and 15060 are left, and which ones is public.
+/// A missing value has a code in the schema. With `complete`, records with a missing value are dropped instead, before the
+/// first `train` and `test` records are taken: 30162 and 15060 are left, and it is public which ones.
 ///
 /// # Errors
-/// As [`crate::fetch::fetch`] and [`Schema::coded_bytes`]; [`DataError::Request`] when more records are asked for than
-/// there are.
+/// The errors of [`crate::fetch::fetch`] and [`Schema::coded_bytes`]; [`DataError::Request`] for more records than there
+/// are.
 pub fn tables(
     complete: bool,
     options: &LoadOptions,
@@ -95,7 +94,7 @@ pub fn tables(
         return Err(empty("the catalogue", "file"));
     };
     let whole = schema.clone().with_missing(Missing::Refuse);
-    // A missing value is the last code, which a schema without it does not have.
+    // A missing value has the last code. A schema without missing values lacks this code.
     let codes = whole.code_columns();
     let read = |(name, bytes): &Fetched, count: Option<usize>| {
         let mut table = schema.coded_bytes(name, bytes)?;

@@ -1,9 +1,9 @@
-//! The largest remainder.
+//! Splits a whole number in proportion to sizes, by the largest remainder.
 
 use std::cmp::Reverse;
 
-/// Splits `whole` over groups in proportion to `sizes`, by the largest remainder; the parts sum to
-/// `whole`. There is at least one size that is not 0.
+/// Splits `whole` over groups in proportion to `sizes`, by the largest remainder. The parts sum to
+/// `whole`. At least one size must not be 0.
 pub(crate) fn apportion(whole: usize, sizes: &[usize]) -> Vec<usize> {
     let total: u128 = sizes.iter().map(|&size| size as u128).sum();
     let quota = |group: usize| whole as u128 * sizes[group] as u128;

@@ -1,4 +1,4 @@
-//! A simulated bias: a sensitive attribute that agrees with the label more often than not.
+//! Simulates a bias: a sensitive attribute that agrees with the label more often than not.
 //!
 //! A record is sampled as in "Learning with differentially private sliced Wasserstein gradients",
 //! appendix C.2:
@@ -9,8 +9,8 @@
 //! 4. X_core repeats Y^C and X_sp repeats A, each with independent Gaussian noise;
 //! 5. the features are X = [X_core, X_sp].
 //!
-//! So A = 0 mixes the uniform distributions below and above the diagonal with weights p and 1 - p, A = 1 with
-//! 1 - p and p; with p = 1/2 nothing is biased.
+//! So A = 0 mixes the uniform distributions below and above the diagonal with weights p and 1 - p, and A = 1 with
+//! weights 1 - p and p. If p = 1/2, nothing is biased.
 
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
@@ -19,16 +19,16 @@ use crate::DataError;
 use crate::error::{check_count, number};
 use crate::table::{GroupedTable, Labels};
 
-/// What to simulate; by default what Rodriguez-Vitores et al. (2025, arXiv 2502.01701) simulate.
+/// The settings of a simulation; the default is that of Rodriguez-Vitores et al. (2025, arXiv 2502.01701).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BiasedConfig {
     /// The number of records, n.
     pub records: usize,
     /// The probability that A = Y, p.
     pub agreement: f64,
-    /// The number of features that tell of the response, d_core; even.
+    /// The number of features that depend on the response, d_core; even.
     pub core: usize,
-    /// The number of features that tell of the sensitive attribute, d_sp.
+    /// The number of features that depend on the sensitive attribute, d_sp.
     pub spurious: usize,
     /// The variance of the noise on X_core.
     pub core_variance: f64,
@@ -49,7 +49,7 @@ impl Default for BiasedConfig {
     }
 }
 
-/// Simulated records, before what is to be predicted is chosen.
+/// Simulated records, before a target is chosen.
 #[derive(Clone, PartialEq)]
 pub struct Biased {
     /// The numbers of features, d_core and d_sp.
@@ -66,12 +66,12 @@ pub struct Biased {
 
 debug_shows!(Biased { widths });
 
-/// Draws independent records; the first records of a larger simulation from the same generator are
-/// the same.
+/// Samples independent records. A larger simulation from the same generator begins with the same
+/// records.
 ///
 /// # Errors
-/// [`DataError::Request`] for a number of records out of range, and unless p is in [0, 1], variances are finite and not negative, d_core is even and at least 2, d_sp at least 1, and
-/// both at most 4096.
+/// [`DataError::Request`] for a number of records out of range, and unless p is in [0, 1], variances are finite and not
+/// negative, d_core is even and at least 2, d_sp is at least 1, and both are at most 4096.
 pub fn simulate<R: Rng + ?Sized>(
     config: &BiasedConfig,
     generator: &mut R,
@@ -109,10 +109,10 @@ pub fn simulate<R: Rng + ?Sized>(
 }
 
 impl Biased {
-    /// Two classes, Y (appendix C.3).
+    /// Returns the records with two classes, Y, to predict (appendix C.3).
     ///
     /// # Errors
-    /// [`DataError::Request`] when a group has no record, as may be with very few.
+    /// [`DataError::Request`] if a group has no record, which can happen with very few records.
     pub fn classification(&self) -> Result<GroupedTable, DataError> {
         self.table(Labels::Classes {
             count: 2,
@@ -120,7 +120,7 @@ impl Biased {
         })
     }
 
-    /// Two numbers, Y^C - (1/2, 1/2) in [-1/2, 1/2] x [-1/2, 1/2] (appendix C.4).
+    /// Returns the records with two numbers, Y^C - (1/2, 1/2) in [-1/2, 1/2] x [-1/2, 1/2], to predict (appendix C.4).
     pub fn plane_regression(&self) -> Result<GroupedTable, DataError> {
         self.table(Labels::Values {
             width: 2,
@@ -128,9 +128,9 @@ impl Biased {
         })
     }
 
-    /// One number, Y_1^C + Y_2^C - 1 in [-1, 1] (remark C.4).
+    /// Returns the records with one number, Y_1^C + Y_2^C - 1 in [-1, 1], to predict (remark C.4).
     ///
-    /// Its density at x given A = 0 is 2 p (1 + x) below 0 and 2 (1 - p) (1 - x) above; given A = 1, p
+    /// Given A = 0, the density of this number at x is 2 p (1 + x) below 0 and 2 (1 - p) (1 - x) above. Given A = 1, p
     /// and 1 - p change places.
     pub fn line_regression(&self) -> Result<GroupedTable, DataError> {
         let sum = |y: &[f32; 2]| y[0] + y[1] - 1.0;

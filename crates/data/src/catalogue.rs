@@ -1,11 +1,11 @@
 use std::borrow::Cow;
 
-/// A published file, known by its size and SHA-256 before it is fetched.
+/// A published file whose size and SHA-256 are known before it is fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinnedFile {
     /// The file's name, the same on disk and at every mirror.
     pub name: Cow<'static, str>,
-    /// The subfolder of the data folder that it lies in.
+    /// The subfolder of the data folder that holds it.
     pub folder: Cow<'static, str>,
     /// Its size in bytes.
     pub bytes: u64,
@@ -15,13 +15,13 @@ pub struct PinnedFile {
 
 const CATALOGUE: &str = include_str!("catalogue.txt");
 
-/// What the catalogue says of a data set, line by line.
+/// The lines of the catalogue about one data set, each split into its fields.
 fn lines(set: &str) -> impl Iterator<Item = Vec<&'static str>> {
     let fields = CATALOGUE.lines().map(|line| line.split(' ').collect());
     fields.filter(move |fields: &Vec<&str>| fields[0] == set)
 }
 
-/// The files of a data set: those to train on, then as many to test with.
+/// The files of a data set: the training files, then as many test files.
 pub(crate) fn files(set: &str) -> Vec<PinnedFile> {
     let file = |fields: Vec<&'static str>| match fields[..] {
         [folder, name, bytes, sha256] => Some(PinnedFile {
@@ -35,13 +35,13 @@ pub(crate) fn files(set: &str) -> Vec<PinnedFile> {
     lines(set).filter_map(file).collect()
 }
 
-/// The addresses that serve the files of a data set, in the order in which they are asked.
+/// The addresses that serve the files of a data set, in the order in which to try them.
 pub(crate) fn mirrors(set: &str) -> Vec<String> {
     let mirrors = lines(set).filter(|fields| fields.len() == 2);
     mirrors.map(|fields| fields[1].into()).collect()
 }
 
-/// Whether some published file, of whatever data set, has this SHA-256.
+/// Whether a published file of any data set has this SHA-256.
 pub(crate) fn is_published(sha256: &str) -> bool {
     CATALOGUE.lines().any(|line| line.ends_with(sha256))
 }

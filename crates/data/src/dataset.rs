@@ -17,12 +17,12 @@ pub enum DatasetKind {
     Mnist,
     /// Articles of clothing, 60000 + 10000.
     FashionMnist,
-    /// Handwritten digits of another source, 7291 + 2007, at MNIST's 28 x 28 pixels.
+    /// Handwritten digits from American envelopes, 7291 + 2007, resized to MNIST's 28 x 28 pixels.
     Usps,
 }
 
 impl DatasetKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Glyphs, Self::Mnist, Self::FashionMnist, Self::Usps];
 
     /// The name on the command line.
@@ -58,21 +58,21 @@ impl FromStr for DatasetKind {
     }
 }
 
-/// How to load a data set; [`LoadOptions::default`] is right for most.
+/// The options for loading a data set; [`LoadOptions::default`] suits most uses.
 #[derive(Clone, Default)]
 pub struct LoadOptions {
-    /// A folder to look in first and to download to; see [`crate::fetch`].
+    /// The folder to search first and to download to; see [`crate::fetch`].
     pub data_dir: Option<PathBuf>,
-    /// The seed of glyphs.
+    /// The seed of [`DatasetKind::Glyphs`].
     pub seed: u64,
-    /// Training records: the first that many; by default all, or [`Glyphs::DEFAULT_TRAIN`].
+    /// The number of training records, from the first; by default all, or [`Glyphs::DEFAULT_TRAIN`].
     pub train: Option<usize>,
-    /// Test records: the first that many; by default all, or [`Glyphs::DEFAULT_TEST`].
+    /// The number of test records, from the first; by default all, or [`Glyphs::DEFAULT_TEST`].
     pub test: Option<usize>,
-    /// Base addresses, each with its final `/`, instead of the public mirrors; an empty list never
-    /// downloads.
+    /// Base addresses to use instead of the public mirrors, each with its final `/`. With an empty list
+    /// nothing is downloaded.
     pub mirrors: Option<Vec<String>>,
-    /// Receives what happens meanwhile.
+    /// Receives reports of progress.
     pub progress: Option<ProgressFn>,
 }
 
@@ -89,10 +89,10 @@ impl fmt::Debug for LoadOptions {
     }
 }
 
-/// A training and a test split of images of one size.
+/// A training and a test set of images of one size.
 #[derive(Debug, PartialEq)]
 pub struct Dataset {
-    /// What was loaded.
+    /// The kind of data set.
     pub kind: DatasetKind,
     /// Its name.
     pub name: String,
@@ -109,7 +109,7 @@ impl LoadOptions {
         }
     }
 
-    /// The files of a data set, those to train on and then those to test with, or the latter alone, each with its bytes.
+    /// Fetches the files of a data set with their bytes: the training files, then the test files; or the test files alone.
     pub(crate) fn fetch(&self, set: &str, test_alone: bool) -> Result<Vec<Fetched>, DataError> {
         let search = SearchPath::from_environment(self.data_dir.as_deref());
         let mirrors = self.mirrors.clone().unwrap_or_else(|| mirrors(set));
@@ -132,13 +132,13 @@ impl Dataset {
     /// Loads a data set: draws it, finds it on this machine, or downloads it.
     ///
     /// # Errors
-    /// [`DataError::Request`] when a split has 0 records or more than there are; for files, what
-    /// [`crate::fetch::fetch`] and [`crate::idx`] refuse.
+    /// [`DataError::Request`] if `options` ask for 0 records of a split or for more than there are; for files, the errors of
+    /// [`crate::fetch::fetch`] and [`crate::idx`].
     pub fn load(kind: DatasetKind, options: &LoadOptions) -> Result<Self, DataError> {
         let (train, test) = match kind {
             DatasetKind::Glyphs => synthetic(options)?,
             _ => {
-                // All files first: one that is missing is known before any time goes into decoding.
+                // All files are fetched first, so that a missing one is known before any is decoded.
                 let files = options.fetch(kind.name(), false)?;
                 let (train, test) = files.split_at(files.len() / 2);
                 (decode(train, options.train)?, decode(test, options.test)?)
@@ -152,7 +152,7 @@ impl Dataset {
         })
     }
 
-    /// The test records alone, as [`Dataset::load`] has them: no training record is looked for or read.
+    /// Loads the test records that [`Dataset::load`] gives, without looking for or reading a training record.
     pub fn load_test(kind: DatasetKind, options: &LoadOptions) -> Result<Records, DataError> {
         match kind {
             DatasetKind::Glyphs => {
@@ -167,7 +167,7 @@ impl Dataset {
 fn synthetic(options: &LoadOptions) -> Result<(Records, Records), DataError> {
     let train = options.train.unwrap_or(Glyphs::DEFAULT_TRAIN);
     let test = options.test.unwrap_or(Glyphs::DEFAULT_TEST);
-    // Both numbers are checked before any time goes into drawing.
+    // Both numbers are checked before any image is drawn.
     Glyphs::check_count("training images", train)?;
     Glyphs::check_count("test images", test)?;
     let total = train + test;
@@ -183,7 +183,7 @@ fn synthetic(options: &LoadOptions) -> Result<(Records, Records), DataError> {
     ))
 }
 
-/// The first `count` records of a split, or all: of idx files of images and of labels, or of one of USPS.
+/// Decodes the first `count` records of a split, or all: from a pair of idx files, or from one file of USPS.
 fn decode(files: &[Fetched], count: Option<usize>) -> Result<Records, DataError> {
     let mut records = match files {
         [(images, pixels), (labels, classes)] => {

@@ -13,14 +13,14 @@ const SILENCE: Duration = Duration::from_secs(60);
 
 /// Why one mirror did not give the file.
 enum Failure {
-    /// The mirror's fault: the next one may do better.
+    /// The mirror failed; the next one may do better.
     Mirror(String),
-    /// This machine's fault: no mirror helps.
+    /// This machine failed; no mirror helps.
     Here(DataError),
 }
 
-/// Downloads a file to `folder` from the first mirror that serves it whole and gives its bytes, or
-/// a line that says what each mirror answered.
+/// Downloads a file to `folder` from the first mirror that serves it whole, and returns its bytes. The
+/// error says what each mirror answered.
 pub(crate) fn download(
     file: &PinnedFile,
     folder: &Path,
@@ -57,7 +57,7 @@ fn from_mirror(
     let mut response = agent(url).get(url).call().map_err(|error| mirror(&error))?;
     let mut body = response.body_mut().as_reader();
 
-    // The folder is made only once a mirror answers: a machine without network is left as it was.
+    // The folder is made only when a mirror answers, so that a machine without network stays as it was.
     std::fs::create_dir_all(folder).map_err(here("create the folder"))?;
     let path = folder.join(&*file.name);
     let mut part = NewFile::of(&path).map_err(here("write to the folder"))?;
@@ -115,7 +115,7 @@ fn agent(url: &str) -> ureq::Agent {
         .iter()
         .any(|here| url.starts_with(here))
     {
-        // A mirror on this machine is not behind the proxy.
+        // A mirror on this machine is reached without the proxy.
         config = config.proxy(None);
     }
     config.build().new_agent()

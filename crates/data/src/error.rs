@@ -5,36 +5,36 @@ use std::path::{Path, PathBuf};
 
 use files::foreign::{DAMAGED, quietly};
 
-/// What can be wrong with a data file, a download, or a request for data.
+/// An error of a data file, a download, or a request for data.
 ///
-/// Each message names the input as it was asked for, the bound and what to do. None says what a record holds, where it stands,
-/// or what a file is called that lies in the input: [`DataError::private`] does.
+/// Each message names the input that was asked for, the bound and what to do. No message says what a record holds, where the
+/// record is, or how a file inside the input is named: [`DataError::private`] says this.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub enum DataError {
-    /// The operating system refused a file operation.
+    /// The operating system refuses a file operation.
     #[error("{path}: cannot {action}: {source}")]
     Io {
-        /// The file or folder, as it was asked for.
+        /// The file or folder, as the caller named it.
         path: PathBuf,
-        /// What was tried, as a verb.
+        /// The operation, as a verb.
         action: &'static str,
         /// The reason.
         source: io::Error,
     },
-    /// A file is of another format or version, or does not hold what its header promises.
+    /// A file has another format or version, or does not hold what its header promises.
     File(Message),
-    /// A line, a row or a value of a file that no record may have.
+    /// A file has a line, a row or a value that no record may have.
     Record(Message),
-    /// What is asked for, or handed over, is out of its bounds.
+    /// A request or an argument is out of its bounds.
     Request(Message),
-    /// A public and private half that cannot be had.
+    /// Records cannot be split into the public and private half that were asked for.
     Split(String),
-    /// A published file is nowhere, or what is there is another one.
+    /// A published file cannot be found, or the file in its place is another one.
     Fetch(String),
 }
 
-/// What a decoder of another package makes of a file of this name; one that panics gives an error without its words.
+/// Calls a decoder of another package on a file of this name. If it panics, the error leaves out its words.
 pub(crate) fn decoded<T>(
     file: &str,
     decoder: impl FnOnce() -> Result<T, DataError>,
@@ -46,7 +46,7 @@ pub(crate) fn decoded<T>(
     })
 }
 
-/// What an error says to everybody, and what it can tell of private records beside that. The second is in no text of it.
+/// The public message of an error, and its details of private records, which no text of the error shows.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Message {
     text: String,
@@ -87,7 +87,7 @@ impl DataError {
         Self::Request(Message::of(text))
     }
 
-    /// Which record or file it is and what that holds, where the message leaves it out: for its owner's eyes.
+    /// Returns the private details, for the owner alone: which record or file it is and what this holds.
     pub fn private(&self) -> Option<&str> {
         match self {
             Self::File(message) | Self::Record(message) | Self::Request(message) => {
@@ -97,7 +97,7 @@ impl DataError {
         }
     }
 
-    /// The same with what it can tell of private records.
+    /// Adds details of private records to the error.
     pub(crate) fn telling(mut self, private: impl Display) -> Self {
         if let Self::File(message) | Self::Record(message) | Self::Request(message) = &mut self {
             message.private = Some(private.to_string());
@@ -105,14 +105,14 @@ impl DataError {
         self
     }
 
-    /// The same error with `text` as its message: all that it said tells of private records.
+    /// Replaces the message by `text` and keeps the old one as private, because it tells of private records.
     #[must_use]
     pub fn hidden(self, text: &str) -> Self {
         let told = self.private().map_or(self.to_string(), String::from);
         Self::file(text).telling(told)
     }
 
-    /// Of a file that lies in an input, or is a part of it: its name is private.
+    /// Turns an error about a file inside an input into one about the input: the file's name is private.
     pub(crate) fn of_part(self, input: &Path, part: &Path) -> Self {
         if input == part {
             return self;
@@ -134,7 +134,7 @@ impl DataError {
     }
 }
 
-/// What the operating system says of a file or folder.
+/// Makes the error of a refused operation on a file or folder.
 pub(crate) fn io(path: &Path, action: &'static str) -> impl Fn(io::Error) -> DataError + use<> {
     let path = path.to_path_buf();
     move |source| DataError::Io {
@@ -168,7 +168,7 @@ pub(crate) fn check_count(what: impl Display, found: usize, max: usize) -> Resul
     )))
 }
 
-/// An index past the end of the records.
+/// The error for an index past the end of the records.
 pub(crate) fn index(what: impl Display, index: usize, records: usize) -> DataError {
     let max = records.saturating_sub(1);
     DataError::request(format!(
@@ -176,7 +176,7 @@ pub(crate) fn index(what: impl Display, index: usize, records: usize) -> DataErr
     ))
 }
 
-/// Refuses a side that no image can have.
+/// Refuses a length of a side that no image can have.
 pub(crate) fn check_side(found: usize) -> Result<(), DataError> {
     let max = crate::idx::MAX_SIDE as usize;
     if (1..=max).contains(&found) {
@@ -187,22 +187,22 @@ pub(crate) fn check_side(found: usize) -> Result<(), DataError> {
     )))
 }
 
-/// A parameter out of its range.
+/// The error for a parameter out of its range.
 pub(crate) fn number(what: &str, found: f64, expected: &str) -> DataError {
     DataError::request(format!("{what}: {found}, expected {expected}; change it"))
 }
 
-/// A part that does not fit the others, or is out of its bounds.
+/// The error for an argument that does not fit the others or is out of its bounds.
 pub(crate) fn unfit(what: &str, expected: impl Display, found: impl Display) -> DataError {
     DataError::request(format!("{what}: expected {expected}, found {found}"))
 }
 
-/// Where a record stands in its file.
+/// The place of a record in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
-    /// Of a text, from 1.
+    /// The line of a text, from 1.
     Line(u64),
-    /// Of a file without lines, from 1.
+    /// The number of the record in a file without lines, from 1.
     Record(u64),
 }
 
@@ -221,7 +221,7 @@ impl Display for Position {
     }
 }
 
-/// A record with too few or too many fields.
+/// The error for a record with too few or too many fields.
 pub(crate) fn fields(
     file: &str,
     place: impl Into<Position>,
@@ -238,7 +238,7 @@ pub(crate) fn fields(
     ))
 }
 
-/// A field that does not hold what its column may hold.
+/// The error for a field with a value that its column may not hold.
 pub(crate) fn field(
     file: &str,
     place: impl Into<Position>,
@@ -262,7 +262,7 @@ pub(crate) fn not_text(file: &str, place: impl Into<Position>) -> DataError {
     DataError::file(format!("{file}: {problem}")).telling(format!("{file}, {place}: {problem}"))
 }
 
-/// A file whose first bytes, which may be a record's, are not those of a gzip stream.
+/// The error for a file that is not gzip; its first bytes may belong to a record.
 pub(crate) fn not_gzip(file: &str, start: &[u8]) -> DataError {
     let found = match start {
         [] => "an empty file",
@@ -281,14 +281,14 @@ pub(crate) fn corrupt(file: &str, error: &io::Error) -> DataError {
     ))
 }
 
-/// A file that goes on behind its end.
+/// The error for a file that goes on after its expected end.
 pub(crate) fn oversized(file: &str, expected: u64) -> DataError {
     DataError::file(format!(
         "{file}: oversized: expected {expected} bytes after decompression, found more; replace the file"
     ))
 }
 
-/// Files of images and labels that do not belong together.
+/// Refuses files of images and labels that do not belong together.
 pub(crate) fn check_pair(
     (images_file, images): (&str, u64),
     (labels_file, labels): (&str, u64),

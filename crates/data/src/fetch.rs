@@ -1,11 +1,11 @@
-//! Published files: found on this machine, or downloaded, and always checked.
+//! Finds published files on this machine or downloads them, and always checks them.
 //!
-//! A file is looked for as `<folder>/<data set>/<name>` and `<folder>/<name>`, where `<folder>` is, in
-//! this order, the data directory that the user named, the environment variable `SLIVER_DATA`, and
-//! `sliver/` in the user's cache folder. A file that is there but has not its pinned size and SHA-256
-//! is refused by name, never replaced. A file that is nowhere is downloaded from the first mirror
-//! that serves it whole, to a temporary file in the destination folder that is renamed once its sum
-//! is right, so that no reader ever sees part of it.
+//! The search looks for `<folder>/<data set>/<name>` and `<folder>/<name>`. It tries as `<folder>`, in this
+//! order, the data directory that the user names, the environment variable `SLIVER_DATA`, and `sliver/` in
+//! the user's cache folder. A file with another size or SHA-256 than the pinned one gives an error and is
+//! never replaced. If no folder holds the file, the first mirror that serves it whole is used. The download
+//! goes to a temporary file in the destination folder, which is renamed when its checksum is right, so that
+//! no reader ever sees part of it.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -19,8 +19,8 @@ use crate::{DataError, PinnedFile, Progress, download};
 /// The environment variable that names a folder of data files.
 pub const DATA_VARIABLE: &str = "SLIVER_DATA";
 
-/// The folder that [`DATA_VARIABLE`] names; none where it is unset or empty, as it is after
-/// `SLIVER_DATA= command`.
+/// Returns the folder that [`DATA_VARIABLE`] names, or `None` if it is unset or empty (as in
+/// `SLIVER_DATA= command`).
 pub fn named_folder() -> Option<PathBuf> {
     std::env::var_os(DATA_VARIABLE)
         .filter(|value| !value.is_empty())
@@ -35,8 +35,8 @@ pub struct SearchPath {
 }
 
 impl SearchPath {
-    /// The user's data directory if there is one, `SLIVER_DATA` if set, the user's cache folder;
-    /// downloads go to the data directory if there is one, else to the cache folder.
+    /// Searches the user's data directory if given, `SLIVER_DATA` if set, and the user's cache folder.
+    /// Downloads go to the data directory if given, else to the cache folder.
     pub fn from_environment(data_dir: Option<&Path>) -> Self {
         Self::new(
             data_dir.map(Path::to_path_buf),
@@ -45,7 +45,7 @@ impl SearchPath {
         )
     }
 
-    /// The same search with each folder given.
+    /// Searches the folders that the caller gives, as [`SearchPath::from_environment`] does.
     pub fn new(
         data_dir: Option<PathBuf>,
         variable: Option<PathBuf>,
@@ -59,12 +59,12 @@ impl SearchPath {
     }
 }
 
-/// Gives the bytes of a published file: found by `search`, else downloaded from the first of
-/// `mirrors` (base addresses that end in `/`) that serves it whole; with no mirror, only found.
+/// Returns the bytes of a published file from the folders of `search`, else from the first of
+/// `mirrors` (base addresses that end in `/`) that serves it whole. Without mirrors nothing is downloaded.
 ///
 /// # Errors
-/// [`DataError::Fetch`] for a file on this machine that is not the published one, when no folder and no mirror has it,
-/// with where to put it, and where there is no folder to put it; [`DataError::Io`].
+/// [`DataError::Fetch`] if a file on this machine is not the published one, if no folder and no mirror has the file (the
+/// message says where to put it), and if there is no folder to download to; [`DataError::Io`].
 pub fn fetch(
     file: &PinnedFile,
     search: &SearchPath,
@@ -101,7 +101,7 @@ pub fn fetch(
     })
 }
 
-/// Looks for a file, and gives its path and bytes if it is there and right.
+/// Looks for a file, and returns its path and bytes if it is there and right.
 fn find(file: &PinnedFile, search: &SearchPath) -> Result<Option<(PathBuf, Vec<u8>)>, DataError> {
     for folder in &search.folders {
         let sorted = folder.join(&*file.folder).join(&*file.name);
@@ -122,7 +122,7 @@ fn find(file: &PinnedFile, search: &SearchPath) -> Result<Option<(PathBuf, Vec<u
     Ok(None)
 }
 
-/// The bytes of a file, one more than `limit` at most, or `None` if it does not exist.
+/// Returns the bytes of a file, at most `limit + 1` of them, or `None` if it does not exist.
 fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, DataError> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes));
@@ -144,7 +144,7 @@ fn check(file: &PinnedFile, path: &Path, bytes: &[u8]) -> Result<(), DataError> 
         )));
     }
     if sha256(bytes) != file.sha256 {
-        // That of the file is left out: it may be another one's records.
+        // The message leaves out the SHA-256 that was found: the file may hold somebody's records.
         return Err(DataError::Fetch(format!(
             "{}: wrong SHA-256: expected {}; remove the file, or replace it with the published one",
             path.display(),
@@ -158,7 +158,7 @@ fn is_other(path: &Path) -> Result<bool, DataError> {
     Ok(is_published(&hex(file_sum(path)?)))
 }
 
-/// `sliver/` in the user's cache folder, where the system names one.
+/// Returns `sliver/` in the user's cache folder, if the system names one.
 pub fn cache_folder() -> Option<PathBuf> {
     directories::ProjectDirs::from("", "", "sliver")
         .map(|project| project.cache_dir().to_path_buf())

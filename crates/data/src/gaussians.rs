@@ -1,9 +1,9 @@
-//! Gaussians in the plane, to watch a flow of particles.
+//! Mixtures of Gaussians in the plane, a toy problem for a flow of particles.
 //!
 //! Figure 1 of "Differentially private gradient flow based on the sliced Wasserstein distance" shows
-//! five; the text says neither where they are nor how wide. [`Gaussians::five`] puts them on a circle
-//! of radius 3, every fifth of a turn from the top, each with standard deviation 1/2, so that
-//! neighbours are 3.5 apart: further than the smoothing of the figure's last row (1) spreads them.
+//! five Gaussians, but the text gives neither their places nor their widths. [`Gaussians::five`] puts
+//! them on a circle of radius 3, every fifth of a turn from the top, each with standard deviation 1/2.
+//! So neighbours are 3.5 apart, further than the smoothing of the figure's last row (1) spreads them.
 
 use std::f64::consts::{PI, TAU};
 
@@ -35,7 +35,7 @@ impl Gaussians {
     /// The most points in one sample.
     pub const MAX_COUNT: usize = 1 << 28;
 
-    /// The five of the toy problem.
+    /// Returns the five Gaussians of the toy problem.
     pub fn five() -> Self {
         let place = |k: u8| {
             let angle = PI / 2.0 + TAU * f64::from(k) / 5.0;
@@ -47,7 +47,7 @@ impl Gaussians {
         }
     }
 
-    /// Gaussians around `centres`, with a standard deviation along each axis.
+    /// Returns equally likely Gaussians around `centres`, with the standard deviation `deviation` along each axis.
     ///
     /// # Errors
     /// [`DataError::Request`] without centres, and unless the centres are finite and the deviation is finite and
@@ -69,18 +69,18 @@ impl Gaussians {
         Ok(Self { centres, deviation })
     }
 
-    /// The centres, one for each Gaussian.
+    /// The centres of the Gaussians.
     pub fn centres(&self) -> &[[f64; 2]] {
         &self.centres
     }
 
-    /// The standard deviation along each axis.
+    /// The standard deviation of each Gaussian along each axis.
     pub fn deviation(&self) -> f64 {
         self.deviation
     }
 
-    /// Draws `count` independent points; the first points of a larger sample from the same generator
-    /// are the same.
+    /// Samples `count` independent points. A larger sample from the same generator begins with the same
+    /// points.
     ///
     /// # Errors
     /// [`DataError::Request`] unless `count` is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).
@@ -107,7 +107,7 @@ impl Gaussians {
         Ok(points)
     }
 
-    /// The density at a point: 1/k sum over j of exp(-|x - c_j|^2 / (2 s^2)) / (2 pi s^2).
+    /// Returns the density at a point x: 1/k sum over j of exp(-|x - c_j|^2 / (2 s^2)) / (2 pi s^2).
     pub fn density(&self, point: [f64; 2]) -> f64 {
         let variance = self.deviation * self.deviation;
         let sum: f64 = self

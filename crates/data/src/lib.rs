@@ -1,33 +1,34 @@
-//! Public data sets and synthetic digits.
+//! Loads, generates, splits and exports data sets.
 //!
 //! [`Dataset::load`] gives labelled images for training and for evaluation:
 //!
-//! | kind | where the images come from |
+//! | kind | source of the images |
 //! |---|---|
 //! | [`DatasetKind::Glyphs`] | synthetic, from a seed ([`Glyphs`]); needs no file |
-//! | [`DatasetKind::Mnist`], [`DatasetKind::FashionMnist`] | gzip idx files ([`idx`]), found on disk or downloaded ([`fetch`]), always checked against a pinned SHA-256 |
-//! | [`DatasetKind::Usps`] | gzip text ([`usps`]), likewise; 28 x 28 pixels, as MNIST |
+//! | [`DatasetKind::Mnist`], [`DatasetKind::FashionMnist`] | gzip idx files ([`idx`]), found or downloaded ([`fetch`]) |
+//! | [`DatasetKind::Usps`] | gzip text ([`usps`]), found or downloaded ([`fetch`]); resized to MNIST's 28 x 28 pixels |
 //!
-//! [`read()`] reads anyone's own [`Records`]: class folders and photographs, archives, arrays, rows of numbers.
-//! [`Shapes`] are made by random processes and show no class of anything. [`Gaussians`] are points in the plane.
+//! Each of these files is checked against a pinned SHA-256.
 //!
-//! [`GroupedTable`] holds records with features, labels and a sensitive attribute: simulated
-//! ([`biased`]), census records ([`adult`]), or any CSV file that a [`Schema`] describes.
+//! [`read()`] reads your own [`Records`] from class folders, photographs, archives, arrays and rows of numbers.
+//! [`Shapes`] are images of random processes without classes. [`Gaussians`] are mixtures in the plane.
+//!
+//! [`GroupedTable`] holds records with features, labels and a sensitive attribute: simulated ones
+//! ([`biased`]), census records ([`adult`]), or those of any CSV file that a [`Schema`] describes.
 //!
 //! [`npy`] reads arrays as NumPy's `save` writes them.
 //!
-//! [`privatised`] are records that their owners gave noise, in a file that says
-//! what was promised; [`transform`] is the cosine transform that may come before. [`export`] writes images as others
-//! read them.
+//! [`privatised`] holds records to which their owners added noise, in a file that states the privacy guarantee;
+//! [`transform`] is the cosine transform that may come before the noise. [`export`] writes images in common formats.
 //!
-//! [`Split`] keeps apart, for all runs, the records that are public and those that are private.
+//! [`Split`] separates the public records from the private ones, in the same way for all runs.
 //!
-//! Every random function takes its generator, or a seed, as an argument; nothing here panics on
-//! input; every error is a [`DataError`] that names the value, the bound and what to do.
+//! Every random function takes its generator, or a seed, as an argument. No input makes a function
+//! panic. Every error is a [`DataError`] that names the value, the bound and what to do.
 
 #![forbid(unsafe_code)]
 
-/// `Debug` of what holds records: the fields that are named, which say nothing of any one of them.
+/// Implements `Debug` for a type that holds records: it shows only the named fields, which reveal no record.
 macro_rules! debug_shows {
     ($name:ident { $($field:ident),* }) => {
         impl std::fmt::Debug for $name {

@@ -1,10 +1,9 @@
 //! NPY files: arrays of numbers as NumPy's `save` writes them.
 //!
-//! A file is `\x93NUMPY`, two bytes of version (1.0, 2.0 or 3.0), the length of the header (two bytes in
-//! version 1, four after it, the lowest first), the header (a Python dictionary with `descr`,
-//! `fortran_order` and `shape`), and then the values. Read are arrays of one or two dimensions in C order, of
-//! floating-point numbers or whole ones ([`KINDS`]); everything else is refused, by name, with where it is and what was
-//! expected.
+//! A file is `\x93NUMPY`, two bytes of version (1.0, 2.0 or 3.0), the length of the header (two bytes in version 1, four
+//! in later ones, the lowest first), the header (a Python dictionary with `descr`, `fortran_order` and `shape`), and then
+//! the values. This module reads arrays of one or two dimensions in C order, of floating-point or whole numbers
+//! ([`KINDS`]). For everything else the error names the file, the place and what was expected.
 //!
 //! Source: NumPy Enhancement Proposal 1, "A simple file format for NumPy arrays".
 
@@ -22,7 +21,7 @@ pub const MAX_HEADER: u64 = 1 << 16;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The content of an NPY file of one or two dimensions.
+/// The array of an NPY file of one or two dimensions.
 ///
 /// ```
 /// use data::npy::{self, NpyArray};
@@ -37,7 +36,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 pub struct NpyArray {
     /// The length of the first dimension.
     pub rows: usize,
-    /// The length of the second dimension; `None` for an array of one.
+    /// The length of the second dimension; `None` for an array of one dimension.
     pub width: Option<usize>,
     /// `rows * width` values, row by row, all finite. `|u1` is exact, `<f8` rounded to the nearest.
     pub values: Vec<f32>,
@@ -45,19 +44,19 @@ pub struct NpyArray {
 
 debug_shows!(NpyArray { rows, width });
 
-/// Reads a file.
+/// Reads the array of an NPY file.
 pub fn read(path: &Path) -> Result<NpyArray, DataError> {
     decode(&path.display().to_string(), BufReader::new(open(path)?))
 }
 
-/// Decodes an array from a reader; `file` is the name to use in errors.
+/// Decodes an array from a reader; errors name `file`.
 ///
-/// Memory grows with the bytes that are really there, never with what the header claims.
+/// Memory grows with the bytes that are read, not with the sizes in the header.
 ///
 /// # Errors
 /// [`DataError::File`] for another format, version, type, order or number of dimensions, for a dimension of 0,
 /// for more than [`MAX_BYTES`], and for a file that ends too soon or goes on; [`DataError::Record`] for a number that
-/// is not finite or has no `f32`; [`DataError::Io`].
+/// is not finite or is out of the range of `f32`; [`DataError::Io`].
 pub fn decode(file: &str, reader: impl Read) -> Result<NpyArray, DataError> {
     let mut stream = NpyStream::of(file, reader, 2)?;
     let values = stream.next(stream.rows)?;
@@ -69,7 +68,7 @@ pub fn decode(file: &str, reader: impl Read) -> Result<NpyArray, DataError> {
     })
 }
 
-/// Writes an array of `<f4`, in version 1.0.
+/// Writes an array in version 1.0, with the type `<f4`.
 pub fn write(mut writer: impl Write, array: &NpyArray) -> io::Result<()> {
     let width = array.width.unwrap_or(1);
     if array.rows.checked_mul(width) != Some(array.values.len()) {
@@ -84,8 +83,8 @@ pub fn write(mut writer: impl Write, array: &NpyArray) -> io::Result<()> {
     writer.flush()
 }
 
-/// All that stands before values of the type `descr` in C order, in version 1.0: 128 bytes for up to two dimensions,
-/// however long.
+/// Returns all bytes before values of the type `descr` in C order, in version 1.0: 128 bytes for up to two dimensions
+/// of any length.
 pub(crate) fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
     let lengths: Vec<String> = shape.iter().map(usize::to_string).collect();
     let lengths = match &lengths[..] {
@@ -93,19 +92,19 @@ pub(crate) fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
         several => several.join(", "),
     };
     let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({lengths}), }}");
-    // Behind ten bytes, the header, and its line break.
+    // Ten bytes, the header, and its line break.
     let length = (10 + text.len() + 1).next_multiple_of(64) - 10;
     let text = format!("{text:<width$}\n", width = length - 1);
     let length = (length as u16).to_le_bytes();
     [MAGIC, &[1, 0], &length, text.as_bytes()].concat()
 }
 
-/// A value of a file, by the bytes that it is made of, as `f32`.
+/// Converts the bytes of a value to `f32`.
 type Read1 = fn(&[u8]) -> f32;
-/// The bytes of a value.
+/// Converts a value to its bytes.
 type Write1 = fn(f64) -> Vec<u8>;
 
-/// A type by its name in a header, with its bytes.
+/// The name of a type in a header, its number of bytes, and its conversions.
 pub(crate) type Kind = (&'static str, usize, Read1, Write1);
 
 macro_rules! kinds {
@@ -116,12 +115,12 @@ macro_rules! kinds {
     };
 }
 
-/// The types that are read.
+/// The types of values that can be read.
 pub const KINDS: [Kind; 10] = kinds!(
     "<f4" f32, "<f8" f64, "|u1" u8, "|i1" i8, "<u2" u16, "<i2" i16, "<u4" u32, "<i4" i32, "<u8" u64, "<i8" i64
 );
 
-/// The type of this name.
+/// Returns the type of this name.
 pub(crate) fn kind(name: &str) -> Result<Kind, DataError> {
     let known = KINDS.into_iter().find(|(known, ..)| *known == name);
     known.ok_or_else(|| {
@@ -133,11 +132,11 @@ pub(crate) fn kind(name: &str) -> Result<Kind, DataError> {
     })
 }
 
-/// The rows of a file, read when they are asked for. Values may be NaN or infinite.
+/// The rows of a file, read on demand. Values may be NaN or infinite.
 pub(crate) struct NpyStream<R = BufReader<File>> {
     file: String,
     reader: R,
-    /// Bytes that were read.
+    /// The number of bytes that were read.
     at: u64,
     kind: Kind,
     rows: usize,
@@ -153,7 +152,7 @@ impl NpyStream {
 }
 
 impl<R: Read> NpyStream<R> {
-    /// The header of an array of so many dimensions, or fewer.
+    /// Reads the header of an array of at most `dimensions` dimensions.
     pub(crate) fn of(file: &str, reader: R, dimensions: usize) -> Result<Self, DataError> {
         let mut stream = Self {
             file: file.into(),
@@ -168,7 +167,7 @@ impl<R: Read> NpyStream<R> {
         if magic != MAGIC {
             let expected = "the bytes 93 4e 55 4d 50 59 of an NPY file";
             let found: String = magic.iter().map(|byte| format!(" {byte:02x}")).collect();
-            // It may be a file of records without a header.
+            // The file may hold records without a header.
             let told = stream.refuse(0, expected, &found);
             return Err(stream.refuse(0, expected, "others").telling(told));
         }
@@ -192,7 +191,7 @@ impl<R: Read> NpyStream<R> {
         Ok(stream)
     }
 
-    /// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, its keys in any order.
+    /// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, with its keys in any order.
     fn dictionary(&mut self, text: &str, start: usize, dimensions: usize) -> Result<(), DataError> {
         let entry = |key: &str| {
             let quoted = format!("'{key}':");
@@ -246,7 +245,7 @@ impl<R: Read> NpyStream<R> {
         &self.shape
     }
 
-    /// The type of the values, by its name in NumPy.
+    /// The NumPy name of the type of the values.
     pub(crate) fn kind(&self) -> &'static str {
         self.kind.0
     }
@@ -255,12 +254,12 @@ impl<R: Read> NpyStream<R> {
         self.rows
     }
 
-    /// Values of a row.
+    /// The number of values of a row.
     pub(crate) fn columns(&self) -> usize {
         self.shape[1..].iter().product()
     }
 
-    /// Bytes of the whole file, by its header.
+    /// The number of bytes of the whole file, by its header.
     pub(crate) fn bytes(&self) -> u64 {
         self.at + ((self.rows - self.read) * self.columns() * self.kind.1) as u64
     }
@@ -273,7 +272,7 @@ impl<R: Read> NpyStream<R> {
         self.part(length, self.at + length)
     }
 
-    /// A part of a file of so many bytes in all.
+    /// Reads the next `length` bytes of a file of `whole` bytes.
     fn part(&mut self, length: u64, whole: u64) -> Result<Vec<u8>, DataError> {
         let mut bytes = Vec::new();
         let read = self.reader.by_ref().take(length).read_to_end(&mut bytes);
@@ -302,7 +301,7 @@ impl<R: Read> NpyStream<R> {
         ))
     }
 
-    /// The next `most` rows, or all that are left. That the file is whole is known with the last one.
+    /// Reads the next `most` rows, or all that are left. With the last row it checks that the file is whole.
     pub(crate) fn next(&mut self, most: usize) -> Result<Vec<f32>, DataError> {
         let rows = most.min(self.rows - self.read);
         let length = rows * self.columns() * self.kind.1;
@@ -318,7 +317,7 @@ impl<R: Read> NpyStream<R> {
         Ok(bytes.chunks_exact(self.kind.1).map(self.kind.2).collect())
     }
 
-    /// Refuses values, the last that were read, of which one is not finite.
+    /// Refuses the values that were read last if one of them is not finite.
     pub(crate) fn check_finite(&self, values: &[f32]) -> Result<(), DataError> {
         let Some(place) = values.iter().position(|value| !value.is_finite()) else {
             return Ok(());
@@ -337,7 +336,7 @@ impl<R: Read> NpyStream<R> {
     }
 }
 
-/// The numbers of `(3, 4)` or `(3,)`.
+/// Parses the numbers of `(3, 4)` or `(3,)`.
 fn tuple(text: &str) -> Option<Vec<u64>> {
     let inner = text.strip_prefix('(')?.split_once(')')?.0;
     let inner = inner.trim().strip_suffix(',').unwrap_or(inner);

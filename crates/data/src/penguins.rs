@@ -1,7 +1,7 @@
-//! A small real table, for a first try: penguins of the Palmer Archipelago, 344 records (Gorman, Williams and Fraser 2014; CC0 1.0).
+//! A small real table for a first try: 344 penguins of the Palmer Archipelago (Gorman, Williams and Fraser 2014; CC0 1.0).
 
-/// The table, as CSV with names of columns.
+/// The table as CSV, with a line of column names.
 pub const TABLE: &str = include_str!("penguins.csv");
 
-/// What its columns hold.
+/// The schema of the table, in TOML.
 pub const SCHEMA: &str = include_str!("penguins.toml");

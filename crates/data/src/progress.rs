@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Something to show while data is made ready.
+/// A report of progress while data is loaded or generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
@@ -10,37 +10,37 @@ pub enum Progress {
         /// The file.
         path: PathBuf,
     },
-    /// Bytes of a file have arrived.
+    /// A part of a file has arrived.
     Downloading {
         /// The file's name.
         file: String,
         /// Its address.
         url: String,
-        /// Bytes so far.
+        /// The number of bytes so far.
         done: u64,
-        /// Bytes in all.
+        /// The number of bytes in all.
         total: u64,
     },
-    /// A mirror did not give the file; the next one is tried.
+    /// A mirror did not serve the file; the next one is tried.
     MirrorFailed {
         /// The file's address.
         url: String,
-        /// What happened.
+        /// The reason.
         reason: String,
     },
-    /// A downloaded file is in its place.
+    /// A downloaded file was saved.
     Saved {
         /// The file.
         path: PathBuf,
     },
-    /// Glyphs have been sampled.
+    /// A number of glyphs has been drawn.
     Drawing {
-        /// Images so far.
+        /// The number of images so far.
         done: usize,
-        /// Images in all.
+        /// The number of images in all.
         total: usize,
     },
 }
 
-/// Receives [`Progress`]; called on the thread that loads.
+/// A function that receives [`Progress`], on the thread that loads.
 pub type ProgressFn = Arc<dyn Fn(&Progress) + Send + Sync>;

@@ -8,14 +8,14 @@ use crate::split::Splittable;
 use crate::stored::Stored;
 use crate::sums::{Sum, sum};
 
-/// Records that are read at once, where they are copied.
+/// The number of records that are copied at once.
 const BLOCK: usize = 500;
 
-/// Images, or rows of numbers, of one size, each with a class. More than 128 MiB that were read from files lie in a
-/// file ([`Stored`]).
+/// Images or rows of numbers of one size, each with a class. If more than 128 MiB are read from files, they lie in a
+/// temporary file ([`Stored`]).
 ///
-/// A value of an image is one byte, 0 for the background to 255; accessors that give `f32` divide by 255, so
-/// that values lie in [0, 1]. Those that give values fail, with [`DataError::Io`], where the temporary file cannot be read.
+/// A value of an image is one byte, from 0 for the background to 255. Accessors that return `f32` divide by 255, so
+/// that values lie in [0, 1]. Accessors of values give [`DataError::Io`] if the temporary file cannot be read.
 #[derive(PartialEq)]
 pub struct Records {
     values: Values,
@@ -40,7 +40,7 @@ impl Values {
         }
     }
 
-    /// Those in a range, in memory.
+    /// Returns the values in a range, in memory.
     fn block(&self, range: Range<usize>) -> Result<Self, DataError> {
         Ok(match self {
             Self::Bytes(bytes) => Self::Bytes(bytes.read(range)?.into_owned().into()),
@@ -48,7 +48,7 @@ impl Values {
         })
     }
 
-    /// Those at some places, `size` at each.
+    /// Returns the values of the records at `places`, each of `size` values.
     fn select(&self, places: &[usize], size: usize) -> Result<Self, DataError> {
         Ok(match self {
             Self::Bytes(bytes) => Self::Bytes(bytes.select(places, size)?),
@@ -56,7 +56,7 @@ impl Values {
         })
     }
 
-    /// Adds those in a range to `to`, as numbers.
+    /// Adds the values in a range to `to`, as numbers.
     fn append(&self, range: Range<usize>, to: &mut Vec<f32>) -> Result<(), DataError> {
         match self {
             Self::Bytes(bytes) => to.extend(bytes.read(range)?.iter().copied().map(unit)),
@@ -67,11 +67,11 @@ impl Values {
 }
 
 impl Records {
-    /// Puts together `n` grey images: `pixels` holds `n * height * width` bytes, image by image and row by
-    /// row, `labels` holds `n` values below `classes`.
+    /// Makes records of `n` grey images: `pixels` holds `n * height * width` bytes, image by image and row by
+    /// row, and `labels` holds `n` values below `classes`.
     ///
     /// # Errors
-    /// [`DataError::Request`] when there is no image, a side is 0, `classes` is not in 1..=256 or the
+    /// [`DataError::Request`] if there is no image, a side is 0, `classes` is not in 1..=256 or the
     /// lengths disagree; [`DataError::Record`] for a label that is no class.
     pub fn new(
         pixels: Vec<u8>,
@@ -83,7 +83,7 @@ impl Records {
         Self::planes(pixels, labels, [1, height, width], classes)
     }
 
-    /// As [`new`](Self::new), of images with several channels: `pixels` has the shape `[n, channels, height, width]`.
+    /// Makes records of images with several channels, as [`new`](Self::new), from pixels `[n, channels, height, width]`.
     pub fn planes(
         pixels: impl Into<Stored<u8>>,
         labels: Vec<u8>,
@@ -93,10 +93,10 @@ impl Records {
         Self::of(Values::Bytes(pixels.into()), labels, shape, classes)
     }
 
-    /// Rows of `width` numbers without labels: all of class 0, the only one.
+    /// Makes records of rows of `width` numbers without labels, all in one class 0.
     ///
     /// # Errors
-    /// [`DataError::Request`] without a value, and for a length that is no multiple.
+    /// [`DataError::Request`] without a value, and for a length that is no multiple of `width`.
     pub fn rows(
         name: &str,
         width: usize,
@@ -114,10 +114,10 @@ impl Records {
         Self::of(Values::Numbers(values), labels, [1, 1, width], 1)
     }
 
-    /// The same with these labels.
+    /// Returns the records with these labels.
     ///
     /// # Errors
-    /// As [`Records::new`].
+    /// The errors of [`Records::new`].
     pub fn labelled(self, labels: Vec<u8>, classes: usize) -> Result<Self, DataError> {
         Self::of(self.values, labels, self.shape, classes)
     }
@@ -143,27 +143,27 @@ impl Records {
         self.labels.len()
     }
 
-    /// 1 for grey images, 3 for colour.
+    /// The number of channels: 1 for grey images, 3 for colour.
     pub fn channels(&self) -> usize {
         self.shape[0]
     }
 
-    /// Channels, height and width of an image; `[1, 1, width]` for rows of numbers.
+    /// The channels, height and width of an image; `[1, 1, width]` for rows of numbers.
     pub fn shape(&self) -> [usize; 3] {
         self.shape
     }
 
-    /// Rows of an image.
+    /// The number of rows of an image.
     pub fn height(&self) -> usize {
         self.shape[1]
     }
 
-    /// Columns of an image, or numbers of a row.
+    /// The number of columns of an image, or of numbers of a row.
     pub fn width(&self) -> usize {
         self.shape[2]
     }
 
-    /// Values of a record, `channels * height * width`.
+    /// The number of values of a record, `channels * height * width`.
     pub fn image_size(&self) -> usize {
         self.shape.iter().product()
     }
@@ -173,7 +173,7 @@ impl Records {
         self.classes
     }
 
-    /// All labels, shape `[len]`.
+    /// The labels of all records, shape `[len]`.
     pub fn labels(&self) -> &[u8] {
         &self.labels
     }
@@ -183,7 +183,7 @@ impl Records {
         self.labels.get(index).map(|&label| usize::from(label))
     }
 
-    /// Whether no value lies in a file.
+    /// Whether all values lie in memory.
     pub fn in_memory(&self) -> bool {
         match &self.values {
             Values::Bytes(bytes) => bytes.in_memory(),
@@ -191,7 +191,7 @@ impl Records {
         }
     }
 
-    /// A bound on the norm of a record that holds whatever the records are, as pixels lie in [0, 1]; none for rows of
+    /// Returns a bound on the norm of any image of this shape, as pixels lie in [0, 1]; `None` for rows of
     /// numbers.
     pub fn norm_upper(&self) -> Option<f64> {
         match self.values {
@@ -200,7 +200,7 @@ impl Records {
         }
     }
 
-    /// All pixels, 0 to 255, shape `[len, channels, height, width]` in row-major order.
+    /// Returns all pixels, 0 to 255, shape `[len, channels, height, width]` in row-major order.
     ///
     /// # Errors
     /// [`DataError::Request`] for rows of numbers.
@@ -208,10 +208,10 @@ impl Records {
         self.bytes()?.read(0..self.values.len())
     }
 
-    /// One image as bytes, shape `[channels, height, width]` in row-major order.
+    /// Returns one image as bytes, shape `[channels, height, width]` in row-major order.
     ///
     /// # Errors
-    /// [`DataError::Request`] past the end, and for rows of numbers.
+    /// [`DataError::Request`] for an index past the end, and for rows of numbers.
     pub fn image_bytes(&self, place: usize) -> Result<Cow<'_, [u8]>, DataError> {
         self.bytes()?.read(self.range(place)?)
     }
@@ -223,7 +223,7 @@ impl Records {
         }
     }
 
-    /// Where the values of a record lie.
+    /// Returns the range of the values of a record.
     fn range(&self, place: usize) -> Result<Range<usize>, DataError> {
         if place >= self.len() {
             return Err(index("records", place, self.len()));
@@ -232,18 +232,18 @@ impl Records {
         Ok(place * size..(place + 1) * size)
     }
 
-    /// All values as numbers, shape `[len, channels, height, width]` in row-major order.
+    /// Returns all values as numbers, shape `[len, channels, height, width]` in row-major order.
     pub fn values(&self) -> Result<Vec<f32>, DataError> {
         let mut values = Vec::with_capacity(self.values.len());
         self.values.append(0..self.values.len(), &mut values)?;
         Ok(values)
     }
 
-    /// The records at `indices` as numbers, in that order, shape `[indices.len(), channels, height, width]` in
+    /// Returns the records at `indices` as numbers, in that order, shape `[indices.len(), channels, height, width]` in
     /// row-major order.
     ///
     /// # Errors
-    /// [`DataError::Request`] for one past the end.
+    /// [`DataError::Request`] for an index past the end.
     pub fn gather(&self, indices: &[usize]) -> Result<Vec<f32>, DataError> {
         let mut values = Vec::with_capacity(indices.len() * self.image_size());
         for &place in indices {
@@ -252,7 +252,7 @@ impl Records {
         Ok(values)
     }
 
-    /// The records of each class as numbers, one list for each class.
+    /// Returns the records of each class as numbers, one list for each class.
     pub fn by_class(&self) -> Result<Vec<Vec<f32>>, DataError> {
         let mut classes = vec![Vec::new(); self.classes];
         for (place, &label) in self.labels.iter().enumerate() {
@@ -262,18 +262,18 @@ impl Records {
         Ok(classes)
     }
 
-    /// All records, so many at once and in memory.
+    /// Iterates over all records in blocks of at most `records`, each in memory.
     pub fn blocks(&self, records: usize) -> impl Iterator<Item = Result<Self, DataError>> {
         let starts = (0..self.len()).step_by(records.max(1));
         starts.map(move |start| self.block(start..self.len().min(start + records)))
     }
 
-    /// All records, in memory.
+    /// Returns a copy of all records, in memory.
     pub fn whole(&self) -> Result<Self, DataError> {
         self.block(0..self.len())
     }
 
-    /// Some records, in memory.
+    /// Returns a copy of some records, in memory.
     fn block(&self, places: Range<usize>) -> Result<Self, DataError> {
         let size = self.image_size();
         let values = self.values.block(places.start * size..places.end * size)?;
@@ -281,7 +281,7 @@ impl Records {
         Self::of(values, labels, self.shape, self.classes)
     }
 
-    /// What `of` says of the bytes of each image.
+    /// Returns the result of `of` for the bytes of each image.
     pub(crate) fn each<T>(&self, mut of: impl FnMut(&[u8]) -> T) -> Result<Vec<T>, DataError> {
         let mut all = Vec::with_capacity(self.len());
         for block in self.bytes()?.blocks(BLOCK * self.image_size()) {
@@ -290,9 +290,9 @@ impl Records {
         Ok(all)
     }
 
-    /// The SHA-256 of all records: of images over `sliver images 1`, their number, height, width and classes, and
-    /// channels where there are several (8 bytes each, the lowest first), the pixels and the labels; of rows as
-    /// [`Records::sha256_of_rows`].
+    /// Returns the SHA-256 of all records. For images it is that of `sliver images 1`, their number, height, width and
+    /// classes, and channels if there are several (8 bytes each, the lowest first), the pixels and the labels; for rows it
+    /// is [`Records::sha256_of_rows`].
     pub fn sha256(&self) -> Result<String, DataError> {
         let Values::Bytes(bytes) = &self.values else {
             return self.sha256_of_rows();
@@ -308,7 +308,7 @@ impl Records {
         Ok(sum.hex())
     }
 
-    /// The SHA-256 of all records as rows of numbers, be they images or not: over `sliver rows 1`, the numbers of rows
+    /// Returns the SHA-256 of all records (images too) as rows of numbers: that of `sliver rows 1`, the numbers of rows
     /// and columns (8 bytes each, the lowest first), and the values.
     pub fn sha256_of_rows(&self) -> Result<String, DataError> {
         let mut sum = Sum::of("sliver rows 1", &[self.len(), self.image_size()]);
@@ -320,12 +320,12 @@ impl Records {
         Ok(sum.hex())
     }
 
-    /// The number of records of each class, shape `[classes]`.
+    /// Returns the number of records of each class, shape `[classes]`.
     pub fn class_sizes(&self) -> Vec<usize> {
         self.indices_by_class().iter().map(Vec::len).collect()
     }
 
-    /// The indices of the records of each class, ascending, one list for each class.
+    /// Returns the indices of the records of each class, ascending, one list for each class.
     pub fn indices_by_class(&self) -> Vec<Vec<usize>> {
         let mut indices = vec![Vec::new(); self.classes];
         for (index, &label) in self.labels.iter().enumerate() {
@@ -334,13 +334,13 @@ impl Records {
         indices
     }
 
-    /// The index of the first record of each class, `None` for a class without records.
+    /// Returns the index of the first record of each class, `None` for a class without records.
     pub fn first_of_each_class(&self) -> Vec<Option<usize>> {
         let first = |class| self.labels.iter().position(|&l| usize::from(l) == class);
         (0..self.classes).map(first).collect()
     }
 
-    /// The records at `indices`, in that order.
+    /// Returns the records at `indices`, in that order.
     ///
     /// # Errors
     /// [`DataError::Request`] for an index past the end, and without indices.
@@ -354,13 +354,13 @@ impl Records {
         Self::of(values, labels, self.shape, self.classes)
     }
 
-    /// `count` of the images, sampled by a `key` that should be secret: those of the lowest SHA-256 of key, label and pixels.
+    /// Samples `count` images with a `key` that should be secret: those with the lowest SHA-256 of key, label and pixels.
     ///
-    /// Which images these are depends on the set of all images and on no order of them: whatever the key, replacing one image
-    /// replaces at most one of those that are chosen.
+    /// The choice depends on the set of all images, not on their order. For any key, replacing one image replaces at most one
+    /// of the chosen images.
     ///
     /// # Errors
-    /// As [`Records::select`]; [`DataError::Request`] when `count` is 0 or larger than the number of images.
+    /// The errors of [`Records::select`]; [`DataError::Request`] if `count` is 0 or larger than the number of images.
     pub fn sampled(&self, count: usize, key: &[u8; 32]) -> Result<Self, DataError> {
         check_count("images", count, self.len())?;
         let mut labels = self.labels.iter();
@@ -377,7 +377,7 @@ impl Records {
     /// Keeps the first `count` records.
     ///
     /// # Errors
-    /// [`DataError::Request`] when `count` is 0 or larger than the number of records.
+    /// [`DataError::Request`] if `count` is 0 or larger than the number of records.
     pub fn truncate(&mut self, count: usize) -> Result<(), DataError> {
         check_count("records", count, self.len())?;
         self.labels.truncate(count);
@@ -405,7 +405,7 @@ impl Splittable for Records {
     }
 }
 
-/// Refuses values and labels that make no records.
+/// Refuses values and labels that do not make records.
 fn check(values: usize, labels: &[u8], shape: [usize; 3], classes: usize) -> Result<(), DataError> {
     let [channels, height, width] = shape;
     let refuse = |what: &str, expected: &str, found| {

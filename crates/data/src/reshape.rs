@@ -1,17 +1,17 @@
-//! Images of another size.
+//! Changes the size of images.
 
 use crate::error::check_side;
 use crate::{DataError, Records};
 
 impl Records {
-    /// The images with `border` pixels of background 0 added on each side; 2 makes 28 x 28 pixels
-    /// 32 x 32.
+    /// Returns the images with `border` pixels of background 0 added on each side; 2 turns 28 x 28 pixels
+    /// into 32 x 32.
     ///
     /// Source: "Differentially private gradient flow based on the sliced Wasserstein distance",
     /// appendix C.1.
     ///
     /// # Errors
-    /// [`DataError::Request`] when a side becomes longer than [`MAX_SIDE`](crate::idx::MAX_SIDE).
+    /// [`DataError::Request`] if a side becomes longer than [`MAX_SIDE`](crate::idx::MAX_SIDE).
     pub fn pad(&self, border: usize) -> Result<Self, DataError> {
         let longer = |side: usize| side.saturating_add(border.saturating_mul(2));
         let (height, width) = (longer(self.height()), longer(self.width()));
@@ -30,12 +30,12 @@ impl Records {
         self.with(pixels, height, width)
     }
 
-    /// The images at `height` x `width` pixels, interpolated bilinearly and rounded to the nearest of
+    /// Returns the images at `height` x `width` pixels, interpolated bilinearly and rounded to the nearest of
     /// the 256 grey values.
     ///
-    /// Pixels are squares: along an axis with n pixels that becomes one with m, pixel j takes the
-    /// value at (j + 1/2) n / m - 1/2, between the two pixels beside that place, or of the outermost
-    /// pixel beyond it. Nothing is averaged when images become smaller.
+    /// Pixels are squares. Along an axis that goes from n to m pixels, pixel j takes the value at
+    /// (j + 1/2) n / m - 1/2. It lies between the two pixels beside that place, or is that of the outermost
+    /// pixel if the place is beyond it. Nothing is averaged when images become smaller.
     ///
     /// # Errors
     /// [`DataError::Request`] unless the sides are in 1..=[`MAX_SIDE`](crate::idx::MAX_SIDE).
@@ -56,7 +56,7 @@ impl Records {
     }
 }
 
-/// Bilinear interpolation between two sizes.
+/// A bilinear interpolation between two sizes.
 pub(crate) struct Bilinear {
     rows: Vec<Between>,
     columns: Vec<Between>,
@@ -79,7 +79,7 @@ impl Bilinear {
         }
     }
 
-    /// Appends the grey values of an image at the new size; `grey` gives those at the old size, in
+    /// Appends the grey values of an image at the new size; `grey` returns those at the old size, in
     /// [0, 255].
     pub(crate) fn append<T>(&self, image: &[T], grey: impl Fn(&T) -> f64, pixels: &mut Vec<u8>) {
         for row in &self.rows {

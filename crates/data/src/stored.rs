@@ -1,4 +1,4 @@
-//! Values that may be more than memory holds.
+//! Stores values that may not fit into memory.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -11,16 +11,16 @@ use bytemuck::Pod;
 use crate::DataError;
 use crate::error::{index, io};
 
-/// Bytes that are kept in memory: 128 MiB.
+/// The most bytes that are kept in memory: 128 MiB.
 const IN_MEMORY: usize = 128 << 20;
 
-/// Records that are copied at once.
+/// The number of records that are copied at once.
 const SELECTED: usize = 500;
 
-/// Values in memory, or all of them in a file that has no name, in the folder for temporary files (`TMPDIR`): it is gone
-/// when they are, and as private as they.
+/// Values in memory, or all of them in a file without a name in the folder for temporary files (`TMPDIR`). The file is
+/// deleted when the values are dropped, and is as private as they are.
 pub struct Stored<T> {
-    /// Values that are kept in memory, at most.
+    /// The most values that are kept in memory.
     pub(crate) most: usize,
     length: usize,
     memory: Vec<T>,
@@ -41,10 +41,10 @@ impl<T: Pod> Default for Stored<T> {
 }
 
 impl<T: Pod> Stored<T> {
-    /// Values that make 128 MiB.
+    /// The number of values in 128 MiB.
     pub const IN_MEMORY: usize = IN_MEMORY / size_of::<T>();
 
-    /// None yet; more than `most` lie in a file.
+    /// Returns an empty store, which moves to a file when it holds more than `most` values.
     pub fn beyond(most: usize) -> Self {
         Self {
             most,
@@ -54,29 +54,29 @@ impl<T: Pod> Stored<T> {
         }
     }
 
-    /// How many there are.
+    /// The number of values.
     pub(crate) fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether none of them lies in a file.
+    /// Whether all values lie in memory.
     pub(crate) fn in_memory(&self) -> bool {
         self.file.is_none()
     }
 
-    /// Those in memory: all where none lies in a file.
+    /// Returns the values in memory, which are all if none lies in a file.
     pub(crate) fn into_memory(self) -> Vec<T> {
         self.memory
     }
 
-    /// So many will come: if they are too many, none is kept in memory before.
+    /// Announces `length` values: if they are too many, they go to the file from the first.
     pub(crate) fn expect(&mut self, length: usize) {
         if length > self.most {
             self.most = 0;
         }
     }
 
-    /// Adds some behind the others.
+    /// Appends values.
     ///
     /// # Errors
     /// [`DataError::Io`] for a temporary file that cannot be written.
@@ -105,10 +105,10 @@ impl<T: Pod> Stored<T> {
         }
     }
 
-    /// Those in a range.
+    /// Returns the values in a range.
     ///
     /// # Errors
-    /// [`DataError::Request`] for places past the end; [`DataError::Io`] for a temporary file that cannot be read.
+    /// [`DataError::Request`] for a range past the end; [`DataError::Io`] for a temporary file that cannot be read.
     pub fn read(&self, range: Range<usize>) -> Result<Cow<'_, [T]>, DataError> {
         if range.end > self.length || range.start > range.end {
             return Err(index("stored values", range.end, self.length));
@@ -123,7 +123,7 @@ impl<T: Pod> Stored<T> {
         Ok(Cow::Owned(values))
     }
 
-    /// All of them, so many at once.
+    /// Iterates over all values, in blocks.
     pub(crate) fn blocks(
         &self,
         length: usize,
@@ -132,7 +132,7 @@ impl<T: Pod> Stored<T> {
         starts.map(move |start| self.read(start..self.length.min(start + length)))
     }
 
-    /// Those at some places, `size` at each, which must be there.
+    /// Returns the values of the records at `places`, each of `size` values; all must exist.
     pub(crate) fn select(&self, places: &[usize], size: usize) -> Result<Self, DataError> {
         let mut selected = Self::beyond(self.most);
         for part in places.chunks(SELECTED) {
@@ -145,14 +145,14 @@ impl<T: Pod> Stored<T> {
         Ok(selected)
     }
 
-    /// Keeps the first ones.
+    /// Keeps the first `length` values.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
         self.memory.truncate(length);
     }
 }
 
-/// Whether both hold the same; what cannot be read is the same as nothing.
+/// Compares the values; a store that cannot be read is equal to none.
 impl<T: Pod + PartialEq> PartialEq for Stored<T> {
     fn eq(&self, other: &Self) -> bool {
         let all = [self, other].map(|stored| stored.read(0..stored.length));
@@ -161,7 +161,7 @@ impl<T: Pod + PartialEq> PartialEq for Stored<T> {
 }
 
 impl<T> From<Vec<T>> for Stored<T> {
-    /// In memory, however many.
+    /// Keeps any number of values in memory.
     fn from(memory: Vec<T>) -> Self {
         Self {
             most: usize::MAX,
@@ -172,7 +172,7 @@ impl<T> From<Vec<T>> for Stored<T> {
     }
 }
 
-/// The file from a place on.
+/// Locks the file and moves to a value in it.
 fn at<T>(file: &Mutex<File>, place: usize) -> IoResult<MutexGuard<'_, File>> {
     let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
     file.seek(SeekFrom::Start((place * size_of::<T>()) as u64))?;

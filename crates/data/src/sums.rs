@@ -1,4 +1,4 @@
-//! Bytes, and sums of them, as hexadecimal digits.
+//! Computes SHA-256 checksums, and converts bytes to and from hexadecimal digits.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -12,18 +12,18 @@ pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
     hex(sum([bytes]))
 }
 
-/// The SHA-256 of parts, one after the other.
+/// Returns the SHA-256 of parts, one after the other.
 pub(crate) fn sum(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> [u8; 32] {
     let mut sum = Sha256::new();
     parts.into_iter().for_each(|part| sum.update(part));
     sum.finalize().into()
 }
 
-/// The SHA-256 of a kind of records, as it is taken.
+/// A running SHA-256 of records of one kind.
 pub(crate) struct Sum(Sha256);
 
 impl Sum {
-    /// Begins with the kind and the numbers of its header, 8 bytes each, the lowest first.
+    /// Begins with the kind and the numbers of its header, of 8 bytes each with the lowest byte first.
     pub(crate) fn of(kind: &str, header: &[usize]) -> Self {
         let mut sum = Sha256::new_with_prefix(kind);
         for &number in header {
@@ -45,7 +45,7 @@ pub(crate) fn hex(digest: impl AsRef<[u8]>) -> String {
     digest.as_ref().iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// The bytes of an even number of digits.
+/// Returns the bytes of an even number of digits.
 pub(crate) fn unhex(digits: &str) -> Option<Vec<u8>> {
     let digits = digits.as_bytes();
     let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
@@ -58,14 +58,14 @@ pub(crate) fn unhex(digits: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// The SHA-256 of a file, which may be longer than memory.
+/// Returns the SHA-256 of a file, which need not fit into memory.
 pub(crate) fn file_sum(path: &Path) -> Result<[u8; 32], DataError> {
     let mut hashed = Hashed::new(open(path)?);
     io::copy(&mut hashed, &mut io::sink()).map_err(failed(path, "read the file"))?;
     Ok(hashed.sum())
 }
 
-/// A text whose sum is taken while it is read.
+/// A text whose SHA-256 is computed while it is read.
 pub(crate) struct Hashed<R> {
     text: R,
     sum: Sha256,
@@ -79,7 +79,7 @@ impl<R> Hashed<R> {
         }
     }
 
-    /// The SHA-256 of what was read.
+    /// Returns the SHA-256 of the bytes that were read.
     pub(crate) fn sum(self) -> [u8; 32] {
         self.sum.finalize().into()
     }

@@ -1,4 +1,4 @@
-//! Public linear maps of images.
+//! A public linear map of images: the cosine transform.
 
 use crate::DataError;
 use crate::error::unfit;
@@ -11,10 +11,10 @@ use crate::error::unfit;
 /// sum over y and x of c_i(y) c_j(x) X[y][x],   c_k(n) = sqrt((k = 0 ? 1 : 2) / S) cos(pi (2 n + 1) k / (2 S)).
 /// ```
 ///
-/// The maps `c` are orthonormal, so a record never gets longer in the Euclidean norm, not at all if all coefficients are
-/// kept, and its coordinates are those of one basis: Gaussian noise on coefficients is Gaussian noise on pixels. Which
-/// coefficients are kept is public and must not be chosen by a look at private records; those of the lowest frequencies
-/// hold most of what pictures are.
+/// The maps `c` are orthonormal, so a record never gets a larger Euclidean norm, and keeps its norm if all coefficients are
+/// kept. Its coordinates are those of one basis, so Gaussian noise on coefficients is Gaussian noise on pixels. The choice
+/// of the coefficients is public and must not depend on private records. Those of the lowest frequencies hold most of the
+/// content of pictures.
 ///
 /// ```
 /// use data::transform::Dct;
@@ -28,8 +28,8 @@ use crate::error::unfit;
 /// # Ok::<(), data::DataError>(())
 /// ```
 ///
-/// Source: Ahmed, Natarajan and Rao 1974, type II, scaled as its inverse; Reshetova, Chen and Ozgur 2023, arXiv
-/// 2306.09547, section 5.5, before Laplace noise.
+/// Source: Ahmed, Natarajan and Rao 1974, type II, with the scaling of its inverse; Reshetova, Chen and Ozgur 2023, arXiv
+/// 2306.09547, section 5.5, use it before Laplace noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dct {
     channels: usize,
@@ -37,7 +37,7 @@ pub struct Dct {
     kept: Vec<[usize; 2]>,
     /// `c_k(n)` at `k S + n`.
     cosines: Vec<f64>,
-    /// One more than the largest `i` that is kept.
+    /// The largest `i` that is kept, plus 1.
     rows: usize,
 }
 
@@ -45,10 +45,10 @@ impl Dct {
     /// The most pixels along a side.
     pub const MAX_SIDE: usize = 512;
 
-    /// Keeps, in each channel, the `keep` coefficients of the lowest frequencies: by `i^2 + j^2`, and then by `i`.
+    /// Keeps the `keep` coefficients of the lowest frequencies in each channel, ordered by `i^2 + j^2`, then by `i`.
     ///
     /// # Errors
-    /// [`DataError::Request`] for a side over [`MAX_SIDE`](Self::MAX_SIDE), no channel, no side, and for a number of
+    /// [`DataError::Request`] for a side of 0 or over [`MAX_SIDE`](Self::MAX_SIDE), for no channel, and for a number of
     /// coefficients outside `1..=side^2`.
     pub fn new(channels: usize, side: usize, keep: usize) -> Result<Self, DataError> {
         check("side of an image", side, Self::MAX_SIDE)?;
@@ -60,10 +60,10 @@ impl Dct {
         Self::keeping(channels, side, kept)
     }
 
-    /// Keeps, in each channel, the coefficients `(i, j)` that are named, in that order.
+    /// Keeps the coefficients `(i, j)` of the list `kept` in each channel, in that order.
     ///
     /// # Errors
-    /// As [`Dct::new`], and [`DataError::Request`] for a coefficient that is not there or is named twice.
+    /// The errors of [`Dct::new`], and [`DataError::Request`] for a coefficient that does not exist or is repeated.
     pub fn keeping(channels: usize, side: usize, kept: Vec<[usize; 2]>) -> Result<Self, DataError> {
         check("side of an image", side, Self::MAX_SIDE)?;
         check("number of channels", channels, 1 << 16)?;
@@ -93,12 +93,12 @@ impl Dct {
         })
     }
 
-    /// Channels of an image.
+    /// The number of channels of an image.
     pub fn channels(&self) -> usize {
         self.channels
     }
 
-    /// Pixels along a side, S.
+    /// The number of pixels along a side, S.
     pub fn side(&self) -> usize {
         self.side
     }
@@ -108,18 +108,18 @@ impl Dct {
         &self.kept
     }
 
-    /// Values after the transform: those of the first channel first.
+    /// The number of values after the transform; those of the first channel come first.
     pub fn width(&self) -> usize {
         self.channels * self.kept.len()
     }
 
-    /// Values before it, `channels S S`.
+    /// The number of values before the transform, `channels S S`.
     pub fn pixels(&self) -> usize {
         self.channels * self.side * self.side
     }
 
-    /// The kept coefficients of an image `[channels, S, S]`, [`width`](Self::width) values. A pixel that is NaN or
-    /// infinite makes all of its channel so.
+    /// Returns the kept coefficients of an image `[channels, S, S]`, [`width`](Self::width) values. A pixel that is NaN or
+    /// infinite makes all values of its channel NaN or infinite.
     ///
     /// # Errors
     /// [`DataError::Request`] for another number of pixels.
@@ -145,8 +145,8 @@ impl Dct {
         Ok(coefficients)
     }
 
-    /// The image that has these coefficients and 0 for all others: after [`forward`](Self::forward) the image nearest to
-    /// the first one among those.
+    /// Returns the image with these coefficients and 0 for all others. After [`forward`](Self::forward), of all such images it
+    /// is the nearest to the original.
     ///
     /// # Errors
     /// [`DataError::Request`] for another number of coefficients.
@@ -171,7 +171,7 @@ impl Dct {
         Ok(image)
     }
 
-    /// The transform of one channel as a matrix `[kept, S S]` in rows: orthonormal rows, the same for all channels.
+    /// Returns the transform of each channel as a matrix `[kept, S S]` in row-major order, with orthonormal rows.
     pub fn matrix(&self) -> Vec<f32> {
         let rows = self.kept.iter().flat_map(|&[i, j]| {
             let pairs = self.cosine(i).iter();

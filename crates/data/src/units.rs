@@ -1,4 +1,4 @@
-//! Whose records are whose: all records of one unit, such as a person, are private together.
+//! Assigns records to units, such as persons: all records of one unit are private together.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub struct Units {
 debug_shows!(Units { count });
 
 impl Units {
-    /// By their names, one for each record.
+    /// Makes units from their names, one name for each record.
     pub fn of_texts<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut known: HashMap<&str, usize> = HashMap::new();
         let mut of = Vec::new();
@@ -30,26 +30,26 @@ impl Units {
         }
     }
 
-    /// How many there are.
+    /// The number of units.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// How many records have one.
+    /// The number of records.
     pub fn records(&self) -> usize {
         self.of.len()
     }
 
-    /// The checksum of what a record holds.
+    /// Returns the checksum of the contents of a record.
     pub fn sum(contents: &[u8]) -> [u8; 32] {
         sum([contents])
     }
 
-    /// The places, ascending, of at most `most` records of each unit, by the checksums of their contents
-    /// ([`Units::sum`]), one a record: which of a unit's records are kept depends on this unit alone.
+    /// Returns the indices, ascending, of at most `most` records of each unit, those with the lowest checksums of their
+    /// contents ([`Units::sum`], one for each record). Which records of a unit are kept depends on this unit alone.
     ///
     /// # Errors
-    /// [`DataError::Request`] for sums of another number of records.
+    /// [`DataError::Request`] if the number of checksums is not that of the records.
     pub fn kept(&self, most: usize, sums: &[[u8; 32]]) -> Result<Vec<usize>, DataError> {
         if sums.len() != self.of.len() {
             return Err(unfit("records with units", self.of.len(), sums.len()));

@@ -1,12 +1,12 @@
-//! USPS, digits from American envelopes: gzip text, a line an image.
+//! USPS, digits from American envelopes: gzip text with one image on each line.
 //!
-//! A line holds 257 numbers with spaces between them: the digit (`6` or `6.0000`), then 16 x 16 grey
-//! values in [-1, 1], -1 the background, row by row. A value v becomes (v + 1) / 2 in [0, 1], to the
-//! nearest of 256, so by at most 1/510 off.
+//! A line holds 257 numbers with spaces between them: the digit (`6` or `6.0000`), then 16 x 16 grey values
+//! in [-1, 1], row by row; the background is -1. A value v becomes (v + 1) / 2 in [0, 1], rounded to the
+//! nearest of 256 values, with an error of at most 1/510.
 //!
 //! Source: the "ZIP code" data of "The elements of statistical learning" (Hastie, Tibshirani,
 //! Friedman), 7291 training and 2007 test images. "Differentially private sliced Wasserstein
-//! distance" adapts between it and MNIST (section 6.2).
+//! distance" uses it with MNIST for domain adaptation (section 6.2).
 
 use std::io::Read;
 
@@ -17,19 +17,19 @@ use crate::error::{check_side, corrupt, empty, field, fields, not_gzip, not_text
 use crate::reshape::Bilinear;
 use crate::{DataError, Records};
 
-/// Pixels along a side, as published.
+/// The number of pixels along a side of the published images.
 pub const SIDE: usize = 16;
-/// The digits.
+/// The number of classes, one for each digit.
 pub const CLASSES: usize = 10;
 /// The most bytes a file may hold after decompression: 256 MiB.
 pub const MAX_BYTES: u64 = 256 << 20;
 
-/// Decodes a gzip text of images and interpolates them to `side` x `side` pixels, before rounding
-/// them (see [`Records::resize`]); `file` is the name to use in errors.
+/// Decodes a gzip text of images and interpolates them to `side` x `side` pixels before rounding
+/// (see [`Records::resize`]); errors name `file`.
 ///
 /// # Errors
-/// [`DataError::File`] for what is no gzip, damaged or too large; [`DataError::Record`] for a line that is no image;
-/// [`DataError::Request`] without lines, and for a side out of its bounds.
+/// [`DataError::File`] if the file is not gzip, damaged or too large; [`DataError::Record`] for a line that is no image;
+/// [`DataError::Request`] if there are no lines or the side is out of its bounds.
 pub fn decode(file: &str, bytes: &[u8], side: usize) -> Result<Records, DataError> {
     check_side(side)?;
     let text = unpack(file, bytes)?;

@@ -1,7 +1,7 @@
-//! Files and folders that appear whole or not at all, whether the program is killed or the power fails.
+//! Writes files and folders that appear whole or not at all, even if the program is killed or the power fails.
 //!
-//! What is written has a name of its own until it is on the disk, and is then renamed. A new name is part of its folder,
-//! which is flushed too: without that a power failure may take the file back. Nothing else in the crates and programs renames.
+//! A new file has a temporary name until it is on the disk, and is then renamed. Its folder holds the new name, so the
+//! folder is flushed too: otherwise a power failure may undo the renaming. No other code in the crates and programs renames.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// How the name of a file begins that does not have its own yet, and that a kill may leave.
+/// The start of the temporary name of a file; a killed program may leave such a file.
 pub const UNNAMED: &str = ".tmp";
 
-/// A file that has its name once it is finished, and is removed if it is dropped before.
+/// A file that gets its name when it is finished, and is removed if it is dropped before.
 #[derive(Debug)]
 pub struct NewFile {
     file: NamedTempFile,
@@ -20,10 +20,10 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// A file of this path, as readable as any that the user makes.
+    /// Creates a file for this path, with the usual permissions of the user's files.
     ///
     /// # Errors
-    /// Those of the operating system, as for all functions here: the folder must exist and be writable.
+    /// The errors of the operating system, as for all functions here: the folder must exist and be writable.
     pub fn of(to: &Path) -> io::Result<Self> {
         let mut builder = builder();
         #[cfg(unix)]
@@ -31,7 +31,7 @@ impl NewFile {
         Self::made(&builder, to)
     }
 
-    /// A file of this path that its owner alone reads, on Unix.
+    /// Creates a file for this path that only its owner can read, on Unix.
     pub fn private(to: &Path) -> io::Result<Self> {
         Self::made(&builder(), to)
     }
@@ -43,19 +43,19 @@ impl NewFile {
         })
     }
 
-    /// The file, to write to it or to move in it.
+    /// Returns the file, to write to it or to seek in it.
     pub fn file(&mut self) -> &mut File {
         self.file.as_file_mut()
     }
 
-    /// Gives the file its name, in the place of one that has it.
+    /// Gives the file its name, and replaces a file that has it.
     pub fn finish(self) -> io::Result<()> {
         self.file.as_file().sync_all()?;
         self.file.persist(&self.to)?;
         sync_folder(folder(&self.to))
     }
 
-    /// Gives the file its name, unless another one has it: [`io::ErrorKind::AlreadyExists`].
+    /// Gives the file its name; if another file has it, the error is [`io::ErrorKind::AlreadyExists`].
     pub fn finish_new(self) -> io::Result<()> {
         self.file.as_file().sync_all()?;
         self.file.persist_noclobber(&self.to)?;
@@ -73,8 +73,8 @@ impl Write for NewFile {
     }
 }
 
-/// Writes a file for its owner alone, and says whether it did: `false` when another file, whole, has the name already, be
-/// it that another process wrote it a moment ago.
+/// Writes a file that only its owner can read, and returns whether it did: `false` if another whole file has the name
+/// already, even if another process wrote it a moment ago.
 pub fn create_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     let mut part = NewFile::private(path)?;
     part.write_all(bytes)?;
@@ -85,13 +85,13 @@ pub fn create_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Gives a file or a folder, whose content has been flushed, its name, which no folder may have.
+/// Renames a file or a folder whose content has been flushed; no folder may have the new name.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)?;
     sync_folder(folder(to))
 }
 
-/// Makes what was renamed or removed in a folder last through a power failure, where the system has a call for that.
+/// Flushes a folder, so that renamings and removals in it survive a power failure, if the system has a call for this.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     File::open(folder)?.sync_all()?;
@@ -102,7 +102,7 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The folder that a path is in.
+/// Returns the folder of a path.
 pub fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,

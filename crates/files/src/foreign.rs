@@ -1,8 +1,8 @@
-//! Calls of code that others wrote, which may panic at what it was not written for.
+//! Calls code of other packages, which may panic on unexpected input.
 //!
-//! A decoder that meets a damaged file should give an error, and some panic instead. The words of a panic go to standard
-//! error and may quote what was decoded, which is private. So every decoder of another package that reads a user's file is
-//! called through here: `tests/documents/architecture.rs` names them all.
+//! A decoder should return an error for a damaged file, but some panic instead. The message of a panic goes to standard
+//! error and may quote the decoded data, which is private. So this module calls every decoder of another package that reads
+//! a user's file: `tests/documents/architecture.rs` names them all.
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -10,14 +10,14 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether a panic of this thread is without words.
+    /// Whether a panic of this thread prints no message.
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `call` gives, or `None` if it panics, of which nothing is printed.
+/// Returns the result of `call`, or `None` if it panics; the panic prints nothing.
 ///
-/// What `call` changed before its panic is in no known state: drop it. Only panics of this thread are seen, so that code with
-/// threads of its own calls this in each of them.
+/// Drop everything that `call` changed before a panic: its state is unknown. Only panics of this thread are caught, so code
+/// with several threads must call this in each of them.
 pub fn quietly<T>(call: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -34,7 +34,7 @@ pub fn quietly<T>(call: impl FnOnce() -> T) -> Option<T> {
     given.ok()
 }
 
-/// A decoder of a stream, whose panics are errors of the kind [`io::ErrorKind::InvalidData`].
+/// A decoder of a stream whose panics become errors of the kind [`io::ErrorKind::InvalidData`].
 #[derive(Debug)]
 pub struct Decoder<R>(pub R);
 
@@ -45,7 +45,7 @@ impl<R: Read> Read for Decoder<R> {
     }
 }
 
-/// What is known of a file at which a decoder panicked.
+/// The description of a file on which a decoder panicked.
 pub const DAMAGED: &str = "its content is damaged or cut off";
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What every package does with files in one way: it writes them whole or not at all ([`atomic`]), and calls decoders that
-//! others wrote so that a damaged file is an error, and no panic ([`foreign`]).
+//! The file operations that all packages share: writing files whole or not at all ([`atomic`]), and calling decoders of
+//! other packages so that a damaged file gives an error and not a panic ([`foreign`]).
 
 #![forbid(unsafe_code)]
 

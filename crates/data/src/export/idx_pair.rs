@@ -10,7 +10,7 @@ use crate::DataError;
 use crate::error::io;
 use crate::idx::{IMAGES, LABELS, header};
 
-/// A file as it is, and the same in gzip beside it: PyTorch reads the one, others the other.
+/// A plain file and a gzip copy beside it: PyTorch reads the plain file, other programs read the copy.
 struct Both {
     path: PathBuf,
     plain: BufWriter<File>,
@@ -50,7 +50,7 @@ impl Both {
     }
 }
 
-/// Images and labels as MNIST has them.
+/// Images and labels in the idx files of MNIST's layout.
 pub(super) struct IdxPair {
     images: Both,
     labels: Option<Both>,

@@ -1,13 +1,13 @@
-//! Images that a program made, in the files that others read: idx pairs laid out as MNIST's, an archive of NumPy, a
-//! folder of PNG files by class.
+//! Writes generated images to files that other programs read: idx pairs in MNIST's layout, a NumPy archive, or a folder
+//! of PNG files by class.
 //!
 //! | format | files |
 //! |---|---|
-//! | [`Format::Idx`] | `MNIST/raw/train-images-idx3-ubyte`, `MNIST/raw/train-labels-idx1-ubyte`, each as it is and as `.gz`; grey images alone |
-//! | [`Format::Npz`] | `images.npz`: bytes of `[n, h, w]` or `[n, h, w, 3]`, and labels, named as [`Arrays`] says |
-//! | [`Format::Png`] | `CLASS/NUMBER.png`, by the names of the classes or their numbers; `NUMBER.png` without labels. Below `png` where other files lie beside it |
+//! | [`Format::Idx`] | `MNIST/raw/train-images-idx3-ubyte`, `MNIST/raw/train-labels-idx1-ubyte`, plain and as `.gz`; grey only |
+//! | [`Format::Npz`] | `images.npz`: bytes of `[n, h, w]` or `[n, h, w, 3]`, and labels, with the names in [`Arrays`] |
+//! | [`Format::Png`] | `CLASS/NUMBER.png`, or `NUMBER.png` without labels, in `png` if other files lie beside it |
 //!
-//! Images are written as they come, a part at a time: memory grows by their labels alone, a byte an image.
+//! Images are written part by part, as they come. Memory grows only with their labels, by one byte for each image.
 
 mod idx_pair;
 mod npz;
@@ -23,25 +23,25 @@ use idx_pair::IdxPair;
 use npz::Npz;
 use png::PngFolder;
 
-/// The most bytes of all images in an archive: what 32 bits count, less its headers.
+/// The most bytes of all images in an archive: 2^32, less room for its headers.
 pub const MAX_NPZ_BYTES: u64 = (1 << 32) - (1 << 20);
-/// The most PNG files of a folder.
+/// The most PNG files in a folder.
 pub const MAX_PNG_FILES: u64 = 1_000_000;
 
-/// A form of the same images.
+/// A file format for images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// Idx files, as MNIST's.
+    /// Idx files in MNIST's layout.
     Idx,
-    /// An archive of NumPy.
+    /// A NumPy archive.
     Npz,
     /// PNG files.
     Png,
 }
 
 impl Format {
-    /// Its name, as `--format` has it.
+    /// The name that `--format` takes.
     fn name(self) -> &'static str {
         match self {
             Self::Idx => "idx",
@@ -51,38 +51,38 @@ impl Format {
     }
 }
 
-/// What is written.
+/// The number, size, classes and formats of the images to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Images.
+    /// The number of images.
     pub count: usize,
-    /// Pixels of an image, down and across.
+    /// The height and width of an image in pixels.
     pub sides: [usize; 2],
-    /// 1 for grey, 3 for colour.
+    /// The number of channels: 1 for grey, 3 for colour.
     pub channels: usize,
     /// Whether each image has a label.
     pub labels: bool,
-    /// The names of the classes, for their folders; empty where their numbers are their names.
+    /// The names of the classes, for their folders; if empty, the folders are named by the numbers of the classes.
     pub classes: Vec<String>,
-    /// In which forms, each once.
+    /// The formats to write, each once.
     pub formats: Vec<Format>,
-    /// The arrays of an archive of NumPy.
+    /// The names and types of the arrays in a NumPy archive.
     pub arrays: Arrays,
 }
 
 impl Layout {
-    /// Bytes of one image.
+    /// The number of bytes of one image.
     pub fn image_bytes(&self) -> usize {
         self.sides.iter().product::<usize>() * self.channels
     }
 
-    /// Bytes of a value in an archive of NumPy.
+    /// The number of bytes of a value in a NumPy archive.
     fn pixel_bytes(&self) -> u64 {
         npy::kind(&self.arrays.pixels).map_or(1, |(_, bytes, ..)| bytes as u64)
     }
 
-    /// The folder of PNG files below that of all files: they lie beside its card where they are alone, and no class is called
-    /// as what lies there.
+    /// Returns the folder of the PNG files, below that of all files. It is empty if PNG is the only format and no class has the
+    /// name of a file beside them, such as the card.
     pub fn png_folder(&self) -> PathBuf {
         let taken = |name: &String| {
             let beside = ["README.md", "card.json"];
@@ -94,9 +94,9 @@ impl Layout {
         }
     }
 
-    /// About as many bytes as the files take on a disk, no less unless images are noise.
+    /// Returns about the number of bytes that the files take on a disk. They take no more unless the images are noise.
     pub fn bytes_upper(&self) -> u64 {
-        // A block of the disk, where a file is smaller.
+        // A smaller file takes a block of the disk.
         const BLOCK: u64 = 4096;
         let (count, image) = (self.count as u64, self.image_bytes() as u64 + 1);
         let of = |format: &Format| match format {
@@ -107,11 +107,11 @@ impl Layout {
         self.formats.iter().map(of).sum()
     }
 
-    /// Refuses what the formats cannot hold, or readers of them refuse.
+    /// Checks that the formats can hold the images and that programs can read them.
     ///
     /// # Errors
-    /// [`DataError::Request`] for a count of 0 or beyond a format, sides of 0, another number of channels, no format, one
-    /// named twice, and idx files of colour images.
+    /// [`DataError::Request`] for a count of 0 or beyond a format, a side of 0, a number of channels other than 1 and 3, no
+    /// format, a format that is named twice, and idx files of colour images.
     pub fn check(&self) -> Result<(), DataError> {
         let refuse = |message: String| Err(DataError::request(message));
         let sides = 1..=MAX_SIDE as usize;
@@ -147,7 +147,7 @@ impl Layout {
     }
 }
 
-/// Writes images of a [`Layout`] into a folder.
+/// Writes the images of a [`Layout`] to a folder.
 ///
 /// ```
 /// use data::export::{Format, ImageWriter, Layout};
@@ -175,7 +175,7 @@ pub struct ImageWriter {
 }
 
 impl ImageWriter {
-    /// Starts the files of a layout in a folder that exists.
+    /// Creates the files of a layout in an existing folder.
     pub fn create(folder: &Path, layout: &Layout) -> Result<Self, DataError> {
         layout.check()?;
         let asked = |format| layout.formats.contains(&format).then_some(());
@@ -193,10 +193,10 @@ impl ImageWriter {
         })
     }
 
-    /// Writes the next images, `[n, h, w]` or `[n, h, w, 3]` in rows, and their labels, `[n]`, none without labels.
+    /// Writes the next images, `[n, h, w]` or `[n, h, w, 3]` in row-major order, and their labels, `[n]` or empty.
     ///
     /// # Errors
-    /// [`DataError::Request`] where pixels and labels do not fit the layout; [`DataError::Io`].
+    /// [`DataError::Request`] if pixels or labels do not fit the layout; [`DataError::Io`].
     pub fn append(&mut self, pixels: &[u8], labels: &[u8]) -> Result<(), DataError> {
         let size = self.layout.image_bytes();
         let count = pixels.len() / size;
@@ -223,11 +223,11 @@ impl ImageWriter {
         Ok(())
     }
 
-    /// Ends the files, and flushes all but the PNG files to the device. Answers the files by their paths in the
-    /// folder, PNG files left out.
+    /// Finishes the files and flushes all but the PNG files to the disk. Returns the paths of the files below the
+    /// folder, without the PNG files.
     ///
     /// # Errors
-    /// [`DataError::Request`] where images are missing; [`DataError::Io`].
+    /// [`DataError::Request`] if images are missing; [`DataError::Io`].
     pub fn finish(self) -> Result<Vec<&'static str>, DataError> {
         if self.done != self.layout.count {
             return Err(DataError::request(format!(

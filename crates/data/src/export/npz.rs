@@ -1,4 +1,4 @@
-//! `images.npz`: a zip archive of NPY files that are stored as they are.
+//! Writes `images.npz`, a zip archive of NPY files without compression.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -12,14 +12,14 @@ use crate::error::io;
 use crate::read::value;
 use crate::{Arrays, DataError, npy};
 
-/// The archive at work: images as they come, labels at its end.
+/// An archive that is being written: images as they come, labels at its end.
 pub(super) struct Npz {
     path: PathBuf,
     archive: ZipWriter<BufWriter<File>>,
     labels: Option<Vec<u8>>,
     arrays: Arrays,
     channels: usize,
-    /// Pixels of an image.
+    /// The number of pixels of an image.
     size: usize,
 }
 
@@ -74,7 +74,7 @@ impl Npz {
         self.end().map_err(failed)
     }
 
-    /// Images with a plane for each channel.
+    /// Returns the images with one plane for each channel.
     fn planes(&self, images: &[u8]) -> Vec<u8> {
         let Self { channels, size, .. } = *self;
         let image = |image: &[u8]| -> Vec<u8> {
@@ -86,7 +86,7 @@ impl Npz {
     }
 
     fn begin(&mut self, name: &str, kind: &str, shape: &[usize]) -> io::Result<()> {
-        // The first date that the format has, so that equal images make equal archives.
+        // The first date of the format, so that equal images make equal archives.
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
             .last_modified_time(DateTime::DEFAULT);

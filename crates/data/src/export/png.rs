@@ -9,7 +9,7 @@ use super::Layout;
 use crate::DataError;
 use crate::error::io;
 
-/// PNG files, a folder a class if there are labels.
+/// PNG files, in one folder for each class if there are labels.
 pub(super) struct PngFolder {
     folder: PathBuf,
     classes: Vec<String>,
@@ -32,7 +32,7 @@ impl PngFolder {
         }
     }
 
-    /// Writes images of the numbers from `first` on.
+    /// Writes the next images, numbered from `first`.
     pub(super) fn append(
         &self,
         first: usize,
@@ -48,7 +48,7 @@ impl PngFolder {
         };
         let mut folders: Vec<PathBuf> = labels.iter().map(|label| class(Some(label))).collect();
         folders.push(class(labels.first()));
-        // A class without a sample is a class all the same.
+        // A class without images has a folder too.
         folders.extend(self.classes.iter().map(|name| self.folder.join(name)));
         folders.sort();
         folders.dedup();

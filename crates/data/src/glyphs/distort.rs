@@ -11,7 +11,7 @@ struct Wave {
     phase: f32,
 }
 
-/// Moves the knots: each a little by itself, and neighbours together by a smooth elastic field.
+/// Moves each knot a little by itself, and neighbours together by a smooth elastic field.
 pub(super) fn unsteady(strokes: &mut [Stroke], hand: &mut Hand<'_>) {
     let waves: [Wave; 4] = std::array::from_fn(|_| wave(hand));
     for knot in strokes.iter_mut().flatten() {
@@ -82,7 +82,7 @@ fn transform(lines: &mut [Line], map: impl Fn(Point) -> Point) {
     }
 }
 
-/// The mean of the lines' points by length, which is where the ink's will be.
+/// Returns the mean of the lines' points, weighted by length, which is the centre of mass of the ink.
 fn centre_of_mass(lines: &[Line]) -> Point {
     let (mut x, mut y, mut total) = (0.0, 0.0, f32::MIN_POSITIVE);
     for pair in lines.iter().flat_map(|line| line.windows(2)) {

@@ -8,8 +8,8 @@ const SIDE: usize = Glyphs::SIDE;
 
 /// Draws lines, in pixels, with a pen whose width changes along the way.
 ///
-/// A pixel's ink is a smooth step of its centre's distance to the nearest line, less the pen's half
-/// width there: 1 inside, 0 outside, over an edge of about a pixel.
+/// The ink of a pixel is a smooth step of the distance of its centre to the nearest line, less half the pen's
+/// width there. It falls from 1 inside to 0 outside over an edge of about a pixel.
 pub(super) fn draw(lines: &[Line], hand: &mut Hand<'_>) -> [u8; SIDE * SIDE] {
     let half_width = hand.normal(0.26, 0.24).exp();
     let pressure = hand.between(0.0, 0.22);
@@ -52,7 +52,7 @@ pub(crate) fn stamp(depth: &mut [f32], side: usize, from: Point, to: Point, widt
         for column in columns.clone() {
             let (x, y) = (column as f32 + 0.5 - from.x, row as f32 + 0.5 - from.y);
             let along = ((x * dx + y * dy) / square).clamp(0.0, 1.0);
-            // Not `hypot`: its care for overflow would take half of the drawing time.
+            // `hypot` would take half of the drawing time, because it guards against overflow.
             let (x, y) = (x - along * dx, y - along * dy);
             let distance = (x * x + y * y).sqrt();
             let pixel = &mut depth[row * side + column];
@@ -61,7 +61,7 @@ pub(crate) fn stamp(depth: &mut [f32], side: usize, from: Point, to: Point, widt
     }
 }
 
-/// The pixels whose centres can lie within `reach` of a piece, along one axis, inside the image.
+/// Returns the range of pixels of the image whose centres can lie within `reach` of a piece, along one axis.
 fn span(a: f32, b: f32, reach: f32, side: usize) -> std::ops::Range<usize> {
     // Float-to-integer casts saturate, so a line outside the image gives an empty range.
     let first = (a.min(b) - reach - 0.5).floor().max(0.0) as usize;

@@ -1,12 +1,12 @@
-//! Synthetic digits: 28 x 28 pixels, ten classes, any number, from a seed.
+//! Synthetic digits of 28 x 28 pixels in ten classes: any number of them, from a seed.
 //!
-//! Image i is sampled from a generator of its own, keyed by (seed, split, i), so that it does not depend
-//! on how many are made or by how many threads (between processor families a pixel may differ by the
-//! rounding of a sine):
+//! Image i has its own generator, keyed by (seed, split, i), so that it does not depend on the number of
+//! images or threads (between processor families a pixel may differ by the rounding of a sine). The
+//! steps are:
 //!
 //! 1. `skeleton`: the pen's path, one of several ways in which people write that digit;
 //! 2. `distort`: unsteady control points, a smooth elastic field, slant, rotation and aspect, then
-//!    the size and centre of mass that MNIST's images are given;
+//!    the size and centre of mass of MNIST's images;
 //! 3. `ink`: a pen of changing width along that path, soft edges, uneven ink.
 //!
 //! A *looseness* sampled for each image scales steps 1 and 2; its heavy upper tail gives the few digits
@@ -27,43 +27,43 @@ use crate::error::check_count;
 use crate::{DataError, Records};
 use hand::Hand;
 
-/// An endless sequence of handwritten-looking digits, given by a seed.
+/// An endless sequence of digits that look handwritten, given by a seed.
 ///
-/// Pixels are those of MNIST in kind: background 0, ink up to 255, the digit in a box of about 20
-/// pixels with its centre of mass in the middle. Each run of ten images that starts at a multiple of
-/// ten shows each class once, in an order of its own; so the class sizes of the first n images differ
-/// by at most one.
+/// The images look like MNIST's: the background is 0, the ink is up to 255, and the digit lies in a box of
+/// about 20 pixels with its centre of mass in the middle. Each run of ten images that starts at a multiple
+/// of ten shows each class once, in random order, so the class sizes of the first n images differ by at
+/// most one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glyphs {
     seed: u64,
     split: u64,
 }
 
-/// What is sampled: part of the key, so that orders and images share no randomness.
+/// The purpose of a generator, a part of its key, so that orders and images share no randomness.
 const ORDER: u64 = 0;
 const IMAGE: u64 = 1;
 
-/// Images between two reports of progress.
+/// The number of images between two reports of progress.
 const BLOCK: usize = 4096;
 
 impl Glyphs {
-    /// Pixels along a side.
+    /// The number of pixels along a side.
     pub const SIDE: usize = 28;
-    /// The digits.
+    /// The number of classes, one for each digit.
     pub const CLASSES: usize = 10;
     /// The most images in one set: 1 GiB of pixels.
     pub const MAX_COUNT: usize = (1 << 30) / (Self::SIDE * Self::SIDE);
-    /// Training images unless another number is asked for, as many as MNIST has.
+    /// The default number of training images, that of MNIST.
     pub const DEFAULT_TRAIN: usize = 60_000;
-    /// Test images unless another number is asked for, as many as MNIST has.
+    /// The default number of test images, that of MNIST.
     pub const DEFAULT_TEST: usize = 10_000;
 
-    /// The training images of a seed.
+    /// Returns the training images of a seed.
     pub fn train(seed: u64) -> Self {
         Self { seed, split: 0 }
     }
 
-    /// The test images of a seed; none of them is among its training images.
+    /// Returns the test images of a seed, which share no randomness with its training images.
     pub fn test(seed: u64) -> Self {
         Self { seed, split: 1 }
     }
@@ -76,7 +76,7 @@ impl Glyphs {
         Self::train(seed).draw(count, &|_| ())
     }
 
-    /// Draws the first `count` images, on all threads; `progress` gets how many are done.
+    /// Draws the first `count` images, on all threads; `progress` receives the number of finished images.
     ///
     /// # Errors
     /// [`DataError::Request`] unless `count` is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).
@@ -84,10 +84,10 @@ impl Glyphs {
         self.images(count, |number| number as u64, progress)
     }
 
-    /// Draws the images at `places` alone, on all threads.
+    /// Draws the images with the indices `places`, on all threads.
     ///
     /// # Errors
-    /// [`DataError::Request`] unless there are 1..=[`MAX_COUNT`](Self::MAX_COUNT) of them.
+    /// [`DataError::Request`] unless the number of places is in 1..=[`MAX_COUNT`](Self::MAX_COUNT).
     pub fn at(&self, places: &[usize]) -> Result<Records, DataError> {
         self.images(places.len(), |number| places[number] as u64, &|_| ())
     }
@@ -114,7 +114,7 @@ impl Glyphs {
         Records::new(pixels, labels, Self::SIDE, Self::SIDE, Self::CLASSES)
     }
 
-    /// The digit that image `index` shows.
+    /// Returns the digit that image `index` shows.
     pub fn label(&self, index: u64) -> u8 {
         let mut order: [u8; Self::CLASSES] = std::array::from_fn(|digit| digit as u8);
         let (block, place) = (index / 10, index % 10);
@@ -122,7 +122,7 @@ impl Glyphs {
         order[place as usize]
     }
 
-    /// Image `index`, row by row.
+    /// Returns image `index`, row by row.
     pub fn image(&self, index: u64) -> [u8; Self::SIDE * Self::SIDE] {
         let mut generator = self.generator(IMAGE, index);
         let mut hand = Hand::new(&mut generator);

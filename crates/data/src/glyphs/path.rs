@@ -12,7 +12,7 @@ pub(crate) struct Knot {
     pub corner: bool,
 }
 
-/// What the pen writes without being lifted.
+/// A line that the pen writes without being lifted.
 pub(crate) type Stroke = Vec<Knot>;
 
 /// A stroke as short straight pieces.

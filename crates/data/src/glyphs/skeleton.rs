@@ -1,12 +1,12 @@
-//! The pen's path for each digit: the ways in which people write it, with their proportions drawn
-//! anew each time. Coordinates: x centred on 0, y from 0 at the top to 1 at the bottom.
+//! The pen's path for each digit: the ways in which people write it, with proportions sampled for each
+//! image. In the coordinates x is centred on 0, and y goes from 0 at the top to 1 at the bottom.
 
 use std::f32::consts::{FRAC_PI_2, TAU};
 
 use super::hand::Hand;
 use super::path::{Knot, Point, Stroke};
 
-/// The strokes of a digit 0 to 9.
+/// Returns the strokes of a digit 0 to 9.
 pub(super) fn digit(digit: u8, hand: &mut Hand<'_>) -> Vec<Stroke> {
     match digit {
         0 => zero(hand),
@@ -121,7 +121,7 @@ fn four(hand: &mut Hand<'_>) -> Vec<Stroke> {
     let rise = hand.stray(0.03);
     let foot = hand.stray(0.05);
     match hand.between(0.0, 1.0) {
-        // Closed: down from the top to the left, across, and the stem from the same top.
+        // Closed: the pen goes down from the top to the left and across; the stem starts at the same top.
         kind if kind < 0.25 => vec![
             vec![
                 soft(0.12, 0.0),
@@ -130,7 +130,7 @@ fn four(hand: &mut Hand<'_>) -> Vec<Stroke> {
             ],
             vec![soft(0.12, hand.between(-0.02, 0.06)), soft(0.1 + foot, 1.0)],
         ],
-        // In one stroke, the elbow round.
+        // In one stroke, with a round elbow.
         kind if kind < 0.45 => {
             let (top, right) = (hand.between(0.0, 0.14), hand.between(0.14, 0.22));
             vec![vec![
@@ -174,7 +174,7 @@ fn five(hand: &mut Hand<'_>) -> Vec<Stroke> {
     ];
     let neck = corner(-left - 0.03, shoulder + 0.02);
     let mut strokes = match hand.between(0.0, 1.0) {
-        // The bar written last, not always where the neck begins.
+        // The bar is written last and does not always start at the neck.
         kind if kind < 0.4 => vec![
             vec![soft(-left, 0.03), neck],
             vec![
@@ -182,7 +182,7 @@ fn five(hand: &mut Hand<'_>) -> Vec<Stroke> {
                 soft(bar, 0.02 - rise),
             ],
         ],
-        // All round.
+        // Round everywhere.
         kind if kind < 0.6 => vec![vec![
             soft(bar, 0.02 - rise),
             soft(-0.5 * left, 0.03),
@@ -297,8 +297,8 @@ fn nine(hand: &mut Hand<'_>) -> Vec<Stroke> {
     vec![stroke]
 }
 
-/// Around (x, y) by `turn` radians from angle `start`, negative for anticlockwise, the last third
-/// drawn towards the middle by the fraction `inward`.
+/// Returns a stroke around (x, y) by `turn` radians from angle `start`, anticlockwise if negative. The last
+/// third is drawn towards the middle by the fraction `inward`.
 fn spiral(x: f32, y: f32, wide: f32, high: f32, start: f32, turn: f32, inward: f32) -> Stroke {
     const KNOTS: usize = 12;
     (0..=KNOTS)

@@ -1,10 +1,10 @@
-//! Gzip idx files: one byte a label (idx1) or a pixel (idx3).
+//! Gzip idx files, with one byte for each label (idx1) or pixel (idx3).
 //!
-//! An idx file is a big-endian header and then the bytes: magic number `0x00000801` and a count for
-//! labels, `0x00000803`, count, height and width for images. A file is refused, by name, with what
-//! was expected and what was found, unless it holds exactly what its header promises.
+//! An idx file is a big-endian header, then the bytes. The header of labels is the magic number
+//! `0x00000801` and a count; that of images is `0x00000803`, count, height and width. A file must hold
+//! exactly what its header promises; if not, the error names it and says what was expected and found.
 //!
-//! Source: the format's description beside the MNIST database (LeCun, Cortes, Burges).
+//! Source: the description of the format by the authors of MNIST (LeCun, Cortes, Burges).
 
 mod stream;
 mod write;
@@ -26,7 +26,7 @@ use crate::{DataError, Records};
 pub const MAX_BYTES: u64 = 1 << 30;
 /// The most pixels along one side of an image.
 pub const MAX_SIDE: u32 = 4096;
-/// The largest label: idx label files of ten classes.
+/// The largest label, for ten classes.
 pub const MAX_LABEL: u8 = 9;
 
 /// The first bytes of a gzip stream.
@@ -34,14 +34,14 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 pub(crate) const IMAGES: u32 = 0x0000_0803;
 pub(crate) const LABELS: u32 = 0x0000_0801;
 
-/// The content of an idx3 file of bytes.
+/// The images of an idx3 file of bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IdxImages {
-    /// Number of images.
+    /// The number of images.
     pub count: usize,
-    /// Rows of an image.
+    /// The number of rows of an image.
     pub height: usize,
-    /// Columns of an image.
+    /// The number of columns of an image.
     pub width: usize,
     /// `count * height * width` bytes, image by image, row by row.
     pub pixels: Vec<u8>,
@@ -84,13 +84,13 @@ pub fn read_labels(path: &Path) -> Result<Vec<u8>, DataError> {
     decode_labels(&path.display().to_string(), open(path)?)
 }
 
-/// Decodes gzip idx3 images from a reader; `file` is the name to use in errors.
+/// Decodes gzip idx3 images from a reader; errors name `file`.
 ///
-/// Memory grows with the bytes that are really there, never with what the header claims.
+/// Memory grows with the bytes that are read, not with the sizes in the header.
 ///
 /// # Errors
-/// [`DataError::File`] for what is not gzip or not images, no image, a side of 0 or over [`MAX_SIDE`], over [`MAX_BYTES`]
-/// in all, and for a file that ends too soon or goes on.
+/// [`DataError::File`] if the file is not gzip or not images, holds no image, has a side of 0 or over [`MAX_SIDE`] or more
+/// than [`MAX_BYTES`] in all, ends too soon or goes on.
 pub fn decode_images(file: &str, reader: impl Read) -> Result<IdxImages, DataError> {
     let mut stream = Stream::open(file, reader, false)?;
     let [count, height, width] = image_header(&mut stream, MAX_BYTES)?;
@@ -102,7 +102,7 @@ pub fn decode_images(file: &str, reader: impl Read) -> Result<IdxImages, DataErr
     })
 }
 
-/// Number, height and width of the images, which take at most so many bytes.
+/// Reads the number, height and width of images that take at most `most` bytes.
 fn image_header(stream: &mut Stream<'_>, most: u64) -> Result<[u32; 3], DataError> {
     stream.magic(IMAGES, "images, three dimensions of bytes")?;
     let [count, height, width] = stream.header::<3>()?;
@@ -119,10 +119,10 @@ fn image_header(stream: &mut Stream<'_>, most: u64) -> Result<[u32; 3], DataErro
     Ok([count, height, width])
 }
 
-/// Decodes gzip idx1 labels from a reader; `file` is the name to use in errors.
+/// Decodes gzip idx1 labels from a reader; errors name `file`.
 ///
 /// # Errors
-/// As [`decode_images`], and [`DataError::Record`] for a label over [`MAX_LABEL`].
+/// The errors of [`decode_images`], and [`DataError::Record`] for a label over [`MAX_LABEL`].
 pub fn decode_labels(file: &str, reader: impl Read) -> Result<Vec<u8>, DataError> {
     let mut stream = Stream::open(file, reader, false)?;
     let count = label_header(&mut stream)?;
@@ -131,7 +131,7 @@ pub fn decode_labels(file: &str, reader: impl Read) -> Result<Vec<u8>, DataError
     Ok(labels)
 }
 
-/// The number of labels.
+/// Reads the number of labels.
 fn label_header(stream: &mut Stream<'_>) -> Result<u64, DataError> {
     stream.magic(LABELS, "labels, one dimension of bytes")?;
     let [count] = stream.header::<1>()?;
@@ -144,7 +144,7 @@ fn label_header(stream: &mut Stream<'_>) -> Result<u64, DataError> {
     Ok(count.into())
 }
 
-/// Whether labels, the first of which is at index `first`, are classes.
+/// Checks that labels, the first of which has the index `first`, are classes.
 pub(crate) fn check_labels(
     file: &str,
     first: usize,
@@ -164,7 +164,7 @@ pub(crate) fn check_labels(
     }
 }
 
-/// A decompressed stream that counts what it has given.
+/// A decompressed stream that counts the bytes that it gives.
 struct Stream<'a> {
     file: String,
     reader: Box<dyn Read + 'a>,
@@ -172,7 +172,7 @@ struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    /// A gzip stream, or, where that is allowed, what lies in the file as it is.
+    /// Opens a gzip stream, or the file as it is if `plain` allows this.
     fn open(file: &str, mut reader: impl Read + 'a, plain: bool) -> Result<Self, DataError> {
         let mut start = Vec::new();
         let read = reader.by_ref().take(2).read_to_end(&mut start);
@@ -204,7 +204,7 @@ impl<'a> Stream<'a> {
         );
         let advice = "check that images and labels are not exchanged";
         let all = format!("{problem} {found:#010x}; {advice}");
-        // Other files may begin with a record.
+        // The first bytes of another file may be a record.
         Err(match found {
             IMAGES | LABELS => DataError::file(all),
             _ => DataError::file(format!("{problem} another; {advice}")).telling(all),
@@ -227,10 +227,10 @@ impl<'a> Stream<'a> {
         Ok(body)
     }
 
-    /// Nothing follows.
+    /// Checks that nothing follows.
     fn end(&mut self) -> Result<(), DataError> {
         // One byte more than promised is enough to know; a bomb is not unpacked further. At the end
-        // of the stream this read is also what makes the decompressor check its CRC.
+        // of the stream this read also makes the decompressor check its CRC.
         match self.reader.read(&mut [0]) {
             Ok(0) => Ok(()),
             Ok(_) => Err(oversized(&self.file, self.given)),
@@ -238,7 +238,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// A part of a stream of which so many bytes are expected in all.
+    /// Reads the next `length` bytes of a stream that should hold `expected` bytes up to their end.
     fn part(&mut self, length: u64, expected: u64) -> Result<Vec<u8>, DataError> {
         let mut bytes = Vec::new();
         let read = self.reader.by_ref().take(length).read_to_end(&mut bytes);

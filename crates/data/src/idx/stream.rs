@@ -4,28 +4,28 @@ use super::{Stream, check_labels, image_header, label_header};
 use crate::DataError;
 use crate::error::{check_pair, open};
 
-/// The images of an idx3 file, gzip or not, and the labels of an idx1 file, read when they are asked for.
+/// The images of an idx3 file, gzip or not, and the labels of an idx1 file, read on demand.
 pub(crate) struct IdxStream {
     images: Part,
-    /// With the largest that there may be.
+    /// The labels, with the largest label that is allowed.
     labels: Option<(Part, u8)>,
     pub(crate) shape: [usize; 3],
     pub(crate) count: usize,
     read: usize,
 }
 
-/// A file, with the bytes that it holds by its header.
+/// A file, with its number of bytes by its header.
 struct Part {
     stream: Stream<'static>,
     bytes: u64,
 }
 
 impl IdxStream {
-    /// Reads the headers of a file of images and, where it is given, of the file of their labels 0 to `most`.
+    /// Reads the headers of a file of images and, if given, of the file of their labels 0 to `most`.
     ///
     /// # Errors
-    /// Those of [`super::read_images`] and [`super::read_labels`] that headers can have, but that files need not be
-    /// compressed and may have any size; [`DataError::File`] where the files differ in their number of records.
+    /// The errors of [`super::read_images`] and [`super::read_labels`] about headers, but files may be uncompressed and of
+    /// any size; [`DataError::File`] if the files differ in their number of records.
     pub(crate) fn open(images: &Path, labels: Option<&Path>, most: u8) -> Result<Self, DataError> {
         let name = |path: &Path| path.display().to_string();
         let stream = |path: &Path| Stream::open(&name(path), open(path)?, true);
@@ -50,7 +50,7 @@ impl IdxStream {
         })
     }
 
-    /// The next `most` images, or all that are left, and their labels.
+    /// Reads the next `most` images, or all that are left, and their labels.
     pub(crate) fn next(&mut self, most: usize) -> Result<(Vec<u8>, Vec<u8>), DataError> {
         let count = most.min(self.count - self.read);
         let pixels = self
@@ -72,7 +72,7 @@ impl Part {
         Self { stream, bytes }
     }
 
-    /// The next bytes, and, behind the last, that nothing follows.
+    /// Reads the next bytes. After the last byte it checks that nothing follows.
     fn next(&mut self, length: usize) -> Result<Vec<u8>, DataError> {
         let bytes = self.stream.part(length as u64, self.bytes)?;
         if self.stream.given == self.bytes {

@@ -18,7 +18,7 @@ pub fn write_labels(writer: impl Write, images: &Records) -> io::Result<()> {
     write(writer, &header(LABELS, &[images.len()])?, images.labels())
 }
 
-/// What stands before the bytes.
+/// Returns the header of an idx file.
 pub(crate) fn header(magic: u32, sides: &[usize]) -> io::Result<Vec<u8>> {
     let mut header = magic.to_be_bytes().to_vec();
     for &side in sides {

@@ -6,23 +6,23 @@ use super::refuse;
 use crate::DataError;
 use crate::transform::Dct;
 
-/// The noise that a record got.
+/// The distribution of the noise that was added to each record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NoiseKind {
-    /// Laplace noise on records of an l1 ball: delta is 0.
+    /// Laplace noise on records in an l1 ball; delta is 0.
     Laplace,
-    /// Gaussian noise on records of an l2 ball.
+    /// Gaussian noise on records in an l2 ball.
     Gaussian,
 }
 
-/// How the scale of the noise follows from the promise.
+/// The way in which epsilon and delta determine the scale of the noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Calibration {
-    /// The least noise that keeps the promise.
+    /// The smallest scale that gives epsilon and delta.
     Exact,
-    /// Equation 4 of Reshetova, Chen and Ozgur 2023, arXiv 2306.09547: more of it.
+    /// Equation 4 of Reshetova, Chen and Ozgur 2023, arXiv 2306.09547, which adds more noise.
     Paper,
 }
 
@@ -36,30 +36,30 @@ pub enum Norm {
     L2,
 }
 
-/// What was done to a record before it was put into its ball.
+/// The transform of a record before it was put into its ball.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum Transform {
-    /// Nothing.
+    /// No transform.
     None,
     /// The cosine transform, cut to public coefficients ([`Dct`]).
     Dct {
-        /// Pixels along a side of an image.
+        /// The number of pixels along a side of an image.
         side: usize,
-        /// Channels of an image.
+        /// The number of channels of an image.
         channels: usize,
-        /// The coefficients of each channel.
+        /// The coefficients that are kept of each channel.
         kept: Vec<[usize; 2]>,
     },
 }
 
-/// What became of the labels.
+/// The encoding of the labels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum LabelEncoding {
-    /// They are not in the file.
+    /// The file holds no labels.
     Dropped,
-    /// The class, one-hot, times a public weight, is the end of the record, and got noise as all of it.
+    /// The record ends with the one-hot class times a public weight, with noise like its other values.
     OneHot {
         /// The weight.
         weight: f64,
@@ -68,52 +68,52 @@ pub enum LabelEncoding {
     },
 }
 
-/// Where the noise came from.
+/// The source of the noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NoiseSeed {
-    /// From the operating system.
+    /// The random numbers of the operating system.
     Secret,
-    /// From a seed that somebody knows: **nothing is promised**.
+    /// A seed that somebody knows: **there is no privacy guarantee**.
     Insecure,
 }
 
-/// What was promised of each record of a file, and how.
+/// The privacy guarantee of each record of a file, and how it was reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// The noise.
+    /// The distribution of the noise.
     pub mechanism: NoiseKind,
-    /// How its scale was found.
+    /// The way in which its scale was found.
     pub calibration: Calibration,
-    /// Epsilon, for each record by itself.
+    /// Epsilon, for each single record.
     pub epsilon: f64,
-    /// Delta, likewise.
+    /// Delta, for each single record.
     pub delta: f64,
     /// The radius of the ball that records were put into.
     pub radius: f64,
     /// The scale of Laplace noise, or the standard deviation of Gaussian noise.
     pub noise_scale: f64,
-    /// What came before the ball.
+    /// The transform before the ball.
     pub transform: Transform,
-    /// What became of the labels.
+    /// The encoding of the labels.
     pub labels: LabelEncoding,
-    /// Channels, height and width of the images that the records were.
+    /// The channels, height and width of the original images, if the records were images.
     pub source_shape: Option<[usize; 3]>,
-    /// Where the noise came from.
+    /// The source of the noise.
     pub noise_seed: NoiseSeed,
-    /// Values of a record, those of its label too.
+    /// The number of values of a record, with those of its label.
     pub width: usize,
-    /// The number of records; what a [`Writer`](super::Writer) is given here does not count.
+    /// The number of records; a [`Writer`](super::Writer) ignores it.
     pub records: u64,
 }
 
-/// What somebody asks of a file; what is `None` may be anything.
+/// The entries that a caller requires of a file; an entry that is `None` may have any value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wanted {
-    /// The noise.
+    /// The distribution of the noise.
     pub mechanism: Option<NoiseKind>,
-    /// How its scale was found.
+    /// The way in which its scale was found.
     pub calibration: Option<Calibration>,
     /// Epsilon.
     pub epsilon: Option<f64>,
@@ -121,19 +121,19 @@ pub struct Wanted {
     pub delta: Option<f64>,
     /// The radius of the ball.
     pub radius: Option<f64>,
-    /// Coefficients of a channel that the cosine transform kept.
+    /// The number of coefficients that the cosine transform kept of a channel.
     pub keep: Option<usize>,
     /// The weight of the one-hot labels.
     pub label_weight: Option<f64>,
-    /// Channels, height and width of the images.
+    /// The channels, height and width of the images.
     pub source_shape: Option<[usize; 3]>,
 }
 
 impl Header {
-    /// Refuses a file that is not what is asked for.
+    /// Checks that a file has the required entries.
     ///
     /// # Errors
-    /// [`DataError::Request`] with the first entry that differs, its value and the one that is asked for.
+    /// [`DataError::Request`] with the first entry that differs, its value and the required one.
     pub fn check_request(&self, file: &str, wanted: &Wanted) -> Result<(), DataError> {
         let shape = wanted.source_shape.map(Some);
         let kept = match &self.transform {
@@ -179,12 +179,12 @@ impl Header {
         }
     }
 
-    /// Values of a record before those of its label.
+    /// The number of values of a record without those of its label.
     pub fn features(&self) -> usize {
         self.width.saturating_sub(self.classes())
     }
 
-    /// The cosine transform that records went through, if they did.
+    /// Returns the cosine transform of the records, if there was one.
     pub fn dct(&self) -> Result<Option<Dct>, DataError> {
         match &self.transform {
             Transform::None => Ok(None),
@@ -196,7 +196,7 @@ impl Header {
         }
     }
 
-    /// Refuses entries that no file can have, and such that contradict each other.
+    /// Refuses entries that no file can have or that contradict each other.
     pub(super) fn check(&self, file: &str) -> Result<(), DataError> {
         let require = |holds, key: &str, expected: &str, found: &dyn fmt::Display| match holds {
             true => Ok(()),
@@ -267,7 +267,7 @@ fn shown([channels, height, width]: [usize; 3]) -> String {
     format!("{channels},{height},{width}")
 }
 
-/// The entry with its value and the one that is asked for, where they differ.
+/// Returns the entry with its value and the required one, if they differ.
 fn differs<T: PartialEq + Serialize>(
     key: &'static str,
     found: &T,

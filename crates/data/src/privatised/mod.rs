@@ -1,22 +1,22 @@
-//! Files of records that were privatised, each by its owner, with what was promised.
+//! Files of records that their owners privatised one by one, with the privacy guarantee.
 //!
-//! A file is a safetensors file: eight bytes, the length of a JSON header, the lowest first; the header, padded with
-//! spaces; and the values of the one tensor `records` of `[n, width]` numbers of 32 bits. `__metadata__` holds, as texts:
+//! A file is a safetensors file: the length of a JSON header (eight bytes, the lowest first), the header, padded with
+//! spaces, and the values of one tensor `records` of `[n, width]` numbers of 32 bits. `__metadata__` holds these strings:
 //!
 //! | entry | value |
 //! |---|---|
 //! | `format`, `version` | `sliver-privatised`, `1` |
 //! | `mechanism`, `calibration` | `laplace` or `gaussian`; `exact` or `paper` |
-//! | `epsilon`, `delta` | the promise for each record, by itself; `delta` is `0` for Laplace noise |
+//! | `epsilon`, `delta` | the guarantee for each single record; `delta` is `0` for Laplace noise |
 //! | `norm`, `radius` | `l1` or `l2`, and the ball that records were put into |
-//! | `noise_scale` | of each value: the scale of Laplace noise, the standard deviation of Gaussian noise |
+//! | `noise_scale` | for each value, the scale of Laplace noise or the standard deviation of Gaussian noise |
 //! | `transform` | `none`, or `dct` with `dct_side`, `dct_channels` and `dct_kept` (`0,0 0,1 1,0`) |
 //! | `labels` | `dropped`, or `one-hot` with `label_weight` and `label_classes`: the last values of a record |
-//! | `source_shape` | `channels,height,width`, where records were images; absent elsewhere |
-//! | `noise_seed` | `secret`, or `insecure`: then nothing is promised |
+//! | `source_shape` | `channels,height,width` if the records were images, else absent |
+//! | `noise_seed` | `secret`, or `insecure` if there is no guarantee |
 //! | `width`, `records` | the sizes of the tensor |
 //!
-//! An NPY file may hold the same values. Then the entries lie beside it, in `NAME.npy.json`, as one JSON object of texts.
+//! An NPY file may hold the same values. Then `NAME.npy.json` beside it holds the entries, as one JSON object of strings.
 //!
 //! ```
 //! use data::privatised::{Calibration, Header, LabelEncoding, NoiseKind, NoiseSeed, Privatised, Transform, Writer};
@@ -62,19 +62,19 @@ use std::path::{Path, PathBuf};
 
 use crate::DataError;
 
-/// The one tensor.
+/// The name of the only tensor.
 const TENSOR: &str = "records";
 /// The most bytes of a header: 16 MiB.
 const MAX_HEADER: u64 = 16 << 20;
 
-/// Where the header of an NPY file lies.
+/// Returns the path of the header of an NPY file.
 pub fn header_path(npy: &Path) -> PathBuf {
     let mut name = npy.as_os_str().to_owned();
     name.push(".json");
     name.into()
 }
 
-/// An entry of a header that no header may have.
+/// The error for an entry that no header may have.
 fn refuse(file: &str, key: &str, expected: &str, found: impl Display) -> DataError {
     DataError::file(format!(
         "{file}, header, {key}: expected {expected}, found {found}; get the file again"

@@ -11,29 +11,29 @@ use crate::DataError;
 use crate::error::{self, decoded, io};
 use crate::npy::NpyStream;
 
-/// Records that were privatised, with what was promised of them.
+/// Privatised records with their privacy guarantee.
 #[derive(Clone, PartialEq)]
 pub struct Privatised {
-    /// How, and with which promise.
+    /// The privacy guarantee, and how it was reached.
     pub header: Header,
-    /// Values, shape `[header.records, header.width]`, all finite.
+    /// The values, shape `[header.records, header.width]`, all finite.
     pub values: Vec<f32>,
 }
 
 debug_shows!(Privatised { header });
 
-/// Values that are read at once.
+/// The number of values that are read at once.
 const BLOCK: usize = 1 << 16;
 
 impl Privatised {
     /// Reads a safetensors file, or an NPY file with its header beside it.
     ///
-    /// Every length is held against the size of the file before memory is asked for.
+    /// It checks every length against the size of the file before it allocates memory.
     ///
     /// # Errors
     /// [`DataError::File`] for a file of another kind, for an entry of the header that is missing, unknown, out of range
     /// or of another version, and for a file that ends too soon or goes on; [`DataError::Record`] for a value that is not
-    /// finite; [`DataError::Io`], and for NPY what [`npy::read`](crate::npy::read) refuses.
+    /// finite; [`DataError::Io`], and for NPY the errors of [`npy::read`](crate::npy::read).
     pub fn load(path: &Path) -> Result<Self, DataError> {
         let name = path.display().to_string();
         if is_npy(path) {
@@ -42,7 +42,7 @@ impl Privatised {
         let Some((header, mut file)) = open(&name, path)? else {
             return Err(other_kind(&name, "it does not start as such a file"));
         };
-        // Their number is in the file: `open` has seen to it.
+        // `open` has checked that the file holds these records.
         let all = header.records as usize * header.width;
         let mut values = Vec::with_capacity(all);
         let mut block = vec![0; 4 * BLOCK];
@@ -69,8 +69,8 @@ impl Privatised {
 }
 
 impl Header {
-    /// The header of a file of privatised records, or `None` for a file of another kind; the size of the file is
-    /// checked too, its values are not read.
+    /// Reads the header of a file of privatised records, or returns `None` for a file of another kind. It checks the size
+    /// of the file too, but does not read the values.
     pub fn read(path: &Path) -> Result<Option<Self>, DataError> {
         let name = path.display().to_string();
         if !is_npy(path) {
@@ -84,7 +84,7 @@ impl Header {
         };
         let texts: Texts = match decoded(&name, || Ok(serde_json::from_str(&text)))? {
             Ok(texts) if is_ours(&texts) => texts,
-            // Anybody's JSON.
+            // Another JSON file.
             _ => return Ok(None),
         };
         let header = Self::of_texts(&name, texts)?;
@@ -99,8 +99,8 @@ impl Header {
     }
 }
 
-/// The header of a safetensors file, checked against the file's size, and the values to read; `None` for files of
-/// another kind.
+/// Returns the header of a safetensors file, checked against the file's size, and a reader of the values; `None` for
+/// files of another kind.
 fn open(name: &str, path: &Path) -> Result<Option<(Header, BufReader<File>)>, DataError> {
     let unread = io(path, "read the file");
     let file = error::open(path)?;
@@ -112,7 +112,7 @@ fn open(name: &str, path: &Path) -> Result<Option<(Header, BufReader<File>)>, Da
     }
     file.read_exact(&mut length).map_err(&unread)?;
     let length = u64::from_le_bytes(length);
-    // What else there is begins with a larger number, or goes on with no JSON, as gzip files do.
+    // Files of other kinds begin with a larger number or, as gzip files, go on without JSON.
     let brace = file.fill_buf().map_err(&unread)?.first() == Some(&b'{');
     if length > MAX_HEADER || (length > 0 && size > 8 && !brace) {
         return Ok(None);
@@ -134,7 +134,7 @@ fn open(name: &str, path: &Path) -> Result<Option<(Header, BufReader<File>)>, Da
     let texts = entries.remove("__metadata__").unwrap_or_default();
     let texts: Texts = match serde_json::from_value(texts) {
         Ok(texts) if is_ours(&texts) => texts,
-        // Anybody's safetensors.
+        // Another safetensors file.
         _ => return Ok(None),
     };
     let header = Header::of_texts(name, texts)?;
@@ -193,7 +193,7 @@ fn finite(name: &str, header: &Header, values: &[f32]) -> Result<(), DataError> 
     }
 }
 
-/// An entry of the header against the array itself.
+/// Checks an entry of the header against the array.
 fn same(name: &str, key: &str, said: u64, found: u64) -> Result<(), DataError> {
     match said == found {
         true => Ok(()),

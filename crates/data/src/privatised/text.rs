@@ -1,4 +1,4 @@
-//! A header as texts by name, as `__metadata__` and the file beside an NPY file have it.
+//! Converts a header to and from the strings of `__metadata__` and of the file beside an NPY file.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -10,13 +10,13 @@ use serde::de::DeserializeOwned;
 use super::{Header, LabelEncoding, NoiseKind, Transform, refuse};
 use crate::DataError;
 
-/// The entry that tells these files from others, and the version that is written and read.
+/// The entry that identifies these files, and the version that is written and read.
 const FORMAT: &str = "sliver-privatised";
 const VERSION: &str = "1";
 
 pub(super) type Texts = BTreeMap<String, String>;
 
-/// Whether a header is one of privatised records, of whatever version.
+/// Whether a header is one of privatised records, of any version.
 pub(super) fn is_ours(texts: &Texts) -> bool {
     texts.get("format").is_some_and(|format| format == FORMAT)
 }
@@ -63,7 +63,7 @@ impl Header {
         texts.into_iter().map(|(k, v)| (k.into(), v)).collect()
     }
 
-    /// The header that these texts are, checked.
+    /// Parses the header from its strings, and checks it.
     pub(super) fn of_texts(file: &str, texts: Texts) -> Result<Self, DataError> {
         let mut entries = Entries { file, texts };
         let format = entries.take("format", "a text")?;
@@ -123,7 +123,7 @@ impl Header {
             width: entries.parse("width", "a number of values")?,
             records: entries.parse("records", "a number of records")?,
         };
-        // What is not understood may change what the rest means.
+        // An unknown entry may change the meaning of the others.
         if let Some((key, value)) = entries.texts.first_key_value() {
             return Err(entries.refuse(key, "no such entry in version 1", value));
         }
@@ -132,7 +132,7 @@ impl Header {
     }
 }
 
-/// Entries that are not read yet.
+/// The entries that are not read yet.
 struct Entries<'a> {
     file: &'a str,
     texts: Texts,
@@ -140,7 +140,7 @@ struct Entries<'a> {
 
 impl Entries<'_> {
     fn refuse(&self, key: &str, expected: &str, found: &str) -> DataError {
-        // Headers come from others: as much of them as a line holds.
+        // Headers come from others, so the message quotes only the start of the value.
         let found: String = found.chars().take(40).collect();
         refuse(self.file, key, expected, found.escape_default())
     }
@@ -155,7 +155,7 @@ impl Entries<'_> {
         text.parse().map_err(|_| self.refuse(key, expected, &text))
     }
 
-    /// One of the words of an enum.
+    /// Reads a word that names a variant of an enum.
     fn word<T: DeserializeOwned>(&mut self, key: &str, expected: &str) -> Result<T, DataError> {
         let text = self.take(key, expected)?;
         serde_json::from_value(text.clone().into()).map_err(|_| self.refuse(key, expected, &text))
@@ -168,7 +168,7 @@ impl Entries<'_> {
     }
 }
 
-/// As few digits as read back to the same number.
+/// Writes the fewest digits that read back to the same number.
 fn number(value: f64) -> String {
     format!("{value:?}")
 }
@@ -176,7 +176,7 @@ fn number(value: f64) -> String {
 fn word_of(word: &impl Serialize) -> String {
     match serde_json::to_value(word) {
         Ok(serde_json::Value::String(word)) => word,
-        // Enums without fields are texts.
+        // Enums without fields are strings.
         _ => String::new(),
     }
 }

@@ -10,25 +10,25 @@ use super::{Header, TENSOR, header_path, is_npy};
 use crate::error::{empty, io};
 use crate::{DataError, npy};
 
-/// Writes a file, record by record: NPY with the header beside it where its name ends in `.npy`, else safetensors.
+/// Writes a file record by record: NPY with the header beside it if the name ends in `.npy`, else safetensors.
 ///
-/// Memory does not grow with the records. The file has its name, and for NPY its header, only once
-/// [`finish`](Writer::finish) has written all of it to the disk; before, and after any error, there is nothing.
+/// Memory does not grow with the records. The file gets its name, and for NPY its header, only when
+/// [`finish`](Writer::finish) has written all of it to the disk. Before that, and after any error, there is no file.
 pub struct Writer {
     path: PathBuf,
     name: String,
     header: Header,
     replace: bool,
     body: BufWriter<NewFile>,
-    /// Bytes that are kept free for the header, whose number of records is known last.
+    /// The number of bytes that are reserved for the header, whose number of records is known last.
     reserved: usize,
 }
 
 impl Writer {
-    /// Begins a file; `header.records` does not count. `replace`: whether a file of this name is replaced.
+    /// Begins a file, and ignores `header.records`. With `replace` it replaces a file of the same name.
     ///
     /// # Errors
-    /// [`DataError::Request`] for a file that may not be replaced, [`DataError::File`] for a header that contradicts itself, [`DataError::Io`].
+    /// [`DataError::Request`] if the file may not be replaced; [`DataError::File`] for a contradictory header; [`DataError::Io`].
     pub fn create(path: &Path, header: &Header, replace: bool) -> Result<Self, DataError> {
         let name = path.display().to_string();
         header.check(&name)?;
@@ -73,16 +73,16 @@ impl Writer {
         Ok(())
     }
 
-    /// The number of records so far.
+    /// The number of records written so far.
     pub fn records(&self) -> u64 {
         self.header.records
     }
 
-    /// Ends the file and gives it its name, and says what its header is.
+    /// Ends the file, gives it its name, and returns its header.
     ///
     /// # Errors
-    /// [`DataError::Request`] without a record and for a file that may not be replaced, [`DataError::Io`]; there is no
-    /// file then.
+    /// [`DataError::Request`] without a record and for a file that may not be replaced; [`DataError::Io`]. After an error
+    /// there is no file.
     pub fn finish(mut self) -> Result<Header, DataError> {
         if self.header.records == 0 {
             return Err(empty(self.name, "record"));
@@ -103,7 +103,7 @@ impl Writer {
         let part = part.map_err(|error| io(error.into_error()))?;
         finish(part, self.replace).map_err(|source| {
             if is_npy(path) {
-                // Best effort: a header alone is readable as nothing.
+                // Best effort: a header without its values cannot be read as anything.
                 let _ = fs::remove_file(header_path(path));
             }
             match source.kind() {
@@ -114,7 +114,7 @@ impl Writer {
         Ok(self.header)
     }
 
-    /// The header of an NPY file, in place before the values: these are never there without.
+    /// Writes the header of an NPY file before the values get their name, so that they never lie there without it.
     fn write_header(&self) -> Result<(), DataError> {
         let path = header_path(&self.path);
         let io = io(&path, "write the file");
@@ -124,7 +124,7 @@ impl Writer {
         let written = part.write_all(format!("{text}\n").as_bytes());
         written.map_err(&io)?;
         if self.replace {
-            // Nor with the header of others.
+            // The old values must not lie beside the new header.
             match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(self.io()(error)),
                 _ => {}
@@ -147,7 +147,7 @@ impl Writer {
         }
     }
 
-    /// All that stands before the values, at least as many bytes as are kept free.
+    /// Returns all bytes before the values, at least as many as are reserved.
     fn head(&self) -> Result<Vec<u8>, DataError> {
         let (records, width) = (self.header.records, self.header.width);
         if is_npy(&self.path) {

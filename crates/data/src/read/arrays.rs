@@ -1,4 +1,4 @@
-//! Images in arrays: NPZ archives, and pairs of idx files.
+//! Reads images from NPZ archives and pairs of idx files.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -18,13 +18,13 @@ use crate::idx::IdxStream;
 use crate::npy::NpyStream;
 use crate::{DataError, Records, Stored};
 
-/// Why an array is passed over.
+/// The reason why an array is passed over.
 const OTHER: &str = "arrays beside the images and labels that are read";
 
-/// Images that are read, and told of, at once.
+/// The number of images that are read and reported at once.
 const BLOCK: usize = 500;
 
-/// Images and labels of an archive of NumPy.
+/// Reads the images and labels of a NumPy archive.
 pub(super) fn npz(
     path: &Path,
     asked: &Asked,
@@ -86,7 +86,7 @@ pub(super) fn npz(
     arrays.pixels = images.kind().into();
     arrays.levels = match (images.kind(), asked.levels) {
         ("|u1", None) => arrays.levels,
-        // Bytes hold no more: these images have levels of their own.
+        // Bytes hold no larger value, so these images keep the levels 0 to 255.
         ("|u1", Some([_, white])) if white > 255 => arrays.levels,
         (_, Some(levels)) => levels,
         (kind, None) => {
@@ -125,7 +125,7 @@ pub(super) fn npz(
     })
 }
 
-/// Images with one plane of `size` pixels a channel, with the channels of each pixel together.
+/// Turns images with one plane of `size` pixels for each channel into images with the channels of each pixel together.
 fn turned(images: &[u8], channels: usize, size: usize) -> Vec<u8> {
     let image = |image: &[u8]| -> Vec<u8> {
         let pixel = |place: usize| (0..channels).map(move |c| c * size + place);
@@ -137,7 +137,7 @@ fn turned(images: &[u8], channels: usize, size: usize) -> Vec<u8> {
         .collect()
 }
 
-/// That no array of an archive is called as images are.
+/// The error for an archive in which no array has a name of images.
 fn unnamed(file: &str, names: &[String]) -> DataError {
     let known = NAMES.map(|[images, _]| images).join(", ");
     let problem = format!("no array is named {known}");
@@ -145,7 +145,7 @@ fn unnamed(file: &str, names: &[String]) -> DataError {
     other(file, &problem).telling(other(file, &told))
 }
 
-/// An array of an archive with at most this number of dimensions.
+/// Opens an array of an archive that has at most this number of dimensions.
 fn array<'a>(
     file: &str,
     archive: &'a mut ZipArchive<File>,
@@ -159,14 +159,14 @@ fn array<'a>(
     NpyStream::of(&format!("{file}: {name}.npy"), Decoder(entry), dimensions)
 }
 
-/// An archive that holds something else.
+/// The error for an archive with other content.
 fn other(file: &str, why: &dyn Display) -> DataError {
     DataError::file(format!(
         "{file}: {why}; save it by numpy.savez(FILE, images=bytes, labels=numbers)"
     ))
 }
 
-/// An idx file of images, with its labels beside it or where they were said to be.
+/// Reads an idx file of images, with its labels beside it or in the file that [`Asked::labels`] names.
 pub(super) fn idx(
     path: &Path,
     asked: &Asked,
@@ -211,7 +211,7 @@ pub(super) fn idx(
     )
 }
 
-/// The labels that an array of one column holds.
+/// Reads the labels of an array of one column.
 pub(super) fn labels<R: Read>(
     mut array: NpyStream<R>,
     classes: usize,
@@ -232,7 +232,7 @@ pub(super) fn labels<R: Read>(
 }
 
 impl Asked {
-    /// How many of all records there are in a file are read.
+    /// Returns how many of the `all` records of a file to read.
     pub(super) fn count(&self, file: &str, all: usize) -> Result<usize, DataError> {
         let count = self.first.unwrap_or(all);
         check_count(file, count, all)?;
@@ -240,7 +240,7 @@ impl Asked {
     }
 }
 
-/// The names of the classes; none if no labels are read.
+/// Returns the names of the classes, or `None` if no labels are read.
 pub(super) fn listed(file: &str, classes: &Classes) -> Result<Option<Vec<String>>, DataError> {
     let listed = classes.listed()?;
     if listed.is_none() && *classes != Classes::Unread {
@@ -251,7 +251,7 @@ pub(super) fn listed(file: &str, classes: &Classes) -> Result<Option<Vec<String>
     Ok(listed)
 }
 
-/// From the size of an array to that of the images.
+/// Resizes images from the size of an array to the size that was asked for.
 struct Resize {
     from: [usize; 3],
     to: [usize; 3],
@@ -283,7 +283,7 @@ impl Resize {
         }
     }
 
-    /// Appends images `[n, h, w, channels]` as they shall be, and says how many.
+    /// Resizes and appends images `[n, h, w, channels]`, and returns their number.
     fn append(&self, images: &[u8], pixels: &mut Stored<u8>) -> Result<usize, DataError> {
         let [channels, height, width] = self.from;
         let size = channels * height * width;

@@ -11,12 +11,12 @@ use super::levels::{Outside, spread};
 use crate::DataError;
 use files::foreign::{DAMAGED, quietly};
 
-/// The bytes of a file in a folder of images.
+/// Reads the bytes of a file in a folder of images.
 pub(super) fn read(root: &Path, file: &Path) -> Result<Vec<u8>, DataError> {
     fs::read(root.join(file)).map_err(|error| unreadable(root, file, &error.to_string()))
 }
 
-/// Decodes an image, turned as its EXIF data has it: that of a file in a folder or an archive.
+/// Decodes an image of a file in a folder or an archive, and turns it by its EXIF data.
 pub(super) fn image(
     root: &Path,
     file: &Path,
@@ -57,11 +57,11 @@ fn decoded(root: &Path, file: &Path, bytes: &[u8]) -> Result<DynamicImage, DataE
         return Err(unreadable("it is empty"));
     }
     let image = quietly(|| {
-        // By its first bytes, not by its name.
+        // The first bytes determine the format, not the name.
         let mut reader = ImageReader::new(Cursor::new(bytes))
             .with_guessed_format()
             .map_err(|error| unreadable(&error.to_string()))?;
-        // Memory for what the file can hold, never for what its header claims.
+        // The limit follows from the size of the file, not from its header.
         let mut limits = Limits::default();
         limits.max_alloc = Some(most(bytes.len()));
         reader.limits(limits);
@@ -79,7 +79,7 @@ fn decoded(root: &Path, file: &Path, bytes: &[u8]) -> Result<DynamicImage, DataE
     image.unwrap_or_else(|| Err(unreadable(DAMAGED)))
 }
 
-/// What is transparent shows white, as on a page.
+/// Makes transparent areas white, as on a page.
 fn on_white(image: DynamicImage) -> DynamicImage {
     if !image.color().has_alpha() {
         return image;
@@ -99,13 +99,13 @@ fn unreadable(root: &Path, file: &Path, reason: &str) -> DataError {
         .telling(format!("{}: {problem}", root.join(file).display()))
 }
 
-/// The most memory that decoding a file of so many bytes may take: that of its pixels and as much again, and 512 MiB in
-/// any case. A byte of deflate is at most 1032, with 8 pixels of 3 bytes in each; JPEG packs less tightly.
+/// Returns the most memory that decoding a file of this size may take: twice that of its pixels, and at least 512 MiB.
+/// A byte of deflate gives at most 1032 bytes, each with 8 pixels of 3 bytes; JPEG packs less tightly.
 fn most(bytes: usize) -> u64 {
     (2 * 1032 * 8 * 3 * bytes as u64).clamp(1 << 20, 512 << 20)
 }
 
-/// What a decoder complains of, without its words: they may quote the file.
+/// Returns the reason of a decoder's error without its message, which may quote the file.
 fn reason(error: &ImageError) -> &'static str {
     match error {
         ImageError::Unsupported(_) => {
@@ -116,10 +116,10 @@ fn reason(error: &ImageError) -> &'static str {
     }
 }
 
-/// Whether a JPEG has the end-of-image marker behind its scans: the decoder fills what a cut file lacks with grey.
+/// Whether a JPEG has the end-of-image marker after its scans. The decoder fills the missing part of a cut file with grey.
 ///
-/// Segments are passed over by their lengths, so that the end of a thumbnail in one of them does not count. What follows the
-/// end, such as the video of a phone, may be anything.
+/// Segments are skipped by their lengths, so that the end of a thumbnail in one of them does not count. Anything may follow
+/// the end, such as the video of a phone.
 fn has_end(bytes: &[u8]) -> bool {
     // The start of the image, and within a scan an escaped byte, a fill byte or a restart, have no length.
     let alone = |byte| matches!(byte, 0x00 | 0x01 | 0xd0..=0xd8 | 0xff);
@@ -142,13 +142,13 @@ fn has_end(bytes: &[u8]) -> bool {
     false
 }
 
-/// The largest square in the middle, one pixel up or left where it cannot be in the middle, at
-/// `side` x `side` pixels: `[channels, side, side]`.
+/// Crops an image to the largest square in the middle (a pixel up or left if it cannot be in the middle) and resizes it
+/// to `side` x `side` pixels, `[channels, side, side]`.
 pub(super) fn square(image: DynamicImage, side: usize, channels: usize) -> Vec<u8> {
     let (width, height) = (image.width(), image.height());
     let length = width.min(height);
     let (left, top) = ((width - length) / 2, (height - length) / 2);
-    // At most MAX_SIDE: it fits.
+    // It fits, as `side` is at most MAX_SIDE.
     let side = side as u32;
     fn planes<P: Pixel<Subpixel = u8> + 'static>(
         image: image::ImageBuffer<P, Vec<u8>>,

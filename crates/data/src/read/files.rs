@@ -1,4 +1,4 @@
-//! Image files: a folder, or an archive.
+//! Reads the image files of a folder or an archive.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -23,10 +23,10 @@ use crate::{DataError, Records, Stored};
 /// The most bytes of all files of an archive: 4 GiB.
 const MAX_BYTES: u64 = 4 << 30;
 
-/// Files that are decoded at once.
+/// The number of files that are decoded at once.
 const BLOCK: usize = 500;
 
-/// What the parts of a data set are called, which lie above its classes or beside each other, but for a year behind them.
+/// The names of the parts of a data set, which lie above its classes or beside each other; a year may follow them.
 const PARTS: [&str; 21] = [
     "train",
     "training",
@@ -58,7 +58,7 @@ fn is_part(folder: &str) -> bool {
 
 const LINK: &str = "an image in it is a link; pack the images themselves";
 
-/// A file by its path in the folder or the archive, with the place of its content where that was read already.
+/// The path of a file in the folder or the archive, with the place of its content if that was read already.
 type Held = (PathBuf, Option<Range<usize>>);
 
 /// An archive.
@@ -67,7 +67,7 @@ pub(super) enum Packed<'a> {
     Zip(File),
 }
 
-/// The images of a folder, or of the `archive` of that name.
+/// Reads the images of a folder, or of the `archive` of that name.
 pub(super) fn read(
     path: &Path,
     archive: Option<Packed<'_>>,
@@ -110,7 +110,7 @@ pub(super) fn read(
     if files.is_empty() {
         return Err(no_image(path));
     }
-    // A few files of other forms lie beside images; many may be the images.
+    // A few files of other formats may lie beside images; if there are many, they may be the images.
     let others = skipped.iter().find(|passed| passed.reason == scan::OTHER);
     if let Some(others) = others.filter(|others| others.count > files.len()) {
         let problem = "most files in it end as no image's: expected .png, .jpg, .bmp, .gif, .tif, .webp; convert them, or \
@@ -128,7 +128,7 @@ pub(super) fn read(
         };
         files = places.iter().map(file).collect::<Result<_, _>>()?;
     }
-    // A folder of a class has a file, or a folder with one.
+    // The folder of a class holds a file, or a folder with a file.
     let class = |file: &Path| {
         let mut parts = file.iter().map(|part| part.to_string_lossy().into_owned());
         parts.next().filter(|_| parts.next().is_some())
@@ -156,7 +156,7 @@ pub(super) fn read(
         }
     };
     let mut labels = vec![0; files.len()];
-    // What folders are called is public where their names are the classes, but only if they can be.
+    // The names of folders are public if they are the classes, but only if they can be classes.
     let of_folders = asked.classes == Classes::Folders;
     if of_folders && !names.is_empty() && names.iter().all(|name| is_part(name)) {
         let held = names
@@ -189,7 +189,7 @@ pub(super) fn read(
             let problem = "an image lies in no folder of a class; move it, or name its class";
             *label = place.ok_or_else(|| refuse(path, problem, file))? as u8;
         }
-        // Of names that are on a list, which ones have no image is private.
+        // If the names are given as a list, it is private which of them have no image.
         let mut classes = (0..names.len()).filter(|_| of_folders);
         if let Some(class) = classes.find(|&class| !labels.contains(&(class as u8))) {
             let problem = "a folder of a class is empty: expected at least 1 image; remove it, or give it some";
@@ -212,7 +212,7 @@ pub(super) fn read(
     };
     for part in files.chunks(BLOCK) {
         let images: Vec<Result<Vec<u8>, DataError>> = part.par_iter().map(image).collect();
-        // Of several errors the first, whichever thread is faster.
+        // Of several errors the first is returned, whichever thread is faster.
         let images = images.into_iter().collect::<Result<Vec<_>, _>>()?;
         pixels.add(&images.concat())?;
     }
@@ -230,13 +230,13 @@ pub(super) fn read(
     })
 }
 
-/// A file or a folder in the input is none that can be taken.
+/// The error for a file or a folder in the input that cannot be used.
 fn refuse(input: &Path, problem: &str, found: &Path) -> DataError {
     DataError::file(format!("{}: {problem}", input.display()))
         .telling(format!("{}: {problem}", input.join(found).display()))
 }
 
-/// Image files of an archive.
+/// The image files of an archive.
 struct Unpacked<'a> {
     path: &'a Path,
     contents: &'a mut Stored<u8>,
@@ -256,7 +256,7 @@ impl<'a> Unpacked<'a> {
         }
     }
 
-    /// What is said of a damaged archive may quote the name of a file in it.
+    /// Hides the message about a damaged archive, which may quote the name of a file in it.
     fn failed(&self, error: std::io::Error) -> DataError {
         let shown = self.path.display();
         io(self.path, "read the archive")(error).hidden(&format!(
@@ -264,7 +264,7 @@ impl<'a> Unpacked<'a> {
         ))
     }
 
-    /// Whether a file is an image that is taken.
+    /// Whether a file is an image to read.
     fn takes(&mut self, name: &Path) -> Result<bool, DataError> {
         let reason = match scan::made_by_itself(name) {
             Some(reason) => reason,
@@ -297,12 +297,12 @@ impl<'a> Unpacked<'a> {
         Ok(())
     }
 
-    /// All of them in the order of their paths, without a folder that is around all.
+    /// Returns all image files in the order of their paths, without a folder around all of them.
     fn all(self) -> Result<(Vec<Held>, Vec<Skipped>), DataError> {
         let mut files = self.files;
         let around = |files: &[Held]| {
             let first = files.first()?.0.iter().next()?.to_owned();
-            // A folder of images alone may be a class, unless it is called as a part of a data set.
+            // A single folder of images may be a class, unless it has the name of a part of a data set.
             let least = if is_part(&first.to_string_lossy()) {
                 1
             } else {
@@ -327,7 +327,7 @@ impl<'a> Unpacked<'a> {
     }
 }
 
-/// The image files of a tar archive.
+/// Unpacks the image files of a tar archive.
 fn untar(
     path: &Path,
     reader: &mut dyn Read,
@@ -369,7 +369,7 @@ fn untar(
     }
 }
 
-/// The image files of a zip archive.
+/// Unpacks the image files of a zip archive.
 fn unzip(
     path: &Path,
     archive: File,

@@ -1,11 +1,11 @@
-//! Values of pixels that are no bytes.
+//! Converts values of pixels that are not bytes.
 
 use image::{DynamicImage, ImageBuffer, Pixel};
 
-/// A value outside of the levels.
+/// A value that is not between black and white.
 pub(super) struct Outside(pub f64);
 
-/// The byte of a value from black to white.
+/// Returns the byte of a value between black and white.
 pub(super) fn byte(value: f32, levels: [i32; 2]) -> Result<u8, Outside> {
     match share(f64::from(value), levels) {
         Some(share) => Ok((share * 255.0).round() as u8),
@@ -13,14 +13,14 @@ pub(super) fn byte(value: f32, levels: [i32; 2]) -> Result<u8, Outside> {
     }
 }
 
-/// The value of a byte, whole if its type is.
+/// Returns the value of a byte, rounded to a whole number if `whole`.
 pub(crate) fn value(byte: u8, [black, white]: [i32; 2], whole: bool) -> f64 {
     let share = f64::from(byte) / 255.0;
     let value = f64::from(black) + share * f64::from(white - black);
     if whole { value.round() } else { value }
 }
 
-/// Brings colours of 16 bits, those of all pixels, from black to white to all that 16 bits hold.
+/// Spreads the colours of an image of 16 bits from the range black to white to the whole range of 16 bits.
 pub(super) fn spread(image: &mut DynamicImage, levels: [i32; 2]) -> Result<(), Outside> {
     match image {
         DynamicImage::ImageLuma16(pixels) => spread_pixels(pixels, levels),
@@ -48,7 +48,7 @@ fn spread_pixels<P: Pixel<Subpixel = u16>>(
     outside.map_or(Ok(()), |value| Err(Outside(value.into())))
 }
 
-/// From 0 at black to 1 at white; none beyond.
+/// Returns the position of a value from 0 at black to 1 at white; `None` beyond.
 fn share(value: f64, [black, white]: [i32; 2]) -> Option<f64> {
     let [black, white] = [black, white].map(f64::from);
     let share = (value - black) / (white - black);

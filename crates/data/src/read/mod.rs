@@ -1,29 +1,30 @@
-//! Records from whatever holds them.
+//! Reads records from folders, archives, arrays and text.
 //!
-//! | path | what it holds |
+//! | path | content |
 //! |---|---|
-//! | a folder with folders in it | image files, a folder a class, at any depth below it (torchvision's `ImageFolder`) |
+//! | a folder with folders in it | image files at any depth, one folder for each class (torchvision's `ImageFolder`) |
 //! | a folder of files | image files without classes |
-//! | `.tar`, `.tar.gz`, `.tgz`, `.zip` | the same, packed; a folder around all of it is passed over |
-//! | `.npz` | `images` of `[n, h, w]`, `[n, h, w, 3]` or `[n, 3, h, w]`, and `labels` of `[n]` whole numbers; or other names of [`NAMES`] |
-//! | `.npy` | rows of numbers ([`npy`](crate::npy)), one dimension as one column |
+//! | `.tar`, `.tar.gz`, `.tgz`, `.zip` | either of these folders, packed; a folder around everything is ignored |
+//! | `.npz` | `images` of `[n, h, w]`, `[n, h, w, 3]` or `[n, 3, h, w]`, and whole `labels` of `[n]`; or other [`NAMES`] |
+//! | `.npy` | rows of numbers ([`npy`](crate::npy)); an array of one dimension is one column |
 //! | `.csv`, `.txt`, `.tsv` | rows of numbers between commas, semicolons, tabs or spaces |
 //! | anything else | an idx file of images, gzip or not, with its labels beside it: `*-images-idx3-*` and `*-labels-idx1-*` |
 //!
-//! Size, channels and classes are public, so they are asked for and never looked up in the records. What an array's
-//! header and the names of class folders say is taken if nothing else is asked for: whoever gives them makes them
-//! public.
+//! Size, channels and classes are public, so the caller states them and they are never derived from the records. By
+//! default they come from an array's header and the names of class folders, which the caller makes public by giving
+//! them.
 //!
-//! Bytes reach from 0 to 255. What is black and what is white in images of 16 bits, and in arrays of other types, is asked for likewise:
-//! 12 bits of 16 would be almost black.
+//! Bytes range from 0 to 255. For images of 16 bits and arrays of other types the caller states the values of black and
+//! white too, because 12 bits in 16 would be almost black.
 //!
-//! Every JPEG, PNG, BMP, GIF, TIFF and WebP file of a folder, by its ending, is a record, in the order of its path, component by
-//! component; of several pictures in a file the first is. Links to folders are not followed. [`Skipped`] has what is passed over. An image becomes square by cutting off its
-//! longer sides equally, is resized by a triangle filter (bilinear, as wide as the reduction asks for), and is turned as
-//! its EXIF data has it; of three channels, grey is repeated; what is transparent is white. HEIC, AVIF and raw photographs are refused: no image is
-//! left out because of its form.
+//! Each JPEG, PNG, BMP, GIF, TIFF and WebP file of a folder, by its extension, is a record. Records are sorted by path,
+//! component by component. Only the first picture of a file is read. Links to folders are not followed. [`Skipped`] lists
+//! the files that are passed over. An image is turned by its EXIF data, cropped to a square by cutting its longer sides
+//! equally, and resized by a triangle filter (bilinear, as wide as the reduction needs). With three channels, grey is
+//! repeated. Transparent areas become white. HEIC, AVIF and raw photographs give an error, so that no image is dropped
+//! because of its format.
 //!
-//! Source of crop and size: "Differentially private gradient flow based on the sliced Wasserstein
+//! Source of the crop and the size: "Differentially private gradient flow based on the sliced Wasserstein
 //! distance", appendix C.1.
 
 mod arrays;
@@ -41,7 +42,7 @@ pub(crate) use self::levels::value;
 use crate::error::{empty, open, unfit};
 use crate::{DataError, LoadOptions, Records, Stored};
 
-/// What an archive of NumPy calls its images and their labels: the first pair whose images are there is read.
+/// The names of images and labels in a NumPy archive: the first pair whose images exist is read.
 pub(crate) const NAMES: [[&str; 2]; 10] = [
     ["images", "labels"],
     ["train_images", "train_labels"],
@@ -55,52 +56,52 @@ pub(crate) const NAMES: [[&str; 2]; 10] = [
     ["arr_0", "arr_1"],
 ];
 
-/// The most classes.
+/// The largest number of classes.
 pub const MAX_CLASSES: usize = 256;
 
-/// What is asked of records, all of it public.
+/// The public properties of the records to read, and which records to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Pixels along a side; for arrays that of the file if it is `None`.
+    /// The number of pixels along a side; if `None`, arrays keep that of the file.
     pub side: Option<usize>,
-    /// 1 for grey, 3 for colour; likewise.
+    /// The number of channels, 1 for grey and 3 for colour; if `None`, arrays keep that of the file.
     pub channels: Option<usize>,
-    /// What classes there are.
+    /// The classes.
     pub classes: Classes,
-    /// The values of black and of white: of image files with 16 bits, and of arrays of other types than bytes.
+    /// The values of black and white in image files of 16 bits and in arrays of types other than bytes.
     pub levels: Option<[i32; 2]>,
-    /// A file of the labels: of idx images if it does not lie beside them, and of an NPY array.
+    /// The file of the labels of an NPY array, or of idx images if it does not lie beside them.
     pub labels: Option<PathBuf>,
-    /// Only this number of first records, those of files in the order of their paths; of text all are read.
+    /// The number of records to take, from the first (image files are sorted by path). Text is still read to its end.
     pub first: Option<usize>,
-    /// Of image files those at these places in the order of their paths, in this order.
+    /// The image files to read: their indices in the order of the paths. Records keep the order of this list.
     pub places: Option<Vec<usize>>,
-    /// Whether numbers of an NPY array may be NaN or infinite.
+    /// Whether the numbers of an NPY array may be NaN or infinite.
     pub not_finite: bool,
 }
 
 /// The classes of records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Classes {
-    /// One for each folder, of its name; arrays do not have this.
+    /// One class for each folder, with its name; not for arrays.
     #[default]
     Folders,
-    /// These; a label of an array is a place in the list.
+    /// Classes of these names; a label of an array is an index into the list.
     Named(Vec<String>),
     /// This number of classes, named by their numbers.
     Counted(usize),
-    /// None are read, whatever folders and labels there are.
+    /// No classes are read, even if there are folders or labels.
     Unread,
 }
 
-/// The form that records came in.
+/// The format from which records were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// A folder, or an archive, with a folder a class.
+    /// A folder or an archive with one folder for each class.
     Folders,
-    /// A folder of files.
+    /// A folder or an archive of files without classes.
     Flat,
-    /// Arrays of NumPy.
+    /// A NumPy archive.
     Npz,
     /// Idx files.
     Idx,
@@ -108,25 +109,25 @@ pub enum Form {
     Rows,
 }
 
-/// How an archive of NumPy holds images and labels.
+/// The layout of images and labels in a NumPy archive.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arrays {
-    /// The name of the images.
+    /// The name of the array of images.
     pub images: String,
-    /// Their type, by its name in NumPy.
+    /// The type of the images, by its name in NumPy.
     pub pixels: String,
-    /// The values of black and of white.
+    /// The values of black and white.
     pub levels: [i32; 2],
     /// Whether channels are planes: `[n, channels, h, w]`.
     pub planes: bool,
-    /// That of the labels.
+    /// The name of the array of labels.
     pub labels: String,
     /// The type of the labels, by its name in NumPy.
     pub kind: String,
-    /// Whether labels are of `[n, 1]`.
+    /// Whether labels have the shape `[n, 1]`.
     pub column: bool,
-    /// Whether grey images are of `[n, h, w, 1]`.
+    /// Whether grey images have the shape `[n, h, w, 1]`.
     pub channel: bool,
 }
 
@@ -145,39 +146,39 @@ impl Default for Arrays {
     }
 }
 
-/// Records with what is known of them.
+/// Records with the names and the format that were found.
 pub struct Found {
-    /// The records; all of class 0 if they have no classes.
+    /// The records, all of class 0 if they have no classes.
     pub records: Records,
-    /// The names of the classes; none for records without.
+    /// The names of the classes; empty for records without classes.
     pub classes: Vec<String>,
-    /// The path of each image below the folder; none for arrays.
+    /// The path of each image below the folder; empty for arrays.
     pub paths: Vec<String>,
-    /// The form that they came in.
+    /// The format from which they were read.
     pub form: Form,
-    /// Of [`Form::Npz`], how the archive holds them.
+    /// For [`Form::Npz`], the layout of the archive.
     pub arrays: Arrays,
-    /// What was passed over.
+    /// The files and arrays that were passed over.
     pub skipped: Vec<Skipped>,
 }
 
 debug_shows!(Found { records, form });
 
-/// What a reader passed over for one reason. **Private** but for the reason: none of it is a record.
+/// The files or arrays that a reader passed over for one reason. Only the reason is public; the rest is **private**.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// What, or why.
+    /// The kind of the files or arrays, or the reason.
     pub reason: &'static str,
-    /// The first of them.
+    /// The name of the first one.
     pub name: String,
-    /// How many there are.
+    /// Their number.
     pub count: usize,
 }
 
 debug_shows!(Skipped { reason });
 
 impl Skipped {
-    /// Counts one more.
+    /// Counts one more file or array.
     pub(crate) fn count(all: &mut Vec<Self>, reason: &'static str, name: &Path) {
         match all.iter_mut().find(|skipped| skipped.reason == reason) {
             Some(skipped) => skipped.count += 1,
@@ -195,12 +196,12 @@ fn named(path: &Path, endings: &[&str]) -> bool {
     endings.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Whether a path is taken for arrays, and not for files in a folder or in an archive.
+/// Whether a path is read as arrays, rather than as files in a folder or an archive.
 pub fn is_array(path: &Path) -> bool {
     !path.is_dir() && !named(path, &[".tar", ".tar.gz", ".tgz", ".zip"])
 }
 
-/// Reads what lies at a path; `done` is called with the number of records read so far, from several threads.
+/// Reads the records at a path; several threads call `done` with the number of records read so far.
 ///
 /// ```
 /// use data::{Asked, Classes, read};
@@ -228,15 +229,14 @@ pub fn is_array(path: &Path) -> bool {
 /// ```
 ///
 /// # Errors
-/// [`DataError::Request`] where something public was not said, or is out of its bounds; [`DataError::File`] for the first
-/// file that cannot be read, a class that is empty or not on the list, and what is in no form above;
-/// [`DataError::Record`] for a label that is no class, and for text that is no finite number or a row of another width
-/// than the first; [`DataError::Io`].
+/// [`DataError::Request`] if a public property is missing or out of its bounds; [`DataError::File`] for the first file that
+/// cannot be read, a class that is empty or not on the list, and an unknown format; [`DataError::Record`] for a label that
+/// is no class, and for text that is no finite number or a row of another width than the first; [`DataError::Io`].
 pub fn read(path: &Path, asked: &Asked, done: &(dyn Fn(usize) + Sync)) -> Result<Found, DataError> {
     read_beyond(path, asked, done, Stored::<u8>::IN_MEMORY)
 }
 
-/// As [`read`], with at most this number of bytes of values in memory.
+/// Reads the records at a path as [`read`] does, with at most `in_memory` bytes of values in memory.
 #[doc(hidden)]
 pub fn read_beyond(
     path: &Path,
@@ -273,10 +273,10 @@ pub fn read_beyond(
     }
 }
 
-/// How many image files there are in a folder.
+/// Returns the number of image files in a folder.
 ///
 /// # Errors
-/// [`DataError::Request`] if there is none; as [`read`].
+/// [`DataError::Request`] if there is no image; the errors of [`read`].
 pub fn count_files(folder: &Path) -> Result<usize, DataError> {
     match scan::images(folder)?.files.len() {
         0 => Err(no_image(folder)),
@@ -288,10 +288,10 @@ fn no_image(path: &Path) -> DataError {
     empty(path.display(), "image, in it or in a folder in it")
 }
 
-/// The training images of CIFAR-10 and its test images, of 32 x 32 pixels in colour (Krizhevsky 2009).
+/// Loads the training images and the test images of CIFAR-10, 32 x 32 pixels in colour (Krizhevsky 2009).
 ///
 /// # Errors
-/// As [`crate::fetch::fetch`].
+/// The errors of [`crate::fetch::fetch`].
 pub fn cifar10(
     options: &LoadOptions,
     done: &(dyn Fn(usize) + Sync),
@@ -313,7 +313,7 @@ pub fn cifar10(
 }
 
 impl Found {
-    /// The name of an image: its path, or its number.
+    /// Returns the name of an image: its path if it has one, else its index.
     pub fn name(&self, place: usize) -> String {
         let number = || place.to_string();
         self.paths.get(place).cloned().unwrap_or_else(number)
@@ -321,10 +321,10 @@ impl Found {
 }
 
 impl Classes {
-    /// The names on the list, if there is one.
+    /// Returns the names of the classes, if the caller gave a list or a number.
     ///
     /// # Errors
-    /// [`DataError::Request`] for no class, more than [`MAX_CLASSES`], and a name that is there twice or none for a folder.
+    /// [`DataError::Request`] for no class, more than [`MAX_CLASSES`], a repeated name, and a name that no folder can have.
     pub fn listed(&self) -> Result<Option<Vec<String>>, DataError> {
         let names = match self {
             Self::Folders | Self::Unread => return Ok(None),

@@ -1,4 +1,4 @@
-//! Rows of numbers, from arrays and from text.
+//! Reads rows of numbers from arrays and from text.
 
 use std::io::BufReader;
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::npy::NpyStream;
 use crate::table::lines::Lines;
 use crate::{DataError, Records, Stored};
 
-/// Values that are read at once.
+/// The number of values that are read at once.
 const BLOCK: usize = 1 << 20;
 
-/// An array of one dimension or two, and the labels of another if there is one.
+/// Reads an array of one or two dimensions, and its labels from another array if there is one.
 pub(super) fn npy(
     path: &Path,
     asked: &Asked,
@@ -55,8 +55,8 @@ pub(super) fn npy(
     Ok(found(records, names, Vec::new()))
 }
 
-/// Text with a row a line, its numbers between commas, semicolons, tabs or spaces. Empty lines are passed over, and so is
-/// a first line without any number: names of columns.
+/// Reads text with one row on each line, its numbers between commas, semicolons, tabs or spaces. Empty lines are skipped,
+/// and so is a first line without any number, which holds the names of columns.
 pub(super) fn text(
     path: &Path,
     asked: &Asked,
@@ -65,7 +65,7 @@ pub(super) fn text(
     let file = &path.display().to_string();
     let (mut width, mut block, mut skipped) = (0, Vec::new(), Vec::new());
     let mut first = true;
-    // What separates numbers differs from file to file: a line is one field here.
+    // Separators differ from file to file, so a line is one field here.
     let mut lines = Lines::unquoted(file, BufReader::new(open(path)?));
     while let Some(line) = lines.next()? {
         let texts: Vec<&str> = line.fields.iter().flat_map(|text| split(text)).collect();
@@ -108,7 +108,7 @@ fn found(records: Records, classes: Vec<String>, skipped: Vec<Skipped>) -> Found
     }
 }
 
-/// The fields of a line: between commas or semicolons where it has one, between white space otherwise.
+/// Splits a line at commas and semicolons if it has one, else at white space.
 fn split(line: &str) -> Vec<&str> {
     match line.find([',', ';']) {
         Some(_) => line.split([',', ';']).map(str::trim).collect(),

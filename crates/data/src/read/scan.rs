@@ -9,17 +9,17 @@ use crate::error::io;
 const EXTENSIONS: [&str; 10] = [
     "jpg", "jpeg", "jpe", "jfif", "png", "bmp", "gif", "tif", "tiff", "webp",
 ];
-/// Those of images that nothing here reads: a copy without them would be one of something else.
+/// The extensions of images that cannot be read. Such a file is an error, because without it the data set is another one.
 const UNREAD: [&str; 24] = [
     "heic", "heif", "avif", "jp2", "jxl", "svg", "raw", "dng", "cr2", "cr3", "nef", "arw", "orf",
     "psd", "dcm", "nii", "ppm", "pgm", "pbm", "pnm", "tga", "ico", "exr", "hdr",
 ];
-/// Those of texts, which stand beside images and are none.
+/// The extensions of texts, which often lie beside images.
 const TEXTS: [&str; 20] = [
     "txt", "csv", "tsv", "json", "jsonl", "xml", "yaml", "yml", "toml", "md", "rst", "html", "pdf",
     "log", "ini", "cfg", "py", "ipynb", "xlsx", "parquet",
 ];
-/// Files and folders that systems make by themselves.
+/// The files and folders that operating systems make by themselves.
 const OF_SYSTEMS: [&str; 8] = [
     "thumbs.db",
     "ehthumbs.db",
@@ -31,14 +31,14 @@ const OF_SYSTEMS: [&str; 8] = [
     "lost+found",
 ];
 
-/// Why a file is passed over.
+/// The reasons why a file is passed over.
 const HIDDEN: &str = "files whose names start with a dot";
 const SYSTEM: &str = "files that a system makes by itself, such as Thumbs.db and those in __MACOSX";
 const TEXT: &str =
     "texts and tables, such as .txt, .csv and .json: classes are read of folders alone";
 pub(super) const OTHER: &str = "files whose names end as no image's";
 
-/// What lies in a folder.
+/// The content of a folder.
 pub(super) struct Scanned {
     /// The paths, below the folder, of the files named as images, sorted component by component.
     pub files: Vec<PathBuf>,
@@ -47,7 +47,7 @@ pub(super) struct Scanned {
     pub skipped: Vec<Skipped>,
 }
 
-/// Looks through a folder and those in it.
+/// Looks through a folder and all folders in it.
 pub(super) fn images(root: &Path) -> Result<Scanned, DataError> {
     let (mut files, mut inner, mut skipped) = (Vec::new(), BTreeSet::new(), Vec::new());
     let mut folders = vec![PathBuf::new()];
@@ -74,7 +74,7 @@ pub(super) fn images(root: &Path) -> Result<Scanned, DataError> {
                 }
                 folders.push(below);
             } else if kind.is_symlink() && entry.path().is_dir() {
-                // One to a folder above would never end, and what is left out is missed.
+                // A link to a folder above would never end, and leaving it out would lose images.
                 let problem = "a link to a folder, expected a folder or a file";
                 let link = DataError::file(format!("{}: in it is {problem}", root.display()));
                 return Err(link.telling(format!("{}: {problem}", entry.path().display())));
@@ -97,7 +97,7 @@ pub(super) fn is_image(path: &Path) -> bool {
     ending(path, &EXTENSIONS).is_some()
 }
 
-/// Why something is no image whatever its ending, if a part of its path says so: thumbnails and resource forks end as images do.
+/// Why a file is no image by a part of its path: thumbnails and resource forks have the extensions of images.
 pub(super) fn made_by_itself(path: &Path) -> Option<&'static str> {
     path.iter().find_map(|part| {
         let hidden = part.as_encoded_bytes().starts_with(b".") && part != ".";
@@ -106,7 +106,7 @@ pub(super) fn made_by_itself(path: &Path) -> Option<&'static str> {
     })
 }
 
-/// Why a file of another ending is passed over. Images that are not read are refused.
+/// Why a file with another extension is passed over. An image that cannot be read is refused.
 pub(super) fn no_image(root: &Path, file: &Path) -> Result<&'static str, DataError> {
     let Some(form) = ending(file, &UNREAD) else {
         let text = ending(file, &TEXTS).map(|_| TEXT);

@@ -1,4 +1,4 @@
-//! Whose images are whose.
+//! Assigns images to their units.
 
 use std::collections::BTreeMap;
 use std::io::BufReader;
@@ -11,7 +11,7 @@ use crate::units::Units;
 use crate::{DataError, Records};
 
 impl Units {
-    /// By the names of images: `unit` gives that of a name, or nothing.
+    /// Assigns each image to the unit that `unit` gives for its name.
     ///
     /// # Errors
     /// [`DataError::Record`] for the first image without a unit.
@@ -29,12 +29,12 @@ impl Units {
         Ok(Self::of_texts(of.iter().map(String::as_str)))
     }
 
-    /// By a CSV file with a line of names above: its first column names images as [`Found::name`] does, and `column`
-    /// their units, the second where it is `None`.
+    /// Assigns images to units by a CSV file with a line of column names. Its first column holds the names of
+    /// [`Found::name`], and `column` holds the units (by default the second column).
     ///
     /// # Errors
-    /// [`DataError::File`] for what is no such file, a column that is not there, and an image that is there twice;
-    /// as [`Units::of_names`].
+    /// [`DataError::File`] if the file is no such CSV, lacks the column or names an image twice; the errors of
+    /// [`Units::of_names`].
     pub fn of_csv(found: &Found, path: &Path, column: Option<&str>) -> Result<Self, DataError> {
         let file = path.display().to_string();
         let refuse = |why: &str| DataError::file(format!("{file}: {why}; repair the file"));
@@ -69,10 +69,10 @@ impl Units {
         })
     }
 
-    /// At most `most` images of each unit, by the checksums of their pixels.
+    /// Keeps at most `most` images of each unit, chosen by the checksums of their pixels.
     ///
     /// # Errors
-    /// [`DataError::Request`] for other images, and for `most` of 0.
+    /// [`DataError::Request`] if the number of images is not that of these units' records, and if `most` is 0.
     pub fn bounded(&self, images: &Records, most: usize) -> Result<Records, DataError> {
         images.select(&self.kept(most, &images.each(Self::sum)?)?)
     }

@@ -3,7 +3,7 @@ use crate::glyphs::hand::Hand;
 /// A colour; grey images use its first value.
 pub(super) type Colour = [f32; 3];
 
-/// A square image at work: values in `[0, 1]`, channel after channel.
+/// A square image that is being drawn: values in `[0, 1]`, channel after channel.
 pub(super) struct Canvas {
     pub side: usize,
     channels: usize,
@@ -19,12 +19,12 @@ impl Canvas {
         }
     }
 
-    /// Any colour, all as likely.
+    /// Samples a uniform colour.
     pub(super) fn colour(&self, hand: &mut Hand<'_>) -> Colour {
         std::array::from_fn(|_| hand.between(0.0, 1.0))
     }
 
-    /// A colour that stands out from a dark ground.
+    /// Samples a colour that stands out from a dark ground.
     pub(super) fn bright(&self, hand: &mut Hand<'_>) -> Colour {
         let light = hand.between(0.35, 1.0);
         match self.channels {
@@ -33,7 +33,7 @@ impl Canvas {
         }
     }
 
-    /// The ground of a drawing: dark in most grey images, any colour elsewhere.
+    /// Paints the ground of a drawing: dark in most grey images, any colour in the others.
     pub(super) fn ground(&mut self, hand: &mut Hand<'_>) {
         if self.channels == 1 && hand.chance(0.9) {
             return;
@@ -47,7 +47,7 @@ impl Canvas {
         self.paint(|_, _| 1.0, value);
     }
 
-    /// As [`Canvas::fill`], where `cover` lets the value through: 1 all of it, 0 nothing.
+    /// Blends in values as [`Canvas::fill`] sets them, with the weight `cover` in `[0, 1]` at each place.
     pub(super) fn paint(
         &mut self,
         cover: impl Fn(f32, f32) -> f32,
@@ -74,7 +74,7 @@ impl Canvas {
     }
 }
 
-/// A smooth step from 0 at -1 to 1 at 1.
+/// Returns a smooth step from 0 at -1 to 1 at 1.
 pub(super) fn smooth(t: f32) -> f32 {
     let t = (0.5 + 0.5 * t).clamp(0.0, 1.0);
     t * t * (3.0 - 2.0 * t)

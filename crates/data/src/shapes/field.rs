@@ -4,12 +4,12 @@ use crate::glyphs::hand::Hand;
 
 /// A sum of plane waves of variance 1/4 over the unit square: noise whose amplitude falls as a power of the frequency.
 pub(super) struct Field {
-    /// Amplitude, wave vector, phase.
+    /// The amplitude, wave vector and phase of each wave.
     waves: Vec<(f32, [f32; 2], f32)>,
 }
 
 impl Field {
-    /// Waves of any power, any direction, or most of them along one.
+    /// Samples waves whose amplitudes fall by a random power, in any direction or most of them along one.
     pub(super) fn of_any_spectrum(waves: usize, hand: &mut Hand<'_>) -> Self {
         let power = hand.between(0.0, 2.5);
         let grain = hand.between(1.0, 3.0);
@@ -17,7 +17,7 @@ impl Field {
         Self::new(waves, power, [grain.exp2(), 12.0], one_way, hand)
     }
 
-    /// A few long waves.
+    /// Samples a few long waves.
     pub(super) fn folds(hand: &mut Hand<'_>) -> Self {
         let one_way = hand.chance(0.6);
         Self::new(5, 1.0, [1.0, 5.0], one_way, hand)

@@ -3,12 +3,12 @@ use super::field::Field;
 use super::part::Part;
 use crate::glyphs::hand::Hand;
 
-/// Smallest and largest half width.
+/// The smallest and the largest half width.
 const SIZES: [f32; 2] = [0.06, 0.6];
 const LEAVES: usize = 40;
 
-/// Parts that fall on each other, the first ones hidden by the last. Half widths have the density `r^-3`, with which the
-/// image looks alike at every scale (Lee, Mumford and Huang 2001).
+/// Draws parts that fall on each other, so that the last ones hide the first. Half widths have the density `r^-3`, with
+/// which the image looks alike at every scale (Lee, Mumford and Huang 2001).
 pub(super) fn draw(canvas: &mut Canvas, hand: &mut Hand<'_>) {
     let colour = canvas.colour(hand);
     canvas.fill(|_, _, channel| colour[channel]);

@@ -1,18 +1,18 @@
-//! Images of random processes: any number, from a seed, of nothing in particular. Networks learn from them what images
-//! are made of (lines, edges, outlines, textures), and nothing of any class.
+//! Images of random processes: any number of them, from a seed, of no real object. Networks learn from them the elements
+//! of images (lines, edges, outlines, textures), and nothing about any class.
 //!
-//! | process | share | what it shows |
+//! | process | share | content |
 //! |---|---|---|
 //! | [`Process::Strokes`] | 3/8 | a pen on a random walk that turns smoothly |
 //! | [`Process::Silhouettes`] | 3/8 | a few rounded and tapered parts, often symmetric, with texture, folds and shade |
 //! | [`Process::Leaves`] | 1/8 | dead leaves: discs and boxes that hide each other, their sizes by a power law |
 //! | [`Process::Spectra`] | 1/8 | noise whose spectrum falls by a random power, in a random direction |
 //!
-//! The first two stand before a dark ground in most grey images. Image i is sampled from a generator of its own, keyed by
-//! (seed, i), so it does not depend on how many are made or by how many threads.
+//! The first two have a dark ground in most grey images. Image i has its own generator, keyed by (seed, i), so it does not
+//! depend on the number of images or threads.
 //!
-//! Source: random processes as in Baradad, Wulff, Wang, Isola and Torralba (2021, arXiv 2106.05963); as priors of
-//! private learning in Tang, Panda, Sehwag and Mittal (2023, arXiv 2306.06076).
+//! Source: the random processes are those of Baradad, Wulff, Wang, Isola and Torralba (2021, arXiv 2106.05963); Tang,
+//! Panda, Sehwag and Mittal (2023, arXiv 2306.06076) use such images as priors of private learning.
 
 mod canvas;
 mod field;
@@ -29,16 +29,16 @@ use crate::glyphs::hand::Hand;
 use canvas::Canvas;
 use field::Field;
 
-/// The process of an image.
+/// The random process that generates an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Process {
-    /// A pen's lines.
+    /// Lines of a pen.
     Strokes,
     /// A filled outline.
     Silhouettes,
     /// Parts that hide each other.
     Leaves,
-    /// Noise of one spectrum.
+    /// Noise with a random spectrum.
     Spectra,
 }
 
@@ -60,10 +60,10 @@ pub struct Shapes {
 }
 
 impl Shapes {
-    /// Grows whenever other images are made from the same seed.
+    /// The version of the generator; it grows whenever the same seed gives other images.
     pub const VERSION: u32 = 1;
 
-    /// Grey images of `side` x `side` pixels.
+    /// Returns grey images of `side` x `side` pixels.
     pub fn grey(side: usize, seed: u64) -> Self {
         Self {
             seed,
@@ -72,7 +72,7 @@ impl Shapes {
         }
     }
 
-    /// Colour images of `side` x `side` pixels.
+    /// Returns colour images of `side` x `side` pixels.
     pub fn colour(side: usize, seed: u64) -> Self {
         Self {
             channels: 3,
@@ -80,12 +80,12 @@ impl Shapes {
         }
     }
 
-    /// Pixels along a side.
+    /// The number of pixels along a side.
     pub fn side(&self) -> usize {
         self.side
     }
 
-    /// 1 for grey images, 3 for colour.
+    /// The number of channels: 1 for grey images, 3 for colour.
     pub fn channels(&self) -> usize {
         self.channels
     }
@@ -100,7 +100,7 @@ impl Shapes {
         }
     }
 
-    /// Image `index`, `[channels, side, side]` in row-major order.
+    /// Returns image `index`, `[channels, side, side]` in row-major order.
     pub fn image(&self, index: u64) -> Vec<u8> {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&self.seed.to_le_bytes());
@@ -128,7 +128,7 @@ impl Shapes {
         canvas.bytes()
     }
 
-    /// The images of some indices, `[n, channels, side, side]` in row-major order, on all threads.
+    /// Generates the images of a range of indices, `[n, channels, side, side]` in row-major order, on all threads.
     pub fn draw(&self, indices: std::ops::Range<u64>) -> Vec<u8> {
         let images: Vec<Vec<u8>> = indices.into_par_iter().map(|i| self.image(i)).collect();
         images.concat()

@@ -7,7 +7,7 @@ use crate::glyphs::hand::Hand;
 #[derive(Clone, Copy)]
 pub(super) struct Part {
     pub centre: [f32; 2],
-    /// Half of its width and of its height.
+    /// Half of the width and half of the height.
     pub half: [f32; 2],
     turn: [f32; 2],
     power: f32,
@@ -26,7 +26,7 @@ impl Part {
         }
     }
 
-    /// Turned any way.
+    /// Makes a part that is turned by a random angle.
     pub(super) fn loose(centre: [f32; 2], half: [f32; 2], hand: &mut Hand<'_>) -> Self {
         let (sin, cos) = hand.between(0.0, TAU).sin_cos();
         Self {
@@ -35,7 +35,7 @@ impl Part {
         }
     }
 
-    /// The same on the other side of the middle.
+    /// Returns the mirror image of the part on the other side of the middle.
     pub(super) fn mirrored(self) -> Self {
         Self {
             centre: [1.0 - self.centre[0], self.centre[1]],
@@ -44,7 +44,7 @@ impl Part {
         }
     }
 
-    /// The same in the middle of the width.
+    /// Returns the part, moved to the middle of the width.
     pub(super) fn centred(self) -> Self {
         Self {
             centre: [0.5, self.centre[1]],
@@ -52,7 +52,7 @@ impl Part {
         }
     }
 
-    /// How much of a place it covers, with an edge of about `edge`.
+    /// Returns how much of a place the part covers, with an edge of about `edge`.
     pub(super) fn cover(&self, x: f32, y: f32, edge: f32) -> f32 {
         let ([sin, cos], [dx, dy]) = (self.turn, [x - self.centre[0], y - self.centre[1]]);
         let along = (cos * dy - sin * dx) / self.half[1];

@@ -3,7 +3,7 @@ use super::field::Field;
 use super::part::Part;
 use crate::glyphs::hand::Hand;
 
-/// Parts around a body, often the same left and right, with a texture, folds and shade of their own, and rarely a hole.
+/// Draws parts around a body, often symmetric, with their own texture, folds and shade, and rarely a hole.
 pub(super) fn draw(canvas: &mut Canvas, hand: &mut Hand<'_>) {
     canvas.ground(hand);
     let edge = hand.between(0.5, 1.0) / canvas.side as f32;
@@ -44,7 +44,7 @@ pub(super) fn draw(canvas: &mut Canvas, hand: &mut Hand<'_>) {
     let rough = hand.between(0.0, 0.35) * hand.between(0.0, 1.0);
     let folded = hand.between(0.0, 0.3);
     let shade = [hand.normal(0.0, 0.25), hand.normal(0.0, 0.25)];
-    // Parts of another colour: sleeves, stripes, soles of no thing in particular.
+    // Parts of another colour look like sleeves, stripes or soles.
     let other = hand.chance(0.3);
     let covers = |parts: &[Part], x: f32, y: f32| {
         let cover = parts.iter().map(|part| part.cover(x, y, edge));

@@ -5,7 +5,7 @@ use crate::glyphs::hand::Hand;
 use crate::glyphs::ink::stamp;
 use crate::glyphs::path::{Knot, Point, Stroke, trace};
 
-/// One to four strokes of a pen that turns at random, placed as a whole in the middle of the image.
+/// Draws one to four strokes of a pen that turns at random, placed as a whole in the middle of the image.
 pub(super) fn draw(canvas: &mut Canvas, hand: &mut Hand<'_>) {
     canvas.ground(hand);
     let count = 1 + (hand.between(0.0, 1.0).powi(2) * 4.0) as usize;
@@ -13,7 +13,7 @@ pub(super) fn draw(canvas: &mut Canvas, hand: &mut Hand<'_>) {
     let mut strokes = Vec::with_capacity(count);
     for _ in 0..count {
         let stroke = walk(from, hand);
-        // The next one starts near a place of this one.
+        // The next stroke starts near a place of this one.
         let near = (hand.between(0.0, 1.0) * stroke.len() as f32) as usize;
         let near = stroke.get(near).map_or(from, |knot| knot.at);
         from = Point {
@@ -60,7 +60,7 @@ pub(super) fn draw(canvas: &mut Canvas, hand: &mut Hand<'_>) {
     );
 }
 
-/// Knots of a random walk: its direction drifts one way, and may turn sharply.
+/// Returns the knots of a random walk whose direction drifts one way and may turn sharply.
 fn walk(from: Point, hand: &mut Hand<'_>) -> Stroke {
     let knots = 3 + (hand.between(0.0, 1.0) * 7.0) as usize;
     let mut direction = hand.between(0.0, TAU);

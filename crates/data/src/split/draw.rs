@@ -5,11 +5,11 @@ use rand_chacha::ChaCha20Rng;
 use crate::apportion::apportion;
 use crate::sums::sum;
 
-/// Draws the public half: `public` of `records` indices, ascending.
+/// Samples the public half: `public` of `records` indices, ascending.
 ///
-/// Without strata each set of that size is equally likely. With strata, stratum c of n_c records
-/// gives `public` n_c / `records` of them, rounded down or up by the largest remainder, and within it
-/// each set is equally likely.
+/// Without strata each set of that size is equally likely. With strata, a stratum of n_c records gives
+/// `public` n_c / `records` of them, rounded down or up by the largest remainder, and each set of this
+/// size within the stratum is equally likely.
 pub(super) fn public_half(
     records: usize,
     public: usize,
@@ -42,18 +42,18 @@ fn by_stratum(strata: &[usize]) -> Vec<Vec<usize>> {
     groups.into_values().collect()
 }
 
-/// Whether a row of a table is among the `share` of its rows that somebody makes public: by a hash of its
-/// number from 0, with nothing else in it. So a row keeps its side whatever other rows hold, how many
-/// there are, and what the seed of a run is; and what is public of a share is so of every larger one.
+/// Whether a row of a table is among the `share` of its rows that is public, by a hash of its number from 0
+/// alone. So a row keeps its side for any content and number of the other rows and any seed of a run, and
+/// a row that is public for one share is public for every larger share.
 pub fn is_test_row(row: usize, share: f64) -> bool {
     let sum = sum([&b"sliver rows"[..], &(row as u64).to_le_bytes()]);
     let sum = u64::from_le_bytes(sum.as_chunks::<8>().0[0]);
-    // The remainder comes first: one row in five is those of remainder 0.
+    // The remainder comes first, so that a share of one row in five has the rows of remainder 0.
     let fifths = (sum % 5) as f64 + (sum / 5) as f64 / (u64::MAX / 5) as f64;
     fifths < 5.0 * share
 }
 
-/// A generator that shares no randomness with others of the same seed.
+/// Returns a generator that shares no randomness with others of the same seed.
 fn generator(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::from_seed(sum([&b"sliver split"[..], &seed.to_le_bytes()]))
 }

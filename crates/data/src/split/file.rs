@@ -10,10 +10,10 @@ use crate::error::io;
 use crate::sums::{hex, sha256, unhex};
 
 const FORMAT: &str = "sliver split 1";
-/// The most bytes that a split file is read to: some 250 million records.
+/// The most bytes that are read of a split file: some 250 million records.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What a split file says, in the order of its lines.
+/// The content of a split file, in the order of its lines.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Content {
@@ -25,9 +25,9 @@ pub(super) struct Content {
     pub stratified: bool,
     pub public_records: usize,
     pub private_records: usize,
-    /// Byte i / 8 has bit i % 8 set, the lowest first, where record i is public; in hexadecimal.
+    /// Hexadecimal bytes: bit i % 8 (the lowest first) of byte i / 8 is set if record i is public.
     pub public: String,
-    /// The SHA-256 of the file's text with nothing between these quotes.
+    /// The SHA-256 of the text of the file with this string empty.
     pub checksum: String,
 }
 
@@ -38,7 +38,7 @@ debug_shows!(Content {
 });
 
 impl Content {
-    /// Completes a content whose other fields are filled in.
+    /// Fills in the public records of a content whose other fields are filled in.
     pub(super) fn with_public(mut self, public: &[usize]) -> Self {
         let mut bits = vec![0_u8; self.records.div_ceil(8)];
         for &index in public {
@@ -51,14 +51,14 @@ impl Content {
         self
     }
 
-    /// The file's text, with its checksum.
+    /// Returns the text of the file, with its checksum.
     pub(super) fn render(&self) -> String {
         let mut sealed = self.clone();
         sealed.checksum = self.sum();
         sealed.text()
     }
 
-    /// Reads and checks a split file; `None` if there is none.
+    /// Reads and checks a split file, or returns `None` if there is no file.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, DataError> {
         let damaged = |reason: &str| damaged(path, reason);
         let text = match text(path) {
@@ -72,7 +72,7 @@ impl Content {
             }
             Err(error) => return Err(io(path, "read the file")(error)),
         };
-        // What the file holds is left out.
+        // The message leaves out the content of the file.
         let content: Self = serde_json::from_str(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             damaged(&format!("line {line}, column {column} is not as it was"))
@@ -93,7 +93,7 @@ impl Content {
         Ok(Some(content))
     }
 
-    /// The public and the private indices, ascending, or what is wrong with the counts.
+    /// Returns the public and the private indices, ascending, or an error about the counts.
     pub(super) fn records(&self) -> Result<(Vec<usize>, Vec<usize>), String> {
         let bits = unhex(&self.public).ok_or("its list of public records is not hexadecimal")?;
         if bits.len() != self.records.div_ceil(8) {
@@ -125,7 +125,7 @@ impl Content {
     }
 
     fn text(&self) -> String {
-        // Numbers, booleans and strings: there is nothing here that JSON cannot say.
+        // The fields are numbers, booleans and strings, which JSON can always hold.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text

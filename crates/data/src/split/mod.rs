@@ -1,19 +1,19 @@
-//! The public half of a data set: sampled once, written down, and the same for every run.
+//! Splits a data set into a public and a private half: sampled once, saved, and the same for every run.
 //!
-//! Some training uses records that need no protection beside those that do: an autoencoder learnt on
-//! one half of the data, a private flow on the other ("Differentially private gradient flow based on
-//! the sliced Wasserstein distance", section 4.4). That promise holds only if no run ever treats as
-//! public what another treats as private. So there is one file for a data set, `<name>.split.json`,
-//! in a folder that the caller names (best the one that holds the data). The first process writes
-//! it, whole or not at all; every later one reads it, checks it against the data, and is refused if
-//! it asks for something else; so is one that gives the same records another name.
+//! Some training uses public records beside private ones: an autoencoder is trained on one half of the
+//! data, a private flow on the other ("Differentially private gradient flow based on the sliced
+//! Wasserstein distance", section 4.4). The guarantee holds only if no run ever treats a record as public
+//! that another run treats as private. So each data set has one file, `<name>.split.json`, in a folder
+//! that the caller names (best the one that holds the data). The first process writes the file, whole or
+//! not at all. Every later process reads it and checks it against the data, and gets an error if it asks
+//! for another split or gives the same records another name.
 //!
-//! Runs that split nothing note in the same folder how they use their records ([`note`]), and learn of
-//! runs that use the same records otherwise.
+//! Runs without a split note in the same folder how they use their records ([`note`]), and learn of
+//! runs that use the same records in another way.
 //!
-//! What the promise does not cover: a person with records in both halves; and the files themselves, which
-//! hold a hash of all records. **Keep them with the data, do not publish them**: a hash lets someone who
-//! knows every record but one guess that one.
+//! The guarantee does not cover a person with records in both halves, nor the files themselves, which hold
+//! a hash of all records. **Keep the files with the data and do not publish them**: someone who knows every
+//! record but one can check a guess of that one against the hash.
 
 mod draw;
 mod file;
@@ -32,35 +32,34 @@ use crate::DataError;
 use crate::error::{check_count, io};
 use file::Content;
 
-/// What the name of a split file ends in.
+/// The end of the name of a split file.
 const ENDING: &str = ".split.json";
-/// What the name of a note of a use ends in.
+/// The end of the name of a note of a use.
 const NOTE: &str = ".use.json";
 
-/// How large the public half is.
+/// The size of the public half.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PublicShare {
-    /// This fraction of the records, in (0, 1), rounded to the nearest number, a half down.
+    /// This fraction of the records, in (0, 1); the number is rounded to the nearest one, a half down.
     Fraction(f64),
-    /// All but this number of records.
+    /// All records but this number.
     PrivateCount(usize),
 }
 
-/// What to split off; by default one half, of seed 0, without strata.
+/// The plan of a split; by default one half, with seed 0 and without strata.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SplitPlan {
-    /// How large the public half is.
+    /// The size of the public half.
     pub share: PublicShare,
-    /// The seed of the draw.
+    /// The seed of the sampling.
     pub seed: u64,
     /// Whether each class is split in the same proportion.
     ///
-    /// Then a class of n_c records gives its exact share to the public half, or where that is no
-    /// whole number the next one below or above, such that the total is right: of two halves, a class
-    /// of even size gives exactly half; half of the classes of odd size, the first ones, give one
-    /// record more than half to the public side, the others one less. The class sizes become public,
-    /// and neighbouring data sets replace a record by one of its class. Without strata the draw looks
-    /// at no record.
+    /// If so, a class of n_c records gives its exact share to the public half, or the next whole number
+    /// below or above, such that the total is right. For two halves, a class of even size gives exactly
+    /// half; the first half of the classes of odd size give the larger part to the public half, and the
+    /// others give the smaller part. The class sizes become public, and neighbouring data sets replace a
+    /// record by one of its class. Without strata the sampling looks at no record.
     pub stratified: bool,
 }
 
@@ -74,7 +73,7 @@ impl Default for SplitPlan {
     }
 }
 
-/// A data set's public and private records: disjoint, and all of them.
+/// The public and the private records of a data set. They are disjoint and make up the whole.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Split {
     path: PathBuf,
@@ -86,15 +85,15 @@ pub struct Split {
 debug_shows!(Split { path });
 
 impl Split {
-    /// The split of the data set `name` in `folder`: read if it was made before, by whatever process,
-    /// else sampled and written.
+    /// Reads the split of the data set `name` in `folder` if any process has made it before, else samples
+    /// and writes it.
     ///
-    /// `records` are the whole data set, always the same: take a part of a half afterwards. Glyphs of
-    /// another seed or number are another data set and need a name of their own.
+    /// `records` must always be the same whole data set: take a part of a half afterwards. Glyphs of another
+    /// seed or number are another data set and need another name.
     ///
     /// # Errors
-    /// [`DataError::Split`] and [`DataError::Request`] for a plan that the data set cannot meet; [`DataError::Split`] for a
-    /// file that is not what was written, and for one that was made for something else; [`DataError::Io`].
+    /// [`DataError::Split`] and [`DataError::Request`] for a plan that does not fit the data set; [`DataError::Split`] for a
+    /// file that was changed or that belongs to another plan or data set; [`DataError::Io`].
     pub fn load_or_create(
         folder: &Path,
         name: &str,
@@ -134,7 +133,7 @@ impl Split {
         std::fs::create_dir_all(folder)
             .and_then(|()| atomic::create_new(&path, text.as_bytes()))
             .map_err(io(&path, "write the file"))?;
-        // Read back even after writing it: whoever was first, all go by what the file says.
+        // The file is read back even after writing it, so that all processes use the split of the first one.
         match Content::read(&path)? {
             Some(content) => Self::checked(path, &content, &asked),
             None => Err(damaged(&path, "it was removed as soon as it was written")),
@@ -151,12 +150,12 @@ impl Split {
         &self.private
     }
 
-    /// The SHA-256 of all records. As secret as they are.
+    /// The SHA-256 of all records, which is as secret as they are.
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
 
-    /// The file that says so.
+    /// The path of the split file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -174,7 +173,7 @@ impl Split {
             return Err(other_data(&path, what, &file, &data));
         }
         if file.sha256 != asked.sha256 {
-            // Their checksums are left out: they are as secret as the records.
+            // The message leaves out the checksums, which are as secret as the records.
             return Err(DataError::Split(format!(
                 "{}: made for records that hold something else; each data set, whole, has one name and one split: give \
                  the data and the name that belong together",
@@ -218,12 +217,12 @@ impl Split {
     }
 }
 
-/// The same records under a second name would have a second public half.
+/// Refuses the same records under a second name, where they would have a second public half.
 fn check_no_other_name(folder: &Path, asked: &Content) -> Result<(), DataError> {
     for path in uses::files(folder, ENDING)? {
         if let Some(content) = Content::read(&path)?
             && content.sha256 == asked.sha256
-            // Another process may have written this one's file a moment ago.
+            // Another process may have written the file of this data set a moment ago.
             && content.dataset != asked.dataset
         {
             return Err(other_data(&path, "name", &content.dataset, &asked.dataset));
@@ -240,7 +239,7 @@ fn other_data(path: &Path, what: &str, file: &str, data: &str) -> DataError {
     ))
 }
 
-/// Something else than a split file or a note of a use, or a part of one.
+/// The error for a file that is not a whole split file or note of a use.
 fn damaged(path: &Path, reason: &str) -> DataError {
     let path = path.display().to_string();
     DataError::Split(format!(
@@ -249,8 +248,8 @@ fn damaged(path: &Path, reason: &str) -> DataError {
     ))
 }
 
-/// What to do about a file that is not as it was written. Without it nobody knows which records it was
-/// of, so it stops the runs on every data set of its folder.
+/// Returns the advice for a file that was changed. Nobody knows any more to which records it belongs, so it
+/// stops the runs on every data set of its folder.
 fn remedy(path: &str) -> &'static str {
     if path.ends_with(NOTE) {
         "restore the file that was written there, or remove it if nothing was published of any run on \
@@ -286,7 +285,7 @@ fn public_count(name: &str, records: usize, share: PublicShare) -> Result<usize,
                     "public fraction {fraction}: expected more than 0 and less than 1; change it"
                 )));
             }
-            // A half rounds down: the odd record is private.
+            // A half rounds down, so that the odd record is private.
             let public = (fraction * records as f64 - 0.5).ceil();
             ("public half", public as usize)
         }

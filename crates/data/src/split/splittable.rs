@@ -5,7 +5,7 @@ pub trait Splittable {
     /// The number of records.
     fn count(&self) -> usize;
 
-    /// The SHA-256 of all that the records hold, as 64 lower-case hexadecimal digits.
+    /// The SHA-256 of the whole content of the records, as 64 lower-case hexadecimal digits.
     fn sha256(&self) -> Result<String, DataError>;
 
     /// The class of each record, shape `[count]`, for records that have public class sizes.

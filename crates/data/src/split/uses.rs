@@ -1,6 +1,6 @@
-//! Which records of a data set are public, and which private, in the runs that share a folder.
+//! Notes which records of a data set are public and which are private in the runs that share a folder.
 //!
-//! A split file says that of itself; every other way to use a data set is noted beside it, in
+//! A split file states this for its own split. Every other use of a data set is noted beside it, in
 //! `<name>.use.json`, `<name>-2.use.json` and so on, before the records are used.
 
 use std::cmp::Ordering;
@@ -19,28 +19,28 @@ use crate::{DataError, error};
 
 const FORMAT: &str = "sliver use 1";
 
-/// Which records of a data set a run treats as public, and which as private.
+/// States which records of a data set a run treats as public and which as private.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", from = "Written")]
 pub enum Use {
-    /// All are private.
+    /// All records are private.
     AllPrivate,
-    /// All are public.
+    /// All records are public.
     AllPublic,
-    /// One part is public, by a [`Split`](crate::Split).
+    /// A [`Split`](crate::Split) determines the public records.
     Split,
-    /// This share of the rows is public, by their numbers ([`is_test_row`](super::is_test_row)).
+    /// This share of the rows is public, chosen by their numbers ([`is_test_row`](super::is_test_row)).
     TestShare(f64),
 }
 
-/// As a note has it.
+/// A use in the form of a note.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Written {
     AllPrivate,
     AllPublic,
     Split,
-    /// One row in five, before other shares were possible.
+    /// One row in five, from notes before other shares were possible.
     TestRows,
     TestShare(f64),
 }
@@ -68,7 +68,7 @@ impl fmt::Display for Use {
     }
 }
 
-/// What a note says.
+/// The content of a note.
 #[derive(PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Note {
@@ -79,15 +79,15 @@ struct Note {
     used: Use,
 }
 
-/// Notes in `folder` how a run uses the records whose SHA-256 is `sha256`, of the data set `name`, and
-/// gives the other ways in which runs use the same records.
+/// Notes in `folder` how a run uses the records of the data set `name`, whose SHA-256 is `sha256`, and
+/// returns the other ways in which runs use the same records.
 ///
-/// The note is there before the others are looked for: of two runs that start at once, one at least
-/// learns of the other. A use that is known is not noted again.
+/// The note is written before the others are read, so that of two runs that start at once, at least one
+/// learns of the other. A known use is not noted again.
 ///
 /// # Errors
-/// [`DataError::Split`] for a name that serves for no file, and for a file of the folder that is not what was written,
-/// since it may be of these records; [`DataError::Io`].
+/// [`DataError::Split`] for a name that no file can have, and for a file of the folder that was changed, because it may
+/// belong to these records; [`DataError::Io`].
 pub fn note(folder: &Path, name: &str, sha256: &str, used: Use) -> Result<Vec<Use>, DataError> {
     check_name(name)?;
     let mut known = uses(folder, sha256)?;
@@ -98,7 +98,7 @@ pub fn note(folder: &Path, name: &str, sha256: &str, used: Use) -> Result<Vec<Us
             sha256: sha256.into(),
             used,
         };
-        // Four strings: there is nothing here that JSON cannot say.
+        // A note holds four strings, which JSON can always hold.
         let text = serde_json::to_string_pretty(&note).unwrap_or_default() + "\n";
         let path = folder.join(format!("{name}{NOTE}"));
         write(folder, name, text.as_bytes()).map_err(io(&path, "write the file"))?;
@@ -108,7 +108,7 @@ pub fn note(folder: &Path, name: &str, sha256: &str, used: Use) -> Result<Vec<Us
     Ok(known)
 }
 
-/// Writes a note under the first name that is free.
+/// Writes a note under the first free name.
 fn write(folder: &Path, name: &str, text: &[u8]) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut file = format!("{name}{NOTE}");
@@ -120,7 +120,7 @@ fn write(folder: &Path, name: &str, text: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The ways in which runs use these records, each once.
+/// Returns the ways in which runs use these records, each once.
 fn uses(folder: &Path, sha256: &str) -> Result<Vec<Use>, DataError> {
     let mut uses = Vec::new();
     for path in files(folder, ENDING)? {
@@ -147,7 +147,7 @@ fn read(path: &Path) -> Result<Note, DataError> {
         .ok_or_else(|| damaged(path, &format!("it is no note of the format '{FORMAT}'")))
 }
 
-/// The files of a folder whose names end so; none where there is no folder yet.
+/// Returns the files of a folder whose names end in `ending`; none if the folder does not exist yet.
 pub(super) fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, DataError> {
     let unreadable = io(folder, "read the folder");
     let entries = match fs::read_dir(folder) {
