@@ -18,7 +18,7 @@
 //! white too, because 12 bits in 16 would be almost black.
 //!
 //! Each JPEG, PNG, BMP, GIF, TIFF and WebP file of a folder, by its extension, is a record. Records are sorted by path,
-//! component by component. Only the first picture of a file is read. Links to folders are not followed. [`Skipped`] lists
+//! component by component. Only the first picture of a file is read. Links to folders are refused. [`Skipped`] lists
 //! the files that are passed over. An image is turned by its EXIF data, cropped to a square by cutting its longer sides
 //! equally, and resized by a triangle filter (bilinear, as wide as the reduction needs). With three channels, grey is
 //! repeated. Transparent areas become white. HEIC, AVIF and raw photographs give an error, so that no image is dropped
