@@ -139,6 +139,25 @@ impl<'a, const D: usize> Layers<'a, D> {
 
     /// Uses any burn computation. Each record goes through autodiff alone, once for each loss and each value of a penalised
     /// activation, so this is many times slower than a chain.
+    ///
+    /// ```
+    /// use burn::{module::Module, nn::Linear};
+    /// use private_training::prelude::*;
+    ///
+    /// #[derive(Module, Debug)]
+    /// struct Tied {
+    ///     square: Linear,
+    /// }
+    ///
+    /// impl Network<2> for Tied {
+    ///     fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    ///         Ok(Layers::any(|rows| {
+    ///             let twice = self.square.forward(self.square.forward(rows));
+    ///             Forward::from_output(twice)
+    ///         }))
+    ///     }
+    /// }
+    /// ```
     pub fn any(forward: impl Fn(Tensor<D>) -> Forward + 'a) -> Self {
         Self(Said::Any(Box::new(forward)))
     }

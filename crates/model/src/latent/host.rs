@@ -38,7 +38,7 @@ fn norm(features: &[f32]) -> f32 {
 
 impl HostSpace {
     /// Creates the host kernels of an encoder and a decoder, or `None` if one of their layers has none.
-    pub fn from_stacks(encoder: &Stack<'_>, decoder: &Stack<'_>) -> Option<Self> {
+    pub(crate) fn from_stacks(encoder: &Stack<'_>, decoder: &Stack<'_>) -> Option<Self> {
         let slots = [encoder.parameters(), decoder.parameters()].concat();
         Some(Self {
             encoder: encoder.host().ok()?,
