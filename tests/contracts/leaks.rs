@@ -577,7 +577,10 @@ const PUBLIC: [(&str, &[&str]); 10] = [
         ],
     ),
     ("crates/evaluating", &["Protocol", "Spread"]),
-    ("crates/lab", &["Listed", "Report", "Running", "Scores"]),
+    (
+        "crates/lab",
+        &["Listed", "Report", "Running", "Scores", "Wording"],
+    ),
     (
         "experiments",
         &[

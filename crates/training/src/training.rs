@@ -176,9 +176,7 @@ enum Batches {
 /// use burn::module::Module;
 /// use burn::nn::{Linear, LinearConfig};
 /// use burn::tensor::{Device, Int, Tensor};
-/// use dp_core::{DpError, ledger::Ledger, per_sample::nn::Chain, plan::TrainingPlan};
-/// use dp_core::sampling::Sampler;
-/// use private_training::{Forward, Layers, Loss, Network, Objective, Optimizer, TrainingConfig};
+/// use private_training::prelude::*;
 ///
 /// #[derive(Module, Debug)]
 /// struct Classifier {
@@ -186,7 +184,6 @@ enum Batches {
 /// }
 ///
 /// impl Network<2> for Classifier {
-///     // Not needed, and many times faster.
 ///     fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
 ///         Layers::chain(Chain::features(4).linear(&self.linear))
 ///     }
