@@ -99,6 +99,7 @@ const TYPES: &str = "message table {
     optional int32 i32; optional int32 u32 (INTEGER(32, false)); optional int64 i64; optional int64 u64 (INTEGER(64, false));
     optional float f32; optional double f64; optional double gaps; optional int32 money (DECIMAL(9, 2));
     optional int32 day (DATE); optional int64 midnight (TIMESTAMP(NANOS, false)); optional int64 milli (TIMESTAMP(MILLIS, true));
+    optional int64 hour (TIMESTAMP(MILLIS, false));
     optional int64 micro (TIMESTAMP(MICROS, false)); optional int32 clock (TIME(MILLIS, true)); optional int64 nano (TIME(NANOS, true));
 }";
 
@@ -117,6 +118,7 @@ fn written(path: &Path) {
             "day" => 18_000 + i,
             "midnight" => (18_000 + i) * 86_400_000_000_000,
             "milli" => 1_600_000_000_000 + 12_345_678 * i,
+            "hour" => 1_599_998_400_000 + 3_600_000 * i,
             "micro" => 1_600_000_000_000_000 + 61_000_000 * i,
             "clock" => 60_000 * i,
             "nano" => 1_001_000_000 * i,
@@ -195,7 +197,7 @@ fn a_copy_has_the_types_of_its_table() {
     }
     let schema = Schema::parse("draft", &draft).unwrap();
     let read = schema.coded(&path).unwrap();
-    assert_eq!((read.rows, read.columns, read.clamped), (40, 21, 0));
+    assert_eq!((read.rows, read.columns, read.clamped), (40, 22, 0));
     let mut rng = ChaCha20Rng::seed_from_u64(3);
     schema.write(&copy, &read.codes, &mut rng).unwrap();
     assert_eq!(schema.coded(&copy).unwrap().codes, read.codes);
@@ -215,14 +217,20 @@ fn a_copy_has_the_types_of_its_table() {
             .collect()
     };
     assert_eq!(types(&copy), types(&path));
-    // Parts of a second are there again.
-    let seconds = schema
-        .code_columns()
-        .iter()
-        .position(|column| column.name == "milli");
+    // Parts of a second are there again, and none where times are hours.
     let texts = schema.texts(&read.codes, &mut rng).unwrap();
-    let texts = texts.iter().skip(seconds.unwrap()).step_by(21);
-    assert!(texts.skip(1).filter(|text| text.ends_with("000")).count() < 5);
+    let texts_of = |name: &str| {
+        let columns = schema.code_columns();
+        let place = columns.iter().position(|column| column.name == name);
+        texts.iter().skip(place.unwrap()).step_by(22).skip(1)
+    };
+    assert!(
+        texts_of("milli")
+            .filter(|text| text.ends_with("000"))
+            .count()
+            < 5
+    );
+    assert!(texts_of("hour").all(|text| text.ends_with(":00")));
 }
 
 const WHOLE: &str = r#"

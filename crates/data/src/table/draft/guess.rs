@@ -334,8 +334,10 @@ impl Guess {
         }
         // The pattern only gives the step of the times; the file has its own form for them.
         let pattern = match (form.kind, form.step()) {
+            (Kind::Datetime, Step::Hour) => "%Y-%m-%dT%H:00",
             (Kind::Datetime, Step::Second) => "%Y-%m-%dT%H:%M:%S",
             (Kind::Datetime, Step::Milli) => "%Y-%m-%dT%H:%M:%S%.3f",
+            (Kind::Time, Step::Hour) => "%H:00",
             (Kind::Time, Step::Second) => "%H:%M:%S",
             (Kind::Time, Step::Milli) => "%H:%M:%S%.3f",
             _ => return None,
