@@ -275,6 +275,16 @@ fn a_column_is_left_out_by_its_name() {
     );
 }
 
+/// Whole numbers that are just small enough to be exact have bounds that are.
+#[test]
+fn bounds_of_large_numbers_are_exact() {
+    let text = "a\n-9007199254740991\n7\n9007199254740991\n7\n7\n";
+    let draft = Schema::draft("f", text.as_bytes(), None).unwrap();
+    assert!(draft.contains("max = 9007199254740992"), "{draft}");
+    let schema = Schema::parse("f", &draft).unwrap();
+    assert_eq!(schema.coded_bytes("f", text.as_bytes()).unwrap().clamped, 0);
+}
+
 proptest! {
     /// Whatever a file holds, it is refused or read by its draft, with nothing outside.
     #[test]

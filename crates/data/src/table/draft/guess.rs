@@ -537,7 +537,11 @@ impl Guess {
         let special = specials(&values, &mut range);
         let (bounds, kind) = match (self.named_bounds(name, integer, range), integer) {
             (Some(bounds), _) => (bounds, "integer"),
-            (None, true) => (round(range, true).0, "integer"),
+            // Numbers that are exact may have round bounds that are not.
+            (None, true) => (
+                round(range, true).0.map(|bound| bound.clamp(-EXACT, EXACT)),
+                "integer",
+            ),
             (None, false) => (round(range, false).0, "numeric"),
         };
         let [mut min, mut max] = bounds;
