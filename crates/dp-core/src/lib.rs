@@ -35,7 +35,7 @@
 //! A [`plan`] couples sampler, neighbours, noise, steps, one-off releases and accountant, and is checked once. Its
 //! [`mechanism::Releaser`] draws each step's records, and a step releases values of these records only.
 
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod local;
 pub mod mechanism;

@@ -30,7 +30,7 @@ impl Combine<'_> {
 impl Kernel for Combine<'_> {
     // These are plain loops over eight numbers: the compiler vectorises them for the caller they are inlined into.
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<L: Lanes>(self, _: L) {
         let length = self.gradient.len();
         debug_assert_eq!(self.weights.len() % self.g, 0);
         let mut sums = [Wide8::default(); SPAN];

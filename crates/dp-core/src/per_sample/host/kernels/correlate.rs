@@ -5,7 +5,7 @@
 
 use crate::per_sample::Lanes8;
 
-use super::{Lanes, One, Plane, Span, SpanKernel, dispatch_spans};
+use super::{Plane, Register, Span, SpanKernel, dispatch_spans};
 
 /// The number of output planes that share one pass over the input.
 const PLANES: usize = 4;
@@ -58,7 +58,7 @@ impl Correlate<'_> {
     }
 
     #[inline(always)]
-    fn planes<L: Lanes, S: Span<L>, const K: usize>(self) {
+    fn planes<S: Span, const K: usize>(self, span: S) {
         let pixels = self.plane.pixels();
         let full = self.taps.planes - self.taps.planes % PLANES;
         let (grouped, single) = self.taps.values.split_at(full * self.taps.per_plane);
@@ -73,7 +73,7 @@ impl Correlate<'_> {
             }
             let output = &mut self.output[first * pixels..(first + PLANES) * pixels];
             let (taps, _) = values.as_chunks::<PLANES>();
-            group::<L, S, K, PLANES>(&self.plane, self.padded, taps, start, output);
+            group::<S, K, PLANES>(span, &self.plane, self.padded, taps, start, output);
         }
         for (index, values) in single.chunks_exact(self.taps.per_plane).enumerate() {
             let o = full + index;
@@ -84,18 +84,18 @@ impl Correlate<'_> {
             }];
             let output = &mut self.output[o * pixels..(o + 1) * pixels];
             let (taps, _) = values.as_chunks::<1>();
-            group::<L, S, K, 1>(&self.plane, self.padded, taps, start, output);
+            group::<S, K, 1>(span, &self.plane, self.padded, taps, start, output);
         }
     }
 }
 
 impl SpanKernel for Correlate<'_> {
     #[inline(always)]
-    fn run<L: Lanes, S: Span<L>>(self) {
+    fn run<S: Span>(self, span: S) {
         match self.plane.kernel {
-            1 => self.planes::<L, S, 1>(),
-            3 => self.planes::<L, S, 3>(),
-            _ => self.planes::<L, S, 5>(),
+            1 => self.planes::<S, 1>(span),
+            3 => self.planes::<S, 3>(span),
+            _ => self.planes::<S, 5>(span),
         }
     }
 }
@@ -103,7 +103,8 @@ impl SpanKernel for Correlate<'_> {
 /// Computes `O` output planes. A tile holds at least eight accumulators if the width allows, so that additions need
 /// not wait for one another, and at most as many as stay in registers: twelve, or sixteen if there are 32 registers.
 #[inline(always)]
-fn group<L: Lanes, S: Span<L>, const K: usize, const O: usize>(
+fn group<S: Span, const K: usize, const O: usize>(
+    span: S,
     plane: &Plane,
     padded: &[Lanes8],
     taps: &[[f32; O]],
@@ -132,19 +133,19 @@ fn group<L: Lanes, S: Span<L>, const K: usize, const O: usize>(
             };
             let registers = left.div_ceil(S::GROUPS);
             x += if width < S::GROUPS {
-                tile.run::<L, One<L>, K, 1>(left)
+                tile.run::<S::One, K, 1>(span.one(), left)
             } else if O == 1 {
                 match registers {
-                    7.. => tile.run::<L, S, K, 7>(left),
-                    4.. if S::GROUPS > 1 => tile.run::<L, S, K, 4>(left),
-                    _ => tile.run::<L, S, K, 1>(left),
+                    7.. => tile.run::<S, K, 7>(span, left),
+                    4.. if S::GROUPS > 1 => tile.run::<S, K, 4>(span, left),
+                    _ => tile.run::<S, K, 1>(span, left),
                 }
             } else {
                 match registers {
-                    4 | 7.. if S::GROUPS > 1 => tile.run::<L, S, K, 4>(left),
-                    3 | 5.. => tile.run::<L, S, K, 3>(left),
-                    2 | 4 => tile.run::<L, S, K, 2>(left),
-                    _ => tile.run::<L, S, K, 1>(left),
+                    4 | 7.. if S::GROUPS > 1 => tile.run::<S, K, 4>(span, left),
+                    3 | 5.. => tile.run::<S, K, 3>(span, left),
+                    2 | 4 => tile.run::<S, K, 2>(span, left),
+                    _ => tile.run::<S, K, 1>(span, left),
                 }
             };
         }
@@ -164,25 +165,26 @@ struct Tile<'a, const O: usize> {
 impl<const O: usize> Tile<'_, O> {
     /// Computes `P` registers of the `left` pixels of the line and returns the number of pixels done.
     #[inline(always)]
-    fn run<L: Lanes, S: Span<L>, const K: usize, const P: usize>(self, left: usize) -> usize {
+    fn run<S: Span, const K: usize, const P: usize>(self, span: S, left: usize) -> usize {
         if left < P * S::GROUPS {
-            self.registers::<L, S, K, P, 1>()
+            self.registers::<S, K, P, 1>(span)
         } else {
-            self.registers::<L, S, K, P, 0>()
+            self.registers::<S, K, P, 0>(span)
         }
     }
 
     /// The last register begins `BACK` pixels early and computes them again.
     #[inline(always)]
-    fn registers<L: Lanes, S: Span<L>, const K: usize, const P: usize, const BACK: usize>(
+    fn registers<S: Span, const K: usize, const P: usize, const BACK: usize>(
         self,
+        span: S,
     ) -> usize {
         let pixels = P * S::GROUPS - BACK;
         let x = |p: usize| p * S::GROUPS - if p + 1 == P { BACK } else { 0 };
         let (to, from) = self.at;
-        let mut sums = [[S::splat(0.0); P]; O];
+        let mut sums = [[span.splat(0.0); P]; O];
         for o in 0..O {
-            sums[o] = [S::splat(self.start[o]); P];
+            sums[o] = [span.splat(self.start[o]); P];
         }
         for (channel, taps) in self
             .padded
@@ -192,12 +194,12 @@ impl<const O: usize> Tile<'_, O> {
             for ky in 0..K {
                 let line = &channel[from + ky * self.plane.stride()..][..pixels + K - 1];
                 for kx in 0..K {
-                    let mut inputs = [S::splat(0.0); P];
+                    let mut inputs = [span.splat(0.0); P];
                     for p in 0..P {
-                        inputs[p] = S::load(&line[x(p) + kx..]);
+                        inputs[p] = span.load(&line[x(p) + kx..]);
                     }
                     for o in 0..O {
-                        let w = S::splat(taps[ky * K + kx][o]);
+                        let w = span.splat(taps[ky * K + kx][o]);
                         for p in 0..P {
                             sums[o][p] = w.mul_add(inputs[p], sums[o][p]);
                         }

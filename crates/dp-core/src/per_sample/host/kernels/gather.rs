@@ -9,7 +9,7 @@
 use crate::per_sample::Lanes8;
 
 use super::product::{OUTPUTS, Weights};
-use super::{Lanes, One, RUN, Span, SpanKernel, dispatch_spans};
+use super::{RUN, Register, Span, SpanKernel, dispatch_spans};
 
 /// Computes `output[to[p] + o step] = bias[o] + sum_t weights[t, o] input[from[p] + taps[t]]` for one block.
 pub(crate) struct GatherProduct<'a> {
@@ -34,11 +34,7 @@ impl GatherProduct<'_> {
 
     /// Computes `O` outputs from `first` on, at all places.
     #[inline(always)]
-    fn outputs<L: Lanes, S: Span<L>, const O: usize>(
-        &mut self,
-        first: usize,
-        weights: &[[f32; O]],
-    ) {
+    fn outputs<S: Span, const O: usize>(&mut self, span: S, first: usize, weights: &[[f32; O]]) {
         let mut start = [0.0; O];
         if !self.bias.is_empty() {
             start.copy_from_slice(&self.bias[first..first + O]);
@@ -49,19 +45,20 @@ impl GatherProduct<'_> {
             let at = (p, first);
             // Twelve accumulators of one group of eight lanes, or sixteen of two groups if there are 32 registers.
             p += match left / S::GROUPS {
-                4.. if S::GROUPS > 1 || O == 1 => self.tile::<L, S, O, 4>(weights, start, at),
-                3.. => self.tile::<L, S, O, 3>(weights, start, at),
-                2 => self.tile::<L, S, O, 2>(weights, start, at),
-                1 => self.tile::<L, S, O, 1>(weights, start, at),
-                _ => self.tile::<L, One<L>, O, 1>(weights, start, at),
+                4.. if S::GROUPS > 1 || O == 1 => self.tile::<S, O, 4>(span, weights, start, at),
+                3.. => self.tile::<S, O, 3>(span, weights, start, at),
+                2 => self.tile::<S, O, 2>(span, weights, start, at),
+                1 => self.tile::<S, O, 1>(span, weights, start, at),
+                _ => self.tile::<S::One, O, 1>(span.one(), weights, start, at),
             };
         }
     }
 
     /// Computes `O` outputs at `P` registers of places and returns the number of places done.
     #[inline(always)]
-    fn tile<L: Lanes, S: Span<L>, const O: usize, const P: usize>(
+    fn tile<S: Span, const O: usize, const P: usize>(
         &mut self,
+        span: S,
         weights: &[[f32; O]],
         start: [f32; O],
         (place, first): (usize, usize),
@@ -71,17 +68,17 @@ impl GatherProduct<'_> {
         for p in 0..P {
             from[p] = pair(p).map(|place| self.from[place] as usize);
         }
-        let mut sums = [[S::splat(0.0); P]; O];
+        let mut sums = [[span.splat(0.0); P]; O];
         for o in 0..O {
-            sums[o] = [S::splat(start[o]); P];
+            sums[o] = [span.splat(start[o]); P];
         }
         for (weights, &tap) in weights.iter().zip(self.taps) {
-            let mut inputs = [S::splat(0.0); P];
+            let mut inputs = [span.splat(0.0); P];
             for p in 0..P {
-                inputs[p] = S::load_two(self.input, from[p].map(|from| from + tap as usize));
+                inputs[p] = span.load_two(self.input, from[p].map(|from| from + tap as usize));
             }
             for o in 0..O {
-                let w = S::splat(weights[o]);
+                let w = span.splat(weights[o]);
                 for p in 0..P {
                     sums[o][p] = w.mul_add(inputs[p], sums[o][p]);
                 }
@@ -99,17 +96,17 @@ impl GatherProduct<'_> {
 
 impl SpanKernel for GatherProduct<'_> {
     #[inline(always)]
-    fn run<L: Lanes, S: Span<L>>(mut self) {
+    fn run<S: Span>(mut self, span: S) {
         let weights = self.weights;
         let full = weights.outputs - weights.outputs % OUTPUTS;
         let (grouped, single) = weights.values.split_at(full * weights.inputs);
         for first in (0..full).step_by(OUTPUTS) {
             let values = &grouped[first * weights.inputs..][..OUTPUTS * weights.inputs];
-            self.outputs::<L, S, OUTPUTS>(first, values.as_chunks::<OUTPUTS>().0);
+            self.outputs::<S, OUTPUTS>(span, first, values.as_chunks::<OUTPUTS>().0);
         }
         for o in full..weights.outputs {
             let values = &single[(o - full) * weights.inputs..][..weights.inputs];
-            self.outputs::<L, S, 1>(o, values.as_chunks::<1>().0);
+            self.outputs::<S, 1>(span, o, values.as_chunks::<1>().0);
         }
     }
 }
@@ -132,24 +129,25 @@ impl GatherRows<'_> {
 
     /// Computes `O` rows from `first` on, at all taps.
     #[inline(always)]
-    fn outputs<L: Lanes, S: Span<L>, const O: usize>(&mut self, first: usize) {
+    fn outputs<S: Span, const O: usize>(&mut self, span: S, first: usize) {
         let mut t = 0;
         while t < self.taps.len() {
             let at = (first, t);
             t += match (self.taps.len() - t) / S::GROUPS {
-                4.. if S::GROUPS > 1 || O == 1 => self.tile::<L, S, O, 4>(at),
-                3.. => self.tile::<L, S, O, 3>(at),
-                2 => self.tile::<L, S, O, 2>(at),
-                1 => self.tile::<L, S, O, 1>(at),
-                _ => self.tile::<L, One<L>, O, 1>(at),
+                4.. if S::GROUPS > 1 || O == 1 => self.tile::<S, O, 4>(span, at),
+                3.. => self.tile::<S, O, 3>(span, at),
+                2 => self.tile::<S, O, 2>(span, at),
+                1 => self.tile::<S, O, 1>(span, at),
+                _ => self.tile::<S::One, O, 1>(span.one(), at),
             };
         }
     }
 
     /// Computes `O` rows at `T` registers of taps and returns the number of taps done.
     #[inline(always)]
-    fn tile<L: Lanes, S: Span<L>, const O: usize, const T: usize>(
+    fn tile<S: Span, const O: usize, const T: usize>(
         &mut self,
+        span: S,
         (first, tap): (usize, usize),
     ) -> usize {
         let (places, length) = (self.from.len(), self.taps.len());
@@ -164,14 +162,14 @@ impl GatherRows<'_> {
             for o in 0..O {
                 cotangents[o] = &self.delta[(first + o) * places..][run.clone()];
             }
-            let mut sums = [[S::splat(0.0); T]; O];
+            let mut sums = [[span.splat(0.0); T]; O];
             for (at, &from) in self.from[run].iter().enumerate() {
-                let mut inputs = [S::splat(0.0); T];
+                let mut inputs = [span.splat(0.0); T];
                 for t in 0..T {
-                    inputs[t] = S::load_two(self.input, taps[t].map(|tap| from as usize + tap));
+                    inputs[t] = span.load_two(self.input, taps[t].map(|tap| from as usize + tap));
                 }
                 for o in 0..O {
-                    let d = S::splat_group(&cotangents[o][at]);
+                    let d = span.splat_group(&cotangents[o][at]);
                     for t in 0..T {
                         sums[o][t] = d.mul_add(inputs[t], sums[o][t]);
                     }
@@ -180,8 +178,8 @@ impl GatherRows<'_> {
             for o in 0..O {
                 for t in 0..T {
                     let at = pair(t).map(|tap| (first + o) * length + tap);
-                    let so_far = S::load_two(self.rows, at);
-                    let total = S::splat(1.0).mul_add(sums[o][t], so_far);
+                    let so_far = span.load_two(self.rows, at);
+                    let total = span.splat(1.0).mul_add(sums[o][t], so_far);
                     total.store_two(self.rows, at);
                 }
             }
@@ -192,14 +190,14 @@ impl GatherRows<'_> {
 
 impl SpanKernel for GatherRows<'_> {
     #[inline(always)]
-    fn run<L: Lanes, S: Span<L>>(mut self) {
+    fn run<S: Span>(mut self, span: S) {
         let outputs = self.rows.len() / self.taps.len().max(1);
         let full = outputs - outputs % OUTPUTS;
         for first in (0..full).step_by(OUTPUTS) {
-            self.outputs::<L, S, OUTPUTS>(first);
+            self.outputs::<S, OUTPUTS>(span, first);
         }
         for o in full..outputs {
-            self.outputs::<L, S, 1>(o);
+            self.outputs::<S, 1>(span, o);
         }
     }
 }

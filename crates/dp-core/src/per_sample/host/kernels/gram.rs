@@ -5,7 +5,7 @@
 
 use crate::per_sample::Lanes8;
 
-use super::{Kernel, Lanes, RUN, dispatch};
+use super::{Eight, Kernel, Lanes, RUN, dispatch};
 
 /// The number of rows on each side of a tile.
 const SIDE: usize = 3;
@@ -26,10 +26,10 @@ impl Gram<'_> {
 
 impl Kernel for Gram<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<L: Lanes>(self, lanes: L) {
         let g = self.g;
         let length = self.rows.len() / g;
-        let scale = L::load(&self.scale);
+        let scale = lanes.load(&self.scale);
         for start in (0..length).step_by(RUN) {
             let run = start..length.min(start + RUN);
             let mut r = 0;
@@ -40,11 +40,19 @@ impl Kernel for Gram<'_> {
                     let (at, next) = ((r, s), s + SIDE <= g);
                     if wide {
                         // A wide tile lies below or on the diagonal, and so do the tiles before it.
-                        tile::<L, SIDE, SIDE>(self.rows, g, run.clone(), at, scale, self.gram);
+                        tile::<L, SIDE, SIDE>(
+                            lanes,
+                            self.rows,
+                            g,
+                            run.clone(),
+                            at,
+                            scale,
+                            self.gram,
+                        );
                     } else if next {
-                        tile::<L, 1, SIDE>(self.rows, g, run.clone(), at, scale, self.gram);
+                        tile::<L, 1, SIDE>(lanes, self.rows, g, run.clone(), at, scale, self.gram);
                     } else {
-                        tile::<L, 1, 1>(self.rows, g, run.clone(), at, scale, self.gram);
+                        tile::<L, 1, 1>(lanes, self.rows, g, run.clone(), at, scale, self.gram);
                     }
                     s += if next { SIDE } else { 1 };
                 }
@@ -57,11 +65,12 @@ impl Kernel for Gram<'_> {
 /// Multiplies rows `r .. r + R` with rows `s .. s + S`, and mirrors the products off the diagonal.
 #[inline(always)]
 fn tile<L: Lanes, const R: usize, const S: usize>(
+    lanes: L,
     rows: &[Lanes8],
     g: usize,
     run: std::ops::Range<usize>,
     (r, s): (usize, usize),
-    scale: L,
+    scale: L::Eight,
     gram: &mut [Lanes8],
 ) {
     let length = rows.len() / g;
@@ -73,14 +82,14 @@ fn tile<L: Lanes, const R: usize, const S: usize>(
     for j in 0..S {
         right[j] = &rows[(s + j) * length..][run.clone()];
     }
-    let mut sums = [[L::zero(); S]; R];
+    let mut sums = [[lanes.zero(); S]; R];
     for k in 0..run.len() {
-        let mut y = [L::zero(); S];
+        let mut y = [lanes.zero(); S];
         for j in 0..S {
-            y[j] = L::load(&right[j][k]);
+            y[j] = lanes.load(&right[j][k]);
         }
         for i in 0..R {
-            let x = L::load(&left[i][k]);
+            let x = lanes.load(&left[i][k]);
             for j in 0..S {
                 sums[i][j] = x.mul_add(y[j], sums[i][j]);
             }
@@ -90,10 +99,10 @@ fn tile<L: Lanes, const R: usize, const S: usize>(
         for j in 0..S {
             let value = sums[i][j].mul(scale);
             let entry = &mut gram[(r + i) * g + s + j];
-            L::load(entry).add(value).store(entry);
+            lanes.load(entry).add(value).store(entry);
             if r != s {
                 let mirror = &mut gram[(s + j) * g + r + i];
-                L::load(mirror).add(value).store(mirror);
+                lanes.load(mirror).add(value).store(mirror);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::per_sample::Lanes8;
 
-use super::{Kernel, Lanes, dispatch};
+use super::{Eight, Kernel, Lanes, dispatch};
 
 /// Computes `output[c, p] = max_t input[c, from[p] + taps[t]]` for one block.
 pub(crate) struct Largest<'a> {
@@ -23,14 +23,14 @@ impl Largest<'_> {
 
 impl Kernel for Largest<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<L: Lanes>(self, lanes: L) {
         let planes = self.input.chunks_exact(self.plane);
         for (input, output) in planes.zip(self.output.chunks_exact_mut(self.from.len())) {
             for (&from, largest) in self.from.iter().zip(output) {
-                let value = |tap: u32| L::load(&input[(from + tap) as usize]);
+                let value = |tap: u32| lanes.load(&input[(from + tap) as usize]);
                 let (first, others) = self.taps.split_first().expect("a window has a tap");
                 let all = others.iter().map(|&tap| value(tap));
-                all.fold(value(*first), L::max).store(largest);
+                all.fold(value(*first), Eight::max).store(largest);
             }
         }
     }
@@ -60,24 +60,24 @@ impl ToLargest<'_> {
 
 impl Kernel for ToLargest<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<L: Lanes>(self, lanes: L) {
         let places = self.from.len();
         let rows = self.delta.len() / self.output.len().max(1);
         for (c, input) in self.input.chunks_exact(self.plane).enumerate() {
             for (p, &from) in self.from.iter().enumerate() {
-                let largest = L::load(&self.output[c * places + p]);
+                let largest = lanes.load(&self.output[c * places + p]);
                 let mut open = u8::MAX;
                 for &tap in self.taps {
                     let at = (from + tap) as usize;
-                    let here = L::load(&input[at]).equal(largest) & open;
+                    let here = lanes.load(&input[at]).equal(largest) & open;
                     open &= !here;
                     if here == 0 {
                         continue;
                     }
                     for r in 0..rows {
-                        let delta = L::load(&self.delta[r * self.output.len() + c * places + p]);
+                        let delta = lanes.load(&self.delta[r * self.output.len() + c * places + p]);
                         let target = &mut self.below[r * self.input.len() + c * self.plane + at];
-                        let sum = L::load(target).add(delta.select(L::zero(), here));
+                        let sum = lanes.load(target).add(delta.select(lanes.zero(), here));
                         sum.store(target);
                     }
                 }

@@ -1,7 +1,7 @@
 //! The inner loops of the host layers, written once over [`Lanes`].
 //!
-//! A kernel is a struct of borrowed buffers whose [`Kernel::run`] is compiled twice: for any processor, and for
-//! x86-64 processors with AVX2 and FMA. Both versions give the same results up to rounding: the second rounds a
+//! A kernel is a struct of borrowed buffers whose [`Kernel::run`] is compiled twice: for any processor, and, by `pulp`,
+//! for x86-64 processors with AVX2 and FMA. Both versions give the same results up to rounding: the second rounds a
 //! multiplication followed by an addition once. A [`SpanKernel`] is also compiled for AVX-512, with the results of
 //! the second version.
 //!
@@ -13,10 +13,6 @@
 //! `(4 + 48 + 5) u` if a pool follows), and an inner product of two rows of 2304 entries by `(48 + 48) u`: together
 //! `2 * 70 + 96 = 236 < 256`, if nothing cancels.
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 mod combine;
 mod correlate;
 mod gather;
@@ -31,6 +27,8 @@ mod span;
 mod sparse;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 pub(super) use combine::Combine;
 pub(super) use correlate::{Correlate, Taps};
@@ -45,18 +43,17 @@ pub(super) use sparse::{Sparse, SparseProduct};
 
 use crate::per_sample::{LANES, Lanes8};
 
-use span::{Narrow, One, Span, SpanKernel};
+use span::{Narrow, Register, Single, Span, SpanKernel};
 
 /// The number of terms after which a sum continues in a new accumulator.
 const RUN: usize = 48;
 
 /// Eight floats, one for each record of a block.
-trait Lanes: Copy {
-    fn zero() -> Self;
-    fn splat(value: f32) -> Self;
-    fn load(from: &Lanes8) -> Self;
-    fn store(self, to: &mut Lanes8);
-    fn load_eight(from: &[f32; LANES]) -> Self;
+trait Eight: Copy {
+    #[inline(always)]
+    fn store(self, to: &mut Lanes8) {
+        self.store_eight(&mut to.0);
+    }
     fn store_eight(self, to: &mut [f32; LANES]);
     fn add(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
@@ -72,19 +69,34 @@ trait Lanes: Copy {
     fn mul_add(self, factor: Self, term: Self) -> Self;
 }
 
+/// A processor that computes with eight floats at once.
+trait Lanes: Copy {
+    type Eight: Eight;
+    #[inline(always)]
+    fn zero(self) -> Self::Eight {
+        self.splat(0.0)
+    }
+    fn splat(self, value: f32) -> Self::Eight;
+    #[inline(always)]
+    fn load(self, from: &Lanes8) -> Self::Eight {
+        self.load_eight(&from.0)
+    }
+    fn load_eight(self, from: &[f32; LANES]) -> Self::Eight;
+}
+
 /// A kernel with its buffers.
 ///
-/// `run` and all that it calls with `L` must be `#[inline(always)]`: only then does the compiler use the features of
+/// `run` and all that it calls with `lanes` must be `#[inline(always)]`: only then does the compiler use the features of
 /// its caller.
 trait Kernel {
-    fn run<L: Lanes>(self);
+    fn run<L: Lanes>(self, lanes: L);
 }
 
 /// Runs `kernel` in the fastest version for this processor.
 fn dispatch<K: Kernel>(kernel: K) {
     #[cfg(target_arch = "x86_64")]
-    if avx2::available() {
-        return avx2::run(kernel);
+    if let Some(simd) = x86::avx2() {
+        return x86::run(simd, kernel);
     }
     portable::run(kernel);
 }
@@ -92,8 +104,8 @@ fn dispatch<K: Kernel>(kernel: K) {
 /// Does [`dispatch`] with AVX-512 as a third version.
 fn dispatch_spans<K: SpanKernel>(kernel: K) {
     #[cfg(target_arch = "x86_64")]
-    if avx512::available() {
-        return avx512::run(kernel);
+    if let Some(simd) = x86::avx512() {
+        return x86::run_spans(simd, kernel);
     }
     dispatch(Narrow(kernel));
 }

@@ -10,7 +10,7 @@
 
 use crate::per_sample::Lanes8;
 
-use super::{Kernel, Lanes, Plane, RUN, dispatch};
+use super::{Eight, Kernel, Lanes, Plane, RUN, dispatch};
 
 /// Rectifies and pools planes `[c, h, w]` of one block to `[c, h/2, w/2]`, and keeps the signs.
 pub(crate) struct Pool<'a> {
@@ -31,8 +31,8 @@ impl Pool<'_> {
 
 impl Kernel for Pool<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self) {
-        let (width, slope) = (self.plane.width, L::splat(self.slope));
+    fn run<L: Lanes>(self, lanes: L) {
+        let (width, slope) = (self.plane.width, lanes.splat(self.slope));
         let lines = self
             .input
             .chunks_exact(2 * width)
@@ -40,13 +40,13 @@ impl Kernel for Pool<'_> {
             .zip(self.output.chunks_exact_mut(width / 2));
         for ((pair, signs), line) in lines {
             for x in 0..width / 2 {
-                let mut sum = L::zero();
+                let mut sum = lanes.zero();
                 for at in [2 * x, 2 * x + 1, width + 2 * x, width + 2 * x + 1] {
-                    let value = L::load(&pair[at]);
+                    let value = lanes.load(&pair[at]);
                     signs[at] = value.positive();
                     sum = sum.add(value.select(value.mul(slope), signs[at]));
                 }
-                sum.mul(L::splat(0.25)).store(&mut line[x]);
+                sum.mul(lanes.splat(0.25)).store(&mut line[x]);
             }
         }
     }
@@ -68,8 +68,8 @@ impl Slopes<'_> {
 
 impl Kernel for Slopes<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self) {
-        let (up, down) = (L::splat(0.25), L::splat(0.25 * self.slope));
+    fn run<L: Lanes>(self, lanes: L) {
+        let (up, down) = (lanes.splat(0.25), lanes.splat(0.25 * self.slope));
         for (slope, &bits) in self.slopes.iter_mut().zip(self.signs) {
             up.select(down, bits).store(slope);
         }
@@ -94,7 +94,7 @@ impl Spread<'_> {
 
 impl Kernel for Spread<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<L: Lanes>(self, lanes: L) {
         let (width, stride) = (self.plane.width, self.plane.stride());
         let border = (self.plane.kernel - 1) / 2;
         let planes = self
@@ -107,9 +107,9 @@ impl Kernel for Spread<'_> {
                 let delta = &delta[y / 2 * (width / 2)..][..width / 2];
                 let line = &mut target[(y + border) * stride + border..][..width];
                 for x in 0..width / 2 {
-                    let d = L::load(&delta[x]);
-                    d.mul(L::load(&slopes[2 * x])).store(&mut line[2 * x]);
-                    d.mul(L::load(&slopes[2 * x + 1]))
+                    let d = lanes.load(&delta[x]);
+                    d.mul(lanes.load(&slopes[2 * x])).store(&mut line[2 * x]);
+                    d.mul(lanes.load(&slopes[2 * x + 1]))
                         .store(&mut line[2 * x + 1]);
                 }
             }
@@ -137,7 +137,7 @@ impl PooledRows<'_> {
     }
 
     #[inline(always)]
-    fn planes<L: Lanes, const K: usize>(self) {
+    fn planes<L: Lanes, const K: usize>(self, lanes: L) {
         let quarter = self.plane.pixels() / 4;
         let g = self.rows.len() / self.stride;
         let c_in = self.padded.len() / self.plane.padded();
@@ -148,7 +148,7 @@ impl PooledRows<'_> {
             for (ci, channel) in self.padded.chunks_exact(self.plane.padded()).enumerate() {
                 for ky in 0..K {
                     let channel = &channel[ky * self.plane.stride()..];
-                    block_sums::<L, K>(&self.plane, slopes, channel, &mut sums);
+                    block_sums::<L, K>(lanes, &self.plane, slopes, channel, &mut sums);
                     let at = ((co * c_in + ci) * K + ky) * K;
                     let mut r = 0;
                     while r < g {
@@ -156,11 +156,11 @@ impl PooledRows<'_> {
                         let rows = &mut self.rows[r * self.stride + at..];
                         let delta = (&delta[r * per_row..], per_row);
                         r += if left == 3 || left > 4 {
-                            products::<L, K, 3>(&sums, delta, self.stride, rows)
+                            products::<L, K, 3>(lanes, &sums, delta, self.stride, rows)
                         } else if left >= 2 {
-                            products::<L, K, 2>(&sums, delta, self.stride, rows)
+                            products::<L, K, 2>(lanes, &sums, delta, self.stride, rows)
                         } else {
-                            products::<L, K, 1>(&sums, delta, self.stride, rows)
+                            products::<L, K, 1>(lanes, &sums, delta, self.stride, rows)
                         };
                     }
                 }
@@ -171,11 +171,11 @@ impl PooledRows<'_> {
 
 impl Kernel for PooledRows<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<L: Lanes>(self, lanes: L) {
         match self.plane.kernel {
-            1 => self.planes::<L, 1>(),
-            3 => self.planes::<L, 3>(),
-            _ => self.planes::<L, 5>(),
+            1 => self.planes::<L, 1>(lanes),
+            3 => self.planes::<L, 3>(lanes),
+            _ => self.planes::<L, 5>(lanes),
         }
     }
 }
@@ -183,6 +183,7 @@ impl Kernel for PooledRows<'_> {
 /// Sums slope times input over 2x2 blocks, for the `K` taps of a line.
 #[inline(always)]
 fn block_sums<L: Lanes, const K: usize>(
+    lanes: L,
     plane: &Plane,
     slopes: &[Lanes8],
     channel: &[Lanes8],
@@ -194,12 +195,12 @@ fn block_sums<L: Lanes, const K: usize>(
         let top = &channel[2 * y * stride..][..stride];
         let bottom = &channel[(2 * y + 1) * stride..][..stride];
         for x in 0..width / 2 {
-            let mut sum = [L::zero(); K];
+            let mut sum = [lanes.zero(); K];
             for (slopes, input) in [(&slopes[..width], top), (&slopes[width..], bottom)] {
                 for dx in 0..2 {
-                    let s = L::load(&slopes[2 * x + dx]);
+                    let s = lanes.load(&slopes[2 * x + dx]);
                     for kx in 0..K {
-                        sum[kx] = s.mul_add(L::load(&input[2 * x + dx + kx]), sum[kx]);
+                        sum[kx] = s.mul_add(lanes.load(&input[2 * x + dx + kx]), sum[kx]);
                     }
                 }
             }
@@ -213,26 +214,27 @@ fn block_sums<L: Lanes, const K: usize>(
 /// Multiplies `R` rows with `K` taps and returns `R`.
 #[inline(always)]
 fn products<L: Lanes, const K: usize, const R: usize>(
+    lanes: L,
     sums: &[[Lanes8; K]],
     (delta, per_row): (&[Lanes8], usize),
     stride: usize,
     rows: &mut [Lanes8],
 ) -> usize {
-    let mut totals = [[L::zero(); K]; R];
+    let mut totals = [[lanes.zero(); K]; R];
     for start in (0..sums.len()).step_by(RUN) {
         let end = sums.len().min(start + RUN);
         let mut cotangents = [&delta[..0]; R];
         for r in 0..R {
             cotangents[r] = &delta[r * per_row..][start..end];
         }
-        let mut parts = [[L::zero(); K]; R];
+        let mut parts = [[lanes.zero(); K]; R];
         for (q, sum) in sums[start..end].iter().enumerate() {
-            let mut inputs = [L::zero(); K];
+            let mut inputs = [lanes.zero(); K];
             for kx in 0..K {
-                inputs[kx] = L::load(&sum[kx]);
+                inputs[kx] = lanes.load(&sum[kx]);
             }
             for r in 0..R {
-                let d = L::load(&cotangents[r][q]);
+                let d = lanes.load(&cotangents[r][q]);
                 for kx in 0..K {
                     parts[r][kx] = d.mul_add(inputs[kx], parts[r][kx]);
                 }

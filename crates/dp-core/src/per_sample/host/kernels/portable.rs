@@ -1,43 +1,36 @@
 //! The kernels for any processor.
 
-use crate::per_sample::{LANES, Lanes8};
+use crate::per_sample::LANES;
 
-use super::{Kernel, Lanes};
+use super::{Eight, Kernel, Lanes};
 
 pub(super) fn run<K: Kernel>(kernel: K) {
-    kernel.run::<Plain>();
+    kernel.run(Any);
+}
+
+/// A processor of which nothing is known.
+#[derive(Clone, Copy)]
+struct Any;
+
+impl Lanes for Any {
+    type Eight = Plain;
+
+    #[inline(always)]
+    fn splat(self, value: f32) -> Plain {
+        Plain([value; LANES])
+    }
+
+    #[inline(always)]
+    fn load_eight(self, from: &[f32; LANES]) -> Plain {
+        Plain(*from)
+    }
 }
 
 /// Eight floats, in any registers that the compiler has.
 #[derive(Clone, Copy)]
 struct Plain([f32; LANES]);
 
-impl Lanes for Plain {
-    #[inline(always)]
-    fn zero() -> Self {
-        Self([0.0; LANES])
-    }
-
-    #[inline(always)]
-    fn splat(value: f32) -> Self {
-        Self([value; LANES])
-    }
-
-    #[inline(always)]
-    fn load(from: &Lanes8) -> Self {
-        Self(from.0)
-    }
-
-    #[inline(always)]
-    fn store(self, to: &mut Lanes8) {
-        to.0 = self.0;
-    }
-
-    #[inline(always)]
-    fn load_eight(from: &[f32; LANES]) -> Self {
-        Self(*from)
-    }
-
+impl Eight for Plain {
     #[inline(always)]
     fn store_eight(self, to: &mut [f32; LANES]) {
         *to = self.0;

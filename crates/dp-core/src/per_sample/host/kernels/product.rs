@@ -5,7 +5,7 @@
 
 use crate::per_sample::{LANES, Lanes8};
 
-use super::{Kernel, Lanes, dispatch};
+use super::{Eight, Kernel, Lanes, dispatch};
 
 /// The number of outputs that share one pass over the input.
 pub(super) const OUTPUTS: usize = 4;
@@ -62,7 +62,7 @@ impl Product<'_> {
 
 impl Kernel for Product<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<L: Lanes>(self, lanes: L) {
         let Weights {
             values,
             inputs,
@@ -92,13 +92,13 @@ impl Kernel for Product<'_> {
                 let left = vectors - v;
                 let (x, y) = (&self.input[v * inputs..], &mut self.output[v * outputs..]);
                 v += if wide {
-                    tile::<L, OUTPUTS, 3, 1>(weights, &start, x, at, y)
+                    tile::<L, OUTPUTS, 3, 1>(lanes, weights, &start, x, at, y)
                 } else if left == 3 || left > 4 {
-                    tile::<L, OUTPUTS, 1, 3>(weights, &[start[0]], x, at, y)
+                    tile::<L, OUTPUTS, 1, 3>(lanes, weights, &[start[0]], x, at, y)
                 } else if left >= 2 {
-                    tile::<L, OUTPUTS, 1, 2>(weights, &[start[0]], x, at, y)
+                    tile::<L, OUTPUTS, 1, 2>(lanes, weights, &[start[0]], x, at, y)
                 } else {
-                    tile::<L, OUTPUTS, 1, 1>(weights, &[start[0]], x, at, y)
+                    tile::<L, OUTPUTS, 1, 1>(lanes, weights, &[start[0]], x, at, y)
                 };
             }
             first += count * OUTPUTS;
@@ -113,7 +113,7 @@ impl Kernel for Product<'_> {
             let (weights, _) = values.as_chunks::<1>();
             for v in 0..vectors {
                 let (x, y) = (&self.input[v * inputs..], &mut self.output[v * outputs..]);
-                tile::<L, 1, 1, 1>(weights, &[start], x, (o, outputs), y);
+                tile::<L, 1, 1, 1>(lanes, weights, &[start], x, (o, outputs), y);
             }
         }
     }
@@ -122,6 +122,7 @@ impl Kernel for Product<'_> {
 /// Computes `G` groups of `O` outputs of `V` vectors and returns `V`.
 #[inline(always)]
 fn tile<L: Lanes, const O: usize, const G: usize, const V: usize>(
+    lanes: L,
     weights: &[[f32; O]],
     start: &[[f32; O]; G],
     input: &[Lanes8],
@@ -137,20 +138,20 @@ fn tile<L: Lanes, const O: usize, const G: usize, const V: usize>(
     for v in 0..V {
         vectors[v] = &input[v * inputs..(v + 1) * inputs];
     }
-    let mut sums = [[[L::zero(); V]; O]; G];
+    let mut sums = [[[lanes.zero(); V]; O]; G];
     for g in 0..G {
         for o in 0..O {
-            sums[g][o] = [L::splat(start[g][o]); V];
+            sums[g][o] = [lanes.splat(start[g][o]); V];
         }
     }
     for i in 0..inputs {
-        let mut x = [L::zero(); V];
+        let mut x = [lanes.zero(); V];
         for v in 0..V {
-            x[v] = L::load(&vectors[v][i]);
+            x[v] = lanes.load(&vectors[v][i]);
         }
         for g in 0..G {
             for o in 0..O {
-                let w = L::splat(groups[g][i][o]);
+                let w = lanes.splat(groups[g][i][o]);
                 for v in 0..V {
                     sums[g][o][v] = w.mul_add(x[v], sums[g][o][v]);
                 }
@@ -186,7 +187,7 @@ impl OuterProduct<'_> {
 
 impl Kernel for OuterProduct<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<L: Lanes>(self, lanes: L) {
         let (inputs, outputs) = (self.inputs, self.outputs);
         let groups = outputs.div_ceil(LANES);
         let records = self.delta.len() / outputs * LANES;
@@ -216,11 +217,11 @@ impl Kernel for OuterProduct<'_> {
                 let at = (group * LANES, outputs, count);
                 let gradient = &mut self.gradient[first * outputs..];
                 group += if left == 3 || left > 4 {
-                    outer::<L, 3>(&column, delta, at, gradient)
+                    outer::<L, 3>(lanes, &column, delta, at, gradient)
                 } else if left >= 2 {
-                    outer::<L, 2>(&column, delta, at, gradient)
+                    outer::<L, 2>(lanes, &column, delta, at, gradient)
                 } else {
-                    outer::<L, 1>(&column, delta, at, gradient)
+                    outer::<L, 1>(lanes, &column, delta, at, gradient)
                 };
             }
         }
@@ -230,6 +231,7 @@ impl Kernel for OuterProduct<'_> {
 /// Multiplies four inputs with `V` groups of eight outputs and returns `V`.
 #[inline(always)]
 fn outer<L: Lanes, const V: usize>(
+    lanes: L,
     column: &[[f32; OUTPUTS]],
     delta: &[Lanes8],
     (first, outputs, count): (usize, usize, usize),
@@ -240,14 +242,14 @@ fn outer<L: Lanes, const V: usize>(
     for v in 0..V {
         vectors[v] = &delta[v * records..(v + 1) * records];
     }
-    let mut sums = [[L::zero(); V]; OUTPUTS];
+    let mut sums = [[lanes.zero(); V]; OUTPUTS];
     for n in 0..records {
-        let mut d = [L::zero(); V];
+        let mut d = [lanes.zero(); V];
         for v in 0..V {
-            d[v] = L::load(&vectors[v][n]);
+            d[v] = lanes.load(&vectors[v][n]);
         }
         for i in 0..OUTPUTS {
-            let x = L::splat(column[n][i]);
+            let x = lanes.splat(column[n][i]);
             for v in 0..V {
                 sums[i][v] = x.mul_add(d[v], sums[i][v]);
             }
@@ -258,7 +260,7 @@ fn outer<L: Lanes, const V: usize>(
             let start = first + v * LANES;
             let row = &mut gradient[i * outputs + start..(i + 1) * outputs];
             if let Some(eight) = row.first_chunk_mut::<LANES>() {
-                L::load_eight(eight).add(sums[i][v]).store_eight(eight);
+                lanes.load_eight(eight).add(sums[i][v]).store_eight(eight);
             } else {
                 let mut sum = [0.0; LANES];
                 sums[i][v].store_eight(&mut sum);

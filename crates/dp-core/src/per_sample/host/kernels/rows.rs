@@ -5,7 +5,7 @@
 
 use crate::per_sample::Lanes8;
 
-use super::{Kernel, Lanes, Plane, RUN, dispatch};
+use super::{Eight, Kernel, Lanes, Plane, RUN, dispatch};
 
 /// The number of cotangent planes that share one pass over the input.
 const PLANES: usize = 4;
@@ -26,7 +26,7 @@ impl WeightRows<'_> {
     }
 
     #[inline(always)]
-    fn planes<L: Lanes, const K: usize>(self) {
+    fn planes<L: Lanes, const K: usize>(self, lanes: L) {
         let (pixels, padded) = (self.plane.pixels(), self.plane.padded());
         let taps = K * K;
         let length = self.padded.len() / padded * taps;
@@ -40,7 +40,14 @@ impl WeightRows<'_> {
                     for ky in 0..K {
                         let at = c * taps + ky * K;
                         let channel = &channel[ky * self.plane.stride()..];
-                        tile::<L, K, 1, PLANES>(&self.plane, channel, delta, (at, length), rows);
+                        tile::<L, K, 1, PLANES>(
+                            lanes,
+                            &self.plane,
+                            channel,
+                            delta,
+                            (at, length),
+                            rows,
+                        );
                     }
                     continue;
                 }
@@ -48,7 +55,14 @@ impl WeightRows<'_> {
                     .chunks_exact(pixels)
                     .zip(rows.chunks_exact_mut(length))
                 {
-                    tile::<L, K, K, 1>(&self.plane, channel, delta, (c * taps, length), rows);
+                    tile::<L, K, K, 1>(
+                        lanes,
+                        &self.plane,
+                        channel,
+                        delta,
+                        (c * taps, length),
+                        rows,
+                    );
                 }
             }
         }
@@ -57,11 +71,11 @@ impl WeightRows<'_> {
 
 impl Kernel for WeightRows<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<L: Lanes>(self, lanes: L) {
         match self.plane.kernel {
-            1 => self.planes::<L, 1>(),
-            3 => self.planes::<L, 3>(),
-            _ => self.planes::<L, 5>(),
+            1 => self.planes::<L, 1>(lanes),
+            3 => self.planes::<L, 3>(lanes),
+            _ => self.planes::<L, 5>(lanes),
         }
     }
 }
@@ -69,6 +83,7 @@ impl Kernel for WeightRows<'_> {
 /// Multiplies `H` lines of `K` taps with `P` cotangent planes.
 #[inline(always)]
 fn tile<L: Lanes, const K: usize, const H: usize, const P: usize>(
+    lanes: L,
     plane: &Plane,
     channel: &[Lanes8],
     delta: &[Lanes8],
@@ -80,7 +95,7 @@ fn tile<L: Lanes, const K: usize, const H: usize, const P: usize>(
     let mut y = 0;
     while y < plane.height {
         let end = plane.height.min(y + run);
-        let mut sums = [[[L::zero(); K]; H]; P];
+        let mut sums = [[[lanes.zero(); K]; H]; P];
         while y < end {
             let mut cotangents = [&delta[..0]; P];
             for p in 0..P {
@@ -92,12 +107,12 @@ fn tile<L: Lanes, const K: usize, const H: usize, const P: usize>(
             }
             for x in 0..width {
                 for ky in 0..H {
-                    let mut inputs = [L::zero(); K];
+                    let mut inputs = [lanes.zero(); K];
                     for kx in 0..K {
-                        inputs[kx] = L::load(&lines[ky][x + kx]);
+                        inputs[kx] = lanes.load(&lines[ky][x + kx]);
                     }
                     for p in 0..P {
-                        let d = L::load(&cotangents[p][x]);
+                        let d = lanes.load(&cotangents[p][x]);
                         for kx in 0..K {
                             sums[p][ky][kx] = d.mul_add(inputs[kx], sums[p][ky][kx]);
                         }
@@ -111,7 +126,7 @@ fn tile<L: Lanes, const K: usize, const H: usize, const P: usize>(
             for ky in 0..H {
                 for kx in 0..K {
                     let total = &mut row[ky * K + kx];
-                    L::load(total).add(sums[p][ky][kx]).store(total);
+                    lanes.load(total).add(sums[p][ky][kx]).store(total);
                 }
             }
         }

@@ -2,19 +2,27 @@
 
 use crate::per_sample::Lanes8;
 
-use super::{Kernel, Lanes};
+use super::{Eight, Kernel, Lanes};
 
-/// A register of neighbouring groups of eight lanes, which are pixels of a line.
-pub(super) trait Span<L: Lanes>: Copy {
+/// A processor with registers of neighbouring groups of eight lanes, which are pixels of a line.
+pub(super) trait Span: Copy {
     /// The number of groups in a register, 1 or 2.
     const GROUPS: usize;
-    fn splat(value: f32) -> Self;
+    type Register: Register;
+    /// The same processor with one group in a register.
+    type One: Span;
+    fn one(self) -> Self::One;
+    fn splat(self, value: f32) -> Self::Register;
     /// Loads the first groups of `from`.
-    fn load(from: &[Lanes8]) -> Self;
+    fn load(self, from: &[Lanes8]) -> Self::Register;
     /// Loads the groups at `at`; a register of one group loads the first.
-    fn load_two(from: &[Lanes8], at: [usize; 2]) -> Self;
+    fn load_two(self, from: &[Lanes8], at: [usize; 2]) -> Self::Register;
     /// Repeats one group in the register.
-    fn splat_group(from: &Lanes8) -> Self;
+    fn splat_group(self, from: &Lanes8) -> Self::Register;
+}
+
+/// A register of a [`Span`].
+pub(super) trait Register: Copy {
     /// Stores to the groups at `at`; a register of one group stores to the first.
     fn store_two(self, to: &mut [Lanes8], at: [usize; 2]);
     /// Stores to the first groups of `to`.
@@ -25,7 +33,7 @@ pub(super) trait Span<L: Lanes>: Copy {
 
 /// A [`Kernel`] whose inner loop runs over neighbouring groups of eight lanes.
 pub(super) trait SpanKernel {
-    fn run<L: Lanes, S: Span<L>>(self);
+    fn run<S: Span>(self, span: S);
 }
 
 /// A span kernel that runs on one group of eight lanes at a time.
@@ -33,38 +41,51 @@ pub(super) struct Narrow<K>(pub(super) K);
 
 impl<K: SpanKernel> Kernel for Narrow<K> {
     #[inline(always)]
-    fn run<L: Lanes>(self) {
-        self.0.run::<L, One<L>>();
+    fn run<L: Lanes>(self, lanes: L) {
+        self.0.run(Single(lanes));
+    }
+}
+
+/// A processor with one group of eight lanes in a register.
+#[derive(Clone, Copy)]
+pub(super) struct Single<L>(pub(super) L);
+
+impl<L: Lanes> Span for Single<L> {
+    const GROUPS: usize = 1;
+    type Register = One<L::Eight>;
+    type One = Self;
+
+    #[inline(always)]
+    fn one(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn splat(self, value: f32) -> One<L::Eight> {
+        One(self.0.splat(value))
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[Lanes8]) -> One<L::Eight> {
+        One(self.0.load(&from[0]))
+    }
+
+    #[inline(always)]
+    fn load_two(self, from: &[Lanes8], at: [usize; 2]) -> One<L::Eight> {
+        One(self.0.load(&from[at[0]]))
+    }
+
+    #[inline(always)]
+    fn splat_group(self, from: &Lanes8) -> One<L::Eight> {
+        One(self.0.load(from))
     }
 }
 
 /// A register of one group of eight lanes.
 #[derive(Clone, Copy)]
-pub(super) struct One<L>(L);
+pub(super) struct One<E>(E);
 
-impl<L: Lanes> Span<L> for One<L> {
-    const GROUPS: usize = 1;
-
-    #[inline(always)]
-    fn splat(value: f32) -> Self {
-        Self(L::splat(value))
-    }
-
-    #[inline(always)]
-    fn load(from: &[Lanes8]) -> Self {
-        Self(L::load(&from[0]))
-    }
-
-    #[inline(always)]
-    fn load_two(from: &[Lanes8], at: [usize; 2]) -> Self {
-        Self(L::load(&from[at[0]]))
-    }
-
-    #[inline(always)]
-    fn splat_group(from: &Lanes8) -> Self {
-        Self(L::load(from))
-    }
-
+impl<E: Eight> Register for One<E> {
     #[inline(always)]
     fn store_two(self, to: &mut [Lanes8], at: [usize; 2]) {
         self.0.store(&mut to[at[0]]);
@@ -77,6 +98,6 @@ impl<L: Lanes> Span<L> for One<L> {
 
     #[inline(always)]
     fn mul_add(self, factor: Self, term: Self) -> Self {
-        Self(self.0.mul_add(factor.0, term.0))
+        One(self.0.mul_add(factor.0, term.0))
     }
 }

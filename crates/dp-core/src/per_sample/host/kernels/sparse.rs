@@ -2,7 +2,7 @@
 
 use crate::per_sample::Lanes8;
 
-use super::{Kernel, Lanes, dispatch};
+use super::{Eight, Kernel, Lanes, dispatch};
 
 /// The rows of a sparse matrix, one after the other.
 #[derive(Default)]
@@ -60,17 +60,17 @@ impl SparseProduct<'_> {
 
 impl Kernel for SparseProduct<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<L: Lanes>(self, lanes: L) {
         let Sparse { ends, entries } = self.matrix;
         let vectors = self.input.chunks_exact(self.columns);
         for (input, output) in vectors.zip(self.output.chunks_exact_mut(ends.len())) {
             let mut start = 0;
             for (&end, output) in ends.iter().zip(output) {
                 let product = |(column, value): (u32, f32)| {
-                    L::load(&input[column as usize]).mul(L::splat(value))
+                    lanes.load(&input[column as usize]).mul(lanes.splat(value))
                 };
                 let (fours, rest) = entries[start..end as usize].as_chunks::<4>();
-                let mut sum = L::zero();
+                let mut sum = lanes.zero();
                 // Terms are added in pairs, so that the sum over a block of two by two is that of its lines.
                 for &[a, b, c, d] in fours {
                     let lines = (product(a).add(product(b))).add(product(c).add(product(d)));

@@ -22,11 +22,11 @@ fn close(a: &[Lanes8], b: &[Lanes8]) {
 
 /// Runs what `make` builds around a buffer in both versions.
 macro_rules! agree {
-    ($length:expr, |$buffer:ident| $make:expr) => {
+    ($simd:expr, $length:expr, |$buffer:ident| $make:expr) => {
         let mut results = [(); 2].map(|()| groups($length, 0.11));
         let [fast, plain] = &mut results;
         let $buffer = &mut fast[..];
-        avx2::run($make);
+        x86::run($simd, $make);
         let $buffer = &mut plain[..];
         portable::run($make);
         close(fast, plain);
@@ -35,9 +35,9 @@ macro_rules! agree {
 
 #[test]
 fn the_versions_agree() {
-    if !avx2::available() {
+    let Some(simd) = x86::avx2() else {
         return;
-    }
+    };
     for (height, width, kernel) in [
         (28, 28, 3),
         (7, 7, 3),
@@ -56,7 +56,7 @@ fn the_versions_agree() {
         plane.pad(&groups(c_in * plane.pixels(), 0.37), &mut padded);
         let taps = Taps::new(&wave(c_out * c_in * kernel * kernel, 0.13), c_out);
         let bias = wave(c_out, 0.3);
-        agree!(c_out * plane.pixels(), |output| Narrow(Correlate {
+        agree!(simd, c_out * plane.pixels(), |output| Narrow(Correlate {
             plane,
             padded: &padded,
             taps: &taps,
@@ -73,26 +73,25 @@ fn the_versions_agree() {
                 bias: &bias,
                 output,
             };
-            if index == 0 && avx512::available() {
-                avx512::run(kernel);
-            } else {
-                avx2::run(Narrow(kernel));
+            match x86::avx512() {
+                Some(wide) if index == 0 => x86::run_spans(wide, kernel),
+                _ => x86::run(simd, Narrow(kernel)),
             }
         }
         assert_eq!(outputs[0], outputs[1]);
         let delta = groups(c_out * plane.pixels(), 0.71);
-        agree!(c_out * c_in * kernel * kernel, |rows| WeightRows {
+        agree!(simd, c_out * c_in * kernel * kernel, |rows| WeightRows {
             plane,
             padded: &padded,
             delta: &delta,
             rows,
         });
     }
-    pooled_versions_agree();
+    pooled_versions_agree(simd);
     for g in 1..9 {
         let rows = groups(g * 53, 0.19);
         let scale = groups(1, 0.4)[0];
-        agree!(g * g, |gram| Gram {
+        agree!(simd, g * g, |gram| Gram {
             g,
             rows: &rows,
             scale,
@@ -100,7 +99,7 @@ fn the_versions_agree() {
         });
         let weights = Weights::new(5, 11, |i, o| (i * 11 + o) as f32 * 0.1);
         let (input, bias) = (groups(g * 5, 0.23), wave(11, 0.7));
-        agree!(g * 11, |output| Product {
+        agree!(simd, g * 11, |output| Product {
             weights: &weights,
             bias: &bias,
             input: &input,
@@ -109,7 +108,7 @@ fn the_versions_agree() {
     }
 }
 
-fn pooled_versions_agree() {
+fn pooled_versions_agree(simd: pulp::x86::V3) {
     for (height, width, kernel, g) in [(28, 28, 3, 6), (4, 2, 3, 4), (6, 8, 5, 7), (2, 2, 1, 1)] {
         let plane = Plane {
             height,
@@ -130,19 +129,19 @@ fn pooled_versions_agree() {
             signs,
             output,
         };
-        avx2::run(pool(a, c));
+        x86::run(simd, pool(a, c));
         portable::run(pool(b, d));
         assert_eq!(a, b);
         close(c, d);
         let signs = &kept[0];
-        agree!(pixels, |slopes| Slopes {
+        agree!(simd, pixels, |slopes| Slopes {
             slope,
             signs,
             slopes,
         });
         let slopes = groups(pixels, 0.53);
         let delta = groups(g * pixels / 4, 0.29);
-        agree!(c_out * plane.padded(), |target| Spread {
+        agree!(simd, c_out * plane.padded(), |target| Spread {
             plane,
             slopes: &slopes,
             delta: &delta[..pixels / 4],
@@ -151,7 +150,7 @@ fn pooled_versions_agree() {
         let mut padded = vec![Lanes8::default(); c_in * plane.padded()];
         plane.pad(&groups(c_in * plane.pixels(), 0.43), &mut padded);
         let stride = c_out * c_in * kernel * kernel + c_out;
-        agree!(g * stride, |rows| PooledRows {
+        agree!(simd, g * stride, |rows| PooledRows {
             plane,
             padded: &padded,
             slopes: &slopes,
