@@ -97,7 +97,7 @@ fn times(width: usize, repeat: u64, device: &Device) -> Result<[f64; 3], Failure
     };
     gradients(repeat, &network, &batch, engine, device, |mode| {
         let clipping = Clipping::published(mode);
-        let penalty = Penalty::between_groups().slices(SLICES).clipping(clipping);
+        let penalty = Penalty::between_strata().slices(SLICES).clipping(clipping);
         let mut public = ChaCha20Rng::seed_from_u64(2);
         // The transport alone, as in the published table.
         Objective::default()

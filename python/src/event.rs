@@ -1,7 +1,7 @@
 //! Mechanisms as data.
 
 use dp_accountant::accounting::{
-    Accountant, Event, GroupSize, Neighbours, PldAccountant, PrivateSelection, RdpAccountant,
+    Accountant, Event, Stratum, Neighbours, PldAccountant, PrivateSelection, RdpAccountant,
     RepetitionDistribution, BatchDistribution,
 };
 use pyo3::exceptions::PyValueError;
@@ -123,10 +123,10 @@ impl PyEvent {
         })
     }
 
-    /// One event for each group of a fixed public partition of the records: only the worst counts.
+    /// One event for each part of a fixed public partition of the records: only the worst counts.
     ///
-    /// Events that share a partition's name share its groups, in the same order. Not covered under replace-one, where
-    /// a record may leave one group and enter another.
+    /// Events that share a partition's name share its parts, in the same order. Not covered under replace-one, where
+    /// a record may leave one part and enter another.
     #[staticmethod]
     fn parallel(partition: String, events: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
         let events = all(events);
@@ -214,17 +214,17 @@ impl PyEvent {
         self.sampled(BatchDistribution::ShuffledUpper { zero_out })
     }
 
-    /// This event on a batch from each of several groups of public sizes (k-end neighbours).
+    /// This event on a batch from each of several strata of public sizes (k-end neighbours).
     ///
-    /// `groups`: pairs (records, batch). The largest rate counts (Rodriguez-Vitores et al. 2025, arXiv 2502.01701,
+    /// `strata`: pairs (records, batch). The largest rate counts (Rodriguez-Vitores et al. 2025, arXiv 2502.01701,
     /// lemma 5.2).
-    fn sampled_from_groups(&self, groups: Vec<(Whole, Whole)>) -> PyResult<Self> {
-        let of = |(records, batch): (Whole, Whole)| GroupSize {
+    fn sampled_from_strata(&self, strata: Vec<(Whole, Whole)>) -> PyResult<Self> {
+        let of = |(records, batch): (Whole, Whole)| Stratum {
             records: records.0,
             batch: batch.0,
         };
-        let groups = groups.into_iter().map(of).collect();
-        self.sampled(BatchDistribution::KEndGroups { groups })
+        let strata = strata.into_iter().map(of).collect();
+        self.sampled(BatchDistribution::Stratified { strata })
     }
 
     /// The neighbour relation that the event holds under; None where any will do.

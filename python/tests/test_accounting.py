@@ -30,8 +30,8 @@ MECHANISMS = [
         "replace-one",
     ),
     (
-        "--group 600:6 --group 900:10 --steps 30 --noise-multiplier 2",
-        Event.gaussian(2.0).sampled_from_groups([(600, 6), (900, 10)]).self_composed(30),
+        "--stratum 600:6 --stratum 900:10 --steps 30 --noise-multiplier 2",
+        Event.gaussian(2.0).sampled_from_strata([(600, 6), (900, 10)]).self_composed(30),
         "k-end",
     ),
 ]
@@ -226,7 +226,7 @@ def test_an_event_is_refused_under_neighbours_that_it_does_not_hold_for():
     with pytest.raises(ValueError, match="replace-one neighbours.*add-remove neighbours"):
         epsilon_upper(TRAINING, 1e-5, "replace-one")
     with pytest.raises(ValueError, match="k-end"):
-        epsilon_upper(Event.gaussian(1.0).sampled_from_groups([(9, 3)]), 1e-5, "replace-one")
+        epsilon_upper(Event.gaussian(1.0).sampled_from_strata([(9, 3)]), 1e-5, "replace-one")
     with pytest.raises(ValueError, match="mixes"):
         Event.composed([TRAINING, Event.dp_sgd(100, 10, 1, 1.0)])
     # What holds when any record is replaced holds when it stays in its group.
@@ -247,7 +247,7 @@ def test_an_event_is_refused_under_neighbours_that_it_does_not_hold_for():
         (lambda: Event.gaussian(1.0).poisson_sampled(1.5), ValueError, r"rate is 1.5, but must be in \(0, 1\]"),
         (lambda: Event.gaussian(1.0).poisson_sampled(0.1, neighbours="k-end"), ValueError, "k-end"),
         (lambda: Event.gaussian(1.0).sampled_without_replacement(5, 6), ValueError, "batch is 6.*5 records"),
-        (lambda: Event.gaussian(1.0).sampled_from_groups([]), ValueError, "at least 1"),
+        (lambda: Event.gaussian(1.0).sampled_from_strata([]), ValueError, "at least 1"),
         (lambda: Event.gaussian(1.0).shuffled_epoch_upper(neighbours="add-remove"), ValueError, "number of batches"),
         (lambda: Event.gaussian(1.0).self_composed(-1), ValueError, "-1.*at least 0"),
         (lambda: Event.gaussian(1.0).self_composed(1.5), TypeError, "1.5.*whole number"),

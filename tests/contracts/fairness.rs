@@ -88,7 +88,7 @@ fn trial(index: u64, device: &Device) -> Neighbours<Scorer, 2> {
     let scale = [0.0, 0.5, 4.0, 100.0][rng.random_range(0..4)];
     let network = Scorer::new(d, scale, inner, &mut rng, device);
     let (penalty, groups) = match index.is_multiple_of(2) {
-        true => (Penalty::between_groups(), 2),
+        true => (Penalty::between_strata(), 2),
         false => (Penalty::between_classes(), 4),
     };
     let penalty = match rng.random_bool(0.5) {
@@ -161,7 +161,7 @@ fn sabotage_without_clipping_is_caught() {
 /// The penalty alone between two groups, in one dimension.
 fn parity(clipping: Clipping, sizes: &[usize]) -> StepObjective {
     Objective::default()
-        .penalty(Penalty::between_groups().slices(1).clipping(clipping))
+        .penalty(Penalty::between_strata().slices(1).clipping(clipping))
         .draw(
             &[1],
             &fixed_batches(sizes),

@@ -277,8 +277,8 @@ fn every_field_of_every_error_was_looked_at() {
             what: _,
             expected: _,
         }
-        | DpError::GroupCount {
-            groups: _,
+        | DpError::StratumCount {
+            strata: _,
             found: _,
         }
         | DpError::SharedRecord {

@@ -221,9 +221,9 @@ fn batches_without_their_sample_are_refused() {
     };
     assert!(refused(Penalty::to_private_sample(1.0), Cost::Power(1.5)));
     assert!(refused(Penalty::to_private_sample(1.0), Cost::Huber(-1.0)));
-    assert!(refused(Penalty::between_groups(), Cost::Huber(-1.0)));
+    assert!(refused(Penalty::between_strata(), Cost::Huber(-1.0)));
     for cost in [Cost::Square, Cost::Huber(0.5), Cost::Power(1.5)] {
-        assert!(!refused(Penalty::between_groups(), cost));
+        assert!(!refused(Penalty::between_strata(), cost));
     }
     assert!(
         Objective::default()

@@ -32,7 +32,7 @@ const KNOWN: [&str; 22] = [
     "lower_tail of crates/dp-accountant/src/numerics/binomial.rs",
     "max_grad_norms of crates/training/src/training.rs",
     "of_classes of crates/training/src/loss.rs",
-    "only_groups of crates/training/src/loss.rs",
+    "only_strata of crates/training/src/loss.rs",
     "parts_upper of crates/training/src/objective.rs",
     "records_of of crates/training/src/ranks/mod.rs",
     "shift_upper of crates/swd/src/sensitivity/spread.rs",

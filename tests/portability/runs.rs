@@ -146,7 +146,7 @@ pub(super) fn fair(
     let mut public = ChaCha20Rng::seed_from_u64(4);
     let scorer = Scorer::new(&mut public, device);
     let before = weights::to_host(&scorer);
-    let penalty = Penalty::between_groups().slices(1);
+    let penalty = Penalty::between_strata().slices(1);
     let objective = objective(alpha, Loss::binary_cross_entropy(), penalty);
     let config = TrainingConfig::new(objective)
         .optimizer(Optimizer::sgd())

@@ -298,7 +298,7 @@ impl Fair {
         };
         let batch = Batch::new(upload(&self.inputs), upload(&self.targets), &self.sizes);
         let pair = Pair {
-            groups: [0, 1],
+            strata: [0, 1],
             weight: 1.0,
         };
         let between = Between::new(self.sizes.to_vec(), vec![pair], self.slices.clone());

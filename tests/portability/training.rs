@@ -25,7 +25,7 @@ impl Kind {
             Loss::of_classes(|outputs, _| outputs.tanh().sum_dim(1).squeeze_dim(1))
                 .weight(0.3)
                 .max_grad_norm(0.2)
-                .only_groups(&[1]),
+                .only_strata(&[1]),
         ]);
         match self {
             Self::DpSgd => losses,
@@ -41,7 +41,7 @@ impl Kind {
                             .slices(5)
                             .clipping(clipping),
                     )
-                    .penalty(Penalty::between_groups().slices(4).clipping(clipping))
+                    .penalty(Penalty::between_strata().slices(4).clipping(clipping))
             }
         }
     }

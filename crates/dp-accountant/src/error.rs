@@ -29,7 +29,7 @@ pub enum DpError {
     /// The data cannot fill a batch.
     #[error("{what}: batch of {batch}, expected 1 to {records}, its number of records; {advice}")]
     Batch {
-        /// The whole data, or a group of it.
+        /// The whole data, or a stratum of it.
         what: String,
         /// The batch size.
         batch: usize,
@@ -38,39 +38,39 @@ pub enum DpError {
         /// Advice on how to fix it.
         advice: &'static str,
     },
-    /// A group, or a list of groups, is empty.
+    /// A stratum, or a list of strata, is empty.
     #[error("{what} is empty: expected at least 1 {expected}; remove it, or give it some")]
     Empty {
-        /// The group or the list.
+        /// The stratum or the list.
         what: String,
         /// The missing element.
         expected: &'static str,
     },
     /// Two lists that belong together have different lengths.
-    #[error("{found} batch sizes for {groups} groups: expected {groups}, one for each group")]
-    GroupCount {
-        /// The number of groups.
-        groups: usize,
+    #[error("{found} batch sizes for {strata} strata: expected {strata}, one for each stratum")]
+    StratumCount {
+        /// The number of strata.
+        strata: usize,
         /// The number of batch sizes.
         found: usize,
     },
-    /// A record is in two groups, or twice in one.
+    /// A record is in two strata, or twice in one.
     #[error(
-        "record {record} is in the groups more than once (in {first} and {second}): \
-         expected each record in one group, once"
+        "record {record} is in the strata more than once (in {first} and {second}): \
+         expected each record in one stratum, once"
     )]
     SharedRecord {
         /// The record's index.
         record: usize,
-        /// The first group that holds it.
+        /// The first stratum that holds it.
         first: usize,
-        /// The second group that holds it; it may be the first again.
+        /// The second stratum that holds it; it may be the first again.
         second: usize,
     },
     /// A sum to be released is over other numbers of records than were sampled. With Poisson sampling these numbers are secret,
     /// and no error holds them.
     #[error(
-        "what is summed has other numbers of records in its groups than the draw: sum the records of the draw"
+        "what is summed has other numbers of records in its strata than the draw: sum the records of the draw"
     )]
     SampledSizes,
     /// The draw belongs to another releaser, and so to another plan or training.

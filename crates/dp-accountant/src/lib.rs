@@ -16,7 +16,7 @@
 //! | `CorrelatedGaussian` | all steps of a training on fixed batches, with noise that is correlated over steps | `gaussian`, `pld`, `rdp` |
 //! | `DiscreteGaussian` | discrete Gaussian noise on whole numbers | `rdp` |
 //! | `ExponentialMechanism`, `Pure`, `Zcdp` | any mechanism with that guarantee | `pld` and `rdp`, `rdp` alone for `Zcdp` |
-//! | `Sampled`, `SelfComposed`, `Composed`, `Parallel`, `Group` | an event on a sample, many times, beside others, on public groups, for several records | those of its parts |
+//! | `Sampled`, `SelfComposed`, `Composed`, `Parallel`, `Group` | an event on a sample, many times, beside others, on public parts, for several records | those of its parts |
 //! | `Selected` | the best of a random number of runs | `pld` |
 //! | `Failure` | a failure with a probability of delta | those of the other parts |
 //!

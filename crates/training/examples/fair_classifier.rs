@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let plan = TrainingPlan::for_epsilon(1.0, 1e-5, 200, sampler).check()?;
     let place = std::env::temp_dir().join(format!("fair-{}.jsonl", std::process::id()));
     let mut ledger = Ledger::create(&place)?;
-    let parity = Penalty::between_groups().slices(1);
+    let parity = Penalty::between_strata().slices(1);
     let parity = parity.clipping(Clipping::new(1.0, 0.5));
     let loss = Loss::binary_cross_entropy().max_grad_norm(1.0);
     let mut training =

@@ -133,19 +133,20 @@ impl HostTargets<'_> {
     }
 }
 
-/// Records with their targets, group after group; the inputs are `[n, ...]`, one record a row.
+/// Records with their targets, stratum after stratum: public parts of the records, of each of which the sampler draws its own
+/// number. The inputs are `[n, ...]`, one record a row.
 #[derive(Clone)]
 pub struct Batch<const D: usize> {
     inputs: Tensor<D>,
     targets: Targets,
-    groups: Vec<Range<usize>>,
+    strata: Vec<Range<usize>>,
     fixed: Option<Fixed>,
 }
 
 impl<const D: usize> std::fmt::Debug for Batch<D> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = formatter.debug_struct("Batch");
-        shown.field("groups", &self.groups.len());
+        shown.field("strata", &self.strata.len());
         shown.finish_non_exhaustive()
     }
 }
@@ -160,7 +161,7 @@ pub(crate) struct Fixed {
 }
 
 impl<const D: usize> Batch<D> {
-    /// Creates a batch of groups of `sizes` records, in the order in which they were sampled.
+    /// Creates a batch of strata of `sizes` records, in the order in which they were sampled.
     ///
     /// # Errors
     ///
@@ -181,19 +182,19 @@ impl<const D: usize> Batch<D> {
             }
         }
         let mut end = 0;
-        let groups = sizes.iter().map(|&size| {
+        let strata = sizes.iter().map(|&size| {
             end += size;
             end - size..end
         });
         Ok(Self {
-            groups: groups.collect(),
+            strata: strata.collect(),
             inputs,
             targets,
             fixed: None,
         })
     }
 
-    /// Adds a last group of `count` private records that do not go through the network; a penalty to a private sample
+    /// Adds a last stratum of `count` private records that do not go through the network; a penalty to a private sample
     /// ([`crate::Penalty::to_private_sample`]) compares activations with them.
     ///
     /// - `rows`: `[m, d]` in rows, for activations of dimension `d`.
@@ -228,15 +229,15 @@ impl<const D: usize> Batch<D> {
         &self.targets
     }
 
-    /// Returns the range of rows of each group that goes through the network.
-    pub fn groups(&self) -> &[Range<usize>] {
-        &self.groups
+    /// Returns the range of rows of each stratum that goes through the network.
+    pub fn strata(&self) -> &[Range<usize>] {
+        &self.strata
     }
 
-    /// Returns the number of records of each group, a private sample's last.
+    /// Returns the number of records of each stratum, a private sample's last.
     pub fn sizes(&self) -> Vec<usize> {
         let fixed = self.fixed.iter().map(|fixed| fixed.count);
-        self.groups.iter().map(Range::len).chain(fixed).collect()
+        self.strata.iter().map(Range::len).chain(fixed).collect()
     }
 
     /// Returns the records that do not go through the network.
@@ -249,7 +250,7 @@ impl<const D: usize> Batch<D> {
         Batch {
             inputs: rows_of(self.inputs.clone()),
             targets: self.targets.clone(),
-            groups: self.groups.clone(),
+            strata: self.strata.clone(),
             fixed: self.fixed.clone(),
         }
     }

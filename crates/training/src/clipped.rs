@@ -53,7 +53,7 @@ impl Clipped {
     ///
     /// # Errors
     ///
-    /// [`dp_core::DpError::SampledSizes`] if the batch has other groups than the draw.
+    /// [`dp_core::DpError::SampledSizes`] if the batch has other strata than the draw.
     pub fn tied_to(self, draw: Draw) -> Result<BoundedGradient, TrainingError> {
         let bounded = BoundedGradient::new(self.gradient, self.sensitivity, &self.sizes, draw);
         Ok(bounded?)

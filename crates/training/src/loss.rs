@@ -31,7 +31,7 @@ pub struct Loss {
     kind: Kind,
     pub(crate) weight: f64,
     pub(crate) max_grad_norm: f64,
-    pub(crate) groups: Option<Vec<usize>>,
+    pub(crate) strata: Option<Vec<usize>>,
     pub(crate) adaptive: Option<Adaptive>,
 }
 
@@ -52,7 +52,7 @@ impl std::fmt::Debug for Loss {
             .field("kind", &self.name())
             .field("weight", &self.weight)
             .field("max_grad_norm", &self.max_grad_norm)
-            .field("groups", &self.groups)
+            .field("strata", &self.strata)
             .field("adaptive", &self.adaptive)
             .finish()
     }
@@ -64,7 +64,7 @@ impl Loss {
             kind,
             weight: 1.0,
             max_grad_norm: 1.0,
-            groups: None,
+            strata: None,
             adaptive: None,
         }
     }
@@ -146,10 +146,10 @@ impl Loss {
         self
     }
 
-    /// Takes the mean over the records of these groups alone, given by their index in the sampler; over all groups by default.
+    /// Takes the mean over the records of these strata alone, given by their index in the sampler; over all strata by default.
     #[must_use]
-    pub fn only_groups(mut self, groups: &[usize]) -> Self {
-        self.groups = Some(groups.to_vec());
+    pub fn only_strata(mut self, strata: &[usize]) -> Self {
+        self.strata = Some(strata.to_vec());
         self
     }
 
@@ -180,21 +180,23 @@ impl Loss {
         })
     }
 
-    pub(crate) fn check_groups(&self, groups: usize) -> Result<(), TrainingError> {
-        let named = self.groups.as_deref();
-        match named.and_then(|named| named.iter().find(|&&group| group >= groups)) {
+    pub(crate) fn check_strata(&self, strata: usize) -> Result<(), TrainingError> {
+        let named = self.strata.as_deref();
+        match named.and_then(|named| named.iter().find(|&&stratum| stratum >= strata)) {
             None => Ok(()),
-            Some(&group) => Err(TrainingError::OutOfRange {
-                name: "the group of a loss",
-                value: group as f64,
-                bound: format!("below the number of groups, {groups}"),
+            Some(&stratum) => Err(TrainingError::OutOfRange {
+                name: "the stratum of a loss",
+                value: stratum as f64,
+                bound: format!("below the number of strata, {strata}"),
             }),
         }
     }
 
-    /// Whether the loss covers the records of a group.
-    pub(crate) fn covers(&self, group: usize) -> bool {
-        self.groups.as_ref().is_none_or(|own| own.contains(&group))
+    /// Whether the loss covers the records of a stratum.
+    pub(crate) fn covers(&self, stratum: usize) -> bool {
+        self.strata
+            .as_ref()
+            .is_none_or(|own| own.contains(&stratum))
     }
 
     /// Refuses targets that do not fit the outputs.

@@ -72,7 +72,7 @@ impl Objective {
         self.penalties.iter().try_for_each(Penalty::check)
     }
 
-    /// Refuses constants out of range, missing groups, and penalties whose sensitivity has no bound with these sizes.
+    /// Refuses constants out of range, missing strata, and penalties whose sensitivity has no bound with these sizes.
     pub(crate) fn check_for(&self, sizes: &BatchSizes) -> Result<(), TrainingError> {
         self.check()?;
         if self.losses.is_empty() && self.penalties.is_empty() {
@@ -84,11 +84,11 @@ impl Objective {
         }
         self.losses
             .iter()
-            .try_for_each(|loss| loss.check_groups(sizes.count()))?;
+            .try_for_each(|loss| loss.check_strata(sizes.count()))?;
         match sizes {
             BatchSizes::ZeroOut(_) | BatchSizes::AddRemove(_) if !self.penalties.is_empty() => {
                 Err(TrainingError::Unbounded {
-                    what: "a penalty compares groups of fixed, public sizes, and neither Poisson samples nor records \
+                    what: "a penalty compares strata of fixed, public sizes, and neither Poisson samples nor records \
                            that may be blank are: take a sampler of fixed size whose neighbours replace one record"
                         .into(),
                 })
@@ -100,7 +100,7 @@ impl Objective {
     /// Samples the public part of one step: fresh slices for each penalty, and the cells of its distribution.
     ///
     /// - `dims`: the dimension of each activation;
-    /// - `sampler`: the sampler of the batch, for the sizes of its groups and the neighbours.
+    /// - `sampler`: the sampler of the batch, for the sizes of its strata and the neighbours.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl Objective {
     ///
     /// # Errors
     ///
-    /// The same as for [`Objective::draw`]; a penalty for groups of other sizes.
+    /// The same as for [`Objective::draw`]; a penalty for strata of other sizes.
     pub fn with_penalties(
         &self,
         penalties: Vec<SampledPenalty>,
@@ -169,9 +169,9 @@ impl Objective {
         for penalty in &penalties {
             penalty.term.clipping.check()?;
             let fixed = sizes.fixed().unwrap_or_default();
-            same("groups of a penalty", fixed.len(), penalty.sizes().len())?;
+            same("strata of a penalty", fixed.len(), penalty.sizes().len())?;
             for (&expected, &found) in fixed.iter().zip(penalty.sizes()) {
-                same("records of a group of a penalty", expected, found)?;
+                same("records of a stratum of a penalty", expected, found)?;
             }
         }
         Ok(StepObjective {
@@ -193,7 +193,7 @@ impl From<Loss> for Objective {
 /// The public sizes that divide the sums over records, with the neighbours that they go with.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum BatchSizes {
-    /// The fixed number of records of each group in each batch; a record may be replaced.
+    /// The fixed number of records of each stratum in each batch; a record may be replaced.
     Fixed(Vec<usize>),
     /// The number of records in the mean: expected, by Poisson sampling of a public number of records, or fixed; a record may be
     /// blank.
@@ -215,7 +215,7 @@ impl From<&Sampler> for BatchSizes {
 }
 
 impl BatchSizes {
-    /// The number of groups.
+    /// The number of strata.
     fn count(&self) -> usize {
         self.fixed().map_or(1, <[usize]>::len)
     }
@@ -249,7 +249,7 @@ impl BatchSizes {
             Self::ZeroOut(mean) | Self::AddRemove(mean) => *mean,
             Self::Fixed(sizes) => {
                 let own = sizes.iter().enumerate();
-                let own = own.filter(|(group, _)| loss.covers(*group));
+                let own = own.filter(|(stratum, _)| loss.covers(*stratum));
                 own.map(|(_, &size)| size as f64).sum()
             }
         }
@@ -282,7 +282,7 @@ impl StepObjective {
 
     /// Returns the L2 sensitivity of one step's gradient as `engine` computes it.
     ///
-    /// It is `sum_k w_k 2 C_k / n_k + sum_p v_p Delta_p` if one record is replaced by another of its group, and
+    /// It is `sum_k w_k 2 C_k / n_k + sum_p v_p Delta_p` if one record is replaced by another of its stratum, and
     /// `sum_k w_k C_k / n` if one is added to or removed from a Poisson sample whose sum is divided by `n`. The rounding of the
     /// sums over records, in each of two data sets, adds `2 a 2^-24 T` for at most `a` additions in `f32` of parts whose norms
     /// add up to at most `T`: a partial sum is no larger than `T`, so each addition moves the total by at most `2^-24 T`,
@@ -381,10 +381,10 @@ impl StepObjective {
         }
     }
 
-    /// The weight of each record of each group in each loss: `w_k / n_k`, or 0 if the loss does not cover the group.
-    pub(crate) fn shares(&self, groups: &[Range<usize>]) -> Vec<Vec<f64>> {
-        let share = |loss: &Loss, group: usize| {
-            if loss.covers(group) {
+    /// The weight of each record of each stratum in each loss: `w_k / n_k`, or 0 if the loss does not cover the stratum.
+    pub(crate) fn shares(&self, strata: &[Range<usize>]) -> Vec<Vec<f64>> {
+        let share = |loss: &Loss, stratum: usize| {
+            if loss.covers(stratum) {
                 loss.weight / self.sizes.records(loss)
             } else {
                 0.0
@@ -393,9 +393,9 @@ impl StepObjective {
         let losses = self.losses.iter();
         losses
             .map(|loss| {
-                let groups = groups.iter().enumerate();
-                groups
-                    .flat_map(|(group, range)| vec![share(loss, group); range.len()])
+                let strata = strata.iter().enumerate();
+                strata
+                    .flat_map(|(stratum, range)| vec![share(loss, stratum); range.len()])
                     .collect()
             })
             .collect()

@@ -168,7 +168,7 @@ enum Batches {
 /// # Formal guarantee
 ///
 /// All networks and gradients of a training with a plan are together `(epsilon, delta)`-differentially private, with the plan's
-/// epsilon and delta, for the neighbours of its sampler: one record is replaced (within its group, if there are groups). With
+/// epsilon and delta, for the neighbours of its sampler: one record is replaced (within its stratum, if there are strata). With
 /// Poisson sampling, one record counts or is blank while the number of records is public, or one is added or removed. The losses
 /// are not covered.
 ///
@@ -246,7 +246,7 @@ impl<M: Module> Training<M> {
         let shared = match &self.team {
             Some(team) => Some(Shared::begin(
                 team,
-                sampled.groups(),
+                sampled.strata(),
                 &norms,
                 &to_host(&self.network),
             )?),
@@ -466,10 +466,10 @@ enum Sampled {
 }
 
 impl Sampled {
-    fn groups(&self) -> &[Vec<usize>] {
+    fn strata(&self) -> &[Vec<usize>] {
         match self {
-            Self::Private(draw) => draw.groups(),
-            Self::Public(groups) => groups,
+            Self::Private(draw) => draw.strata(),
+            Self::Public(strata) => strata,
         }
     }
 }
@@ -490,9 +490,9 @@ pub struct Step<'a, M> {
 }
 
 impl<M: Module> Step<'_, M> {
-    /// Returns the indices of the sampled records of each group; they are **secret**.
-    pub fn groups(&self) -> &[Vec<usize>] {
-        self.sampled.groups()
+    /// Returns the indices of the sampled records of each stratum; they are **secret**.
+    pub fn strata(&self) -> &[Vec<usize>] {
+        self.sampled.strata()
     }
 
     /// Returns the sampled records that this process holds, by their indices here; they are **secret**. These are all sampled
@@ -500,13 +500,13 @@ impl<M: Module> Step<'_, M> {
     pub fn own(&self) -> &[Vec<usize>] {
         match &self.shared {
             Some(shared) => shared.own(),
-            None => self.groups(),
+            None => self.strata(),
         }
     }
 
-    /// Returns the indices of the sampled records, group after group; they are **secret**.
+    /// Returns the indices of the sampled records, stratum after stratum; they are **secret**.
     pub fn records(&self) -> Vec<usize> {
-        self.groups().concat()
+        self.strata().concat()
     }
 
     /// Returns [`Step::records`] as a tensor of indices for `select`; they are **secret**.

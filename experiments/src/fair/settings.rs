@@ -218,7 +218,7 @@ impl Settings {
 
     pub(super) fn objective(&self) -> Result<Objective, Failure> {
         let parity = match self.notion() {
-            Notion::Sp => Penalty::between_groups(),
+            Notion::Sp => Penalty::between_strata(),
             Notion::Eo => Penalty::between_classes(),
         };
         let clipping = Clipping {

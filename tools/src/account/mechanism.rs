@@ -3,13 +3,13 @@
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use dp_accountant::accounting::{BatchDistribution, Event, GroupSize, Neighbours};
+use dp_accountant::accounting::{BatchDistribution, Event, Neighbours, Stratum};
 use reporting::diagnostic::Failure;
 
 /// How batches are sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SamplerName {
-    /// Fixed size without replacement; replace-one neighbours, k-end with `--group`.
+    /// Fixed size without replacement; replace-one neighbours, k-end with `--stratum`.
     WithoutReplacement,
     /// Each record independently; zero-out neighbours, or add-remove with a public --rate.
     Poisson,
@@ -37,15 +37,15 @@ pub enum NeighboursName {
     AddRemove,
     /// One record counts or is blank; the number of records is public.
     ZeroOut,
-    /// One record is replaced within its group.
+    /// One record is replaced within its stratum.
     KEnd,
 }
 
-/// A group as `RECORDS:BATCH`.
+/// A stratum as `RECORDS:BATCH`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Group(GroupSize);
+pub struct StratumFlag(Stratum);
 
-impl FromStr for Group {
+impl FromStr for StratumFlag {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -56,7 +56,7 @@ impl FromStr for Group {
             text.parse()
                 .map_err(|_| format!("{text:?} is not a whole number"))
         };
-        Ok(Self(GroupSize {
+        Ok(Self(Stratum {
             records: number(records)?,
             batch: number(batch)?,
         }))
@@ -76,11 +76,11 @@ pub struct MechanismFlags {
     #[arg(long)]
     pub batch: Option<u64>,
     /// Sampling rate, instead of `--records` and `--batch`.
-    #[arg(long, conflicts_with_all = ["batch", "group"])]
+    #[arg(long, conflicts_with_all = ["batch", "stratum"])]
     pub rate: Option<f64>,
-    /// A group of k-end neighbours as RECORDS:BATCH; once for each group.
+    /// A public stratum of the records as RECORDS:BATCH; once for each stratum. Neighbours are k-end.
     #[arg(long, conflicts_with_all = ["batch", "records"])]
-    pub group: Vec<Group>,
+    pub stratum: Vec<StratumFlag>,
     /// The distribution of the noise.
     #[arg(long, value_enum, default_value_t = MechanismName::Gaussian)]
     pub mechanism: MechanismName,
@@ -142,20 +142,20 @@ impl MechanismFlags {
     /// The sampler, `None` where every step sees every record.
     pub fn sampler(&self) -> Result<Option<BatchDistribution>, Failure> {
         let sampler = match (self.sampler, self.rate, self.records, self.batch) {
-            (SamplerName::None, None, _, None) if self.group.is_empty() => None,
+            (SamplerName::None, None, _, None) if self.stratum.is_empty() => None,
             (SamplerName::None, ..) => {
                 return Err(Failure::input(
-                    "--sampler none sees every record, but a batch, rate or group was given",
-                    "leave --batch, --rate and --group out, or name the sampler",
+                    "--sampler none sees every record, but a batch, rate or stratum was given",
+                    "leave --batch, --rate and --stratum out, or name the sampler",
                 ));
             }
-            (SamplerName::WithoutReplacement, ..) if !self.group.is_empty() => {
-                let groups = self.group.iter().map(|group| group.0).collect();
-                Some(BatchDistribution::KEndGroups { groups })
+            (SamplerName::WithoutReplacement, ..) if !self.stratum.is_empty() => {
+                let strata = self.stratum.iter().map(|stratum| stratum.0).collect();
+                Some(BatchDistribution::Stratified { strata })
             }
-            (SamplerName::Poisson | SamplerName::Shuffled, ..) if !self.group.is_empty() => {
+            (SamplerName::Poisson | SamplerName::Shuffled, ..) if !self.stratum.is_empty() => {
                 return Err(Failure::input(
-                    "--group is for --sampler without-replacement",
+                    "--stratum is for --sampler without-replacement",
                     "Poisson samples have one --rate, and shuffled batches one size",
                 ));
             }
@@ -213,7 +213,7 @@ impl MechanismFlags {
         }
         Err(Failure::input(
             format!("--neighbours {wanted} is not what this sampler gives: {given}"),
-            "without-replacement gives replace-one (k-end with --group); poisson gives zero-out of --records and \
+            "without-replacement gives replace-one (k-end with --stratum); poisson gives zero-out of --records and \
              --batch, which make their number public, and add-remove or zero-out by --rate; shuffled gives replace-one or \
              zero-out, because a record more changes the number of batches or which record is left over",
         ))

@@ -15,7 +15,7 @@ pub(super) fn refusal(error: AccountingError) -> Failure {
         }
         AccountingError::Batch { batch, records } => Failure::input(
             format!("the batch is {batch}, but must be between 1 and the {records} records"),
-            "check --batch and --records, or --group",
+            "check --batch and --records, or --stratum",
         ),
         AccountingError::NotCovered { .. } => Failure::input(
             error.to_string(),

@@ -103,12 +103,12 @@ fn samplers_and_groups() {
     assert_eq!(both[0], both[1]);
     let plain = json(&format!("epsilon --sampler none {Z1}"));
     assert!((number(&plain["epsilon"]) - 4.377_178).abs() < 1e-5);
-    let groups = json(&format!(
-        "epsilon --group 1000:10 --group 500:20 --steps 50 {Z1}"
+    let strata = json(&format!(
+        "epsilon --stratum 1000:10 --stratum 500:20 --steps 50 {Z1}"
     ));
     let largest = json(&format!("epsilon --records 500 --batch 20 --steps 50 {Z1}"));
-    assert_eq!(groups["epsilon"], largest["epsilon"]);
-    assert_eq!(groups["neighbours"], "k-end");
+    assert_eq!(strata["epsilon"], largest["epsilon"]);
+    assert_eq!(strata["neighbours"], "k-end");
     // Four batches of a shuffled epoch: of nine steps the last is a third epoch.
     let shuffled = "epsilon --sampler shuffled --records 410 --batch 100";
     let epochs = json(&format!("{shuffled} --steps 9 {Z1}"));

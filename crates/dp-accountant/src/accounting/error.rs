@@ -16,14 +16,14 @@ pub enum AccountingError {
         /// The range in words, for example `in (0, 1]`.
         bound: &'static str,
     },
-    /// A batch is empty, or holds more records than the group that it is sampled from.
+    /// A batch is empty, or holds more records than the stratum that it is sampled from.
     #[error(
         "batch is {batch}, but must be between 1 and the {records} records that it is sampled from"
     )]
     Batch {
         /// Records in a batch.
         batch: u64,
-        /// Records in the group.
+        /// Records in the stratum.
         records: u64,
     },
     /// The accountant does not cover this event.
@@ -52,7 +52,7 @@ pub enum AccountingError {
         /// The largest number of steps that is covered.
         bound: u64,
     },
-    /// A partition has no group or different numbers of groups, or there are too many combinations of groups.
+    /// A partition has no part or different numbers of parts, or there are too many combinations of parts.
     #[error("partition {partition:?}: {reason}")]
     Partition {
         /// Name of the partition.

@@ -29,6 +29,6 @@ pub use accountants::{
 };
 pub use calibrate::{batch_for, noise_multiplier_for, steps_for};
 pub use error::{AccountingError, Result};
-pub use event::{BandedInverse, BatchDistribution, Event, GroupSize, RepetitionDistribution};
+pub use event::{BandedInverse, BatchDistribution, Event, RepetitionDistribution, Stratum};
 pub use neighbours::Neighbours;
 pub(crate) use steps::MAX_STEPS;

@@ -14,7 +14,7 @@ pub enum Neighbours {
     ///
     /// Source: "zero-out" of Kairouz et al. 2021, arXiv 2103.00039; "replace special" in dp_accounting.
     ZeroOut,
-    /// One record is replaced by another of the same group. Group sizes are public.
+    /// One record is replaced by another of the same stratum. Sizes of strata are public.
     ///
     /// Source: Rodriguez-Vitores, Lalanne and Loubes 2025, arXiv 2502.01701, definition 2.1.
     KEnd,

@@ -30,7 +30,7 @@ pub fn replay<'r>(releases: impl IntoIterator<Item = &'r LedgerEntry>) -> Result
     for release in releases {
         let mut claimed = release.neighbours;
         if let Some(own) = release.event.neighbours()? {
-            // Amplification for records that stay in their group does not hold for records that change it.
+            // Amplification for records that stay in their stratum does not hold for records that change it.
             if own == Neighbours::KEnd && claimed == Neighbours::ReplaceOne {
                 return Err(AccountingError::MixedNeighbours {
                     first: claimed,

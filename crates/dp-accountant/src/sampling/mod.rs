@@ -3,7 +3,7 @@
 //! | constructor | a batch | neighbours | [`BatchDistribution`] |
 //! |---|---|---|---|
 //! | [`Sampler::fixed_size`] | a fixed number of distinct records | replace one | `WithoutReplacement` |
-//! | [`Sampler::stratified`] | a fixed number of each public group | replace one within its group | `KEndGroups` |
+//! | [`Sampler::stratified`] | a fixed number of each public stratum | replace one within its stratum | `Stratified` |
 //! | [`Sampler::poisson_zero_out`] | each record independently | blank one; their number is public | `PoissonZeroOut` |
 //! | [`Sampler::poisson_add_remove`] | each record independently | add or remove one | `Poisson` |
 //! | [`Sampler::all`] | all records | replace one | none |
@@ -17,8 +17,8 @@
 //!
 //! let sampler = Sampler::fixed_size(60_000, 600)?;
 //! assert_eq!(sampler.neighbours(), Neighbours::ReplaceOne);
-//! let groups = sampler.sample(1, &mut rand_chacha::ChaCha20Rng::seed_from_u64(1));
-//! assert_eq!((groups.len(), groups[0].len()), (1, 600));
+//! let strata = sampler.sample(1, &mut rand_chacha::ChaCha20Rng::seed_from_u64(1));
+//! assert_eq!((strata.len(), strata[0].len()), (1, 600));
 //! # Ok::<(), dp_accountant::DpError>(())
 //! ```
 
@@ -32,7 +32,7 @@ use rand::{Rng, RngExt};
 pub use split::split_batch;
 
 use crate::DpError;
-use crate::accounting::{BatchDistribution, GroupSize, Neighbours};
+use crate::accounting::{BatchDistribution, Neighbours, Stratum};
 
 /// Makes the batch of each step, and gives its neighbour relation and its distribution for the accountants. A
 /// [plan](crate::plan) owns one, so the sampler that is accounted for is the one that samples.
@@ -49,7 +49,7 @@ enum Batches {
         batch: usize,
     },
     Stratified {
-        groups: Vec<Vec<usize>>,
+        strata: Vec<Vec<usize>>,
         batches: Vec<usize>,
     },
     PoissonZeroOut {
@@ -92,35 +92,35 @@ impl Sampler {
         Ok(Self(Batches::FixedSize { records, batch }))
     }
 
-    /// Samples uniformly a set of `batches[j]` of the record indices `groups[j]`, for each `j` and step independently.
+    /// Samples uniformly a set of `batches[j]` of the record indices `strata[j]`, for each `j` and step independently.
     ///
-    /// The groups (such as class labels) and their sizes are public. Neighbours replace one record within its group: the k-end
+    /// The strata (such as class labels) and their sizes are public. Neighbours replace one record within its stratum: the k-end
     /// relation of "Learning with differentially private sliced Wasserstein gradients", definition 2.1.
     ///
     /// # Errors
-    /// Returns [`DpError::Empty`] without groups or with an empty group, [`DpError::GroupCount`] if the lists differ in length,
-    /// [`DpError::Batch`] unless each batch is in 1..=size of its group, [`DpError::SharedRecord`] if the groups hold a
+    /// Returns [`DpError::Empty`] without strata or with an empty stratum, [`DpError::StratumCount`] if the lists differ in length,
+    /// [`DpError::Batch`] unless each batch is in 1..=size of its stratum, [`DpError::SharedRecord`] if the strata hold a
     /// record twice.
-    pub fn stratified(groups: Vec<Vec<usize>>, batches: &[usize]) -> Result<Self, DpError> {
-        if groups.is_empty() {
-            return Err(empty("the list of groups".into(), "group"));
+    pub fn stratified(strata: Vec<Vec<usize>>, batches: &[usize]) -> Result<Self, DpError> {
+        if strata.is_empty() {
+            return Err(empty("the list of strata".into(), "stratum"));
         }
-        if groups.len() != batches.len() {
-            return Err(DpError::GroupCount {
-                groups: groups.len(),
+        if strata.len() != batches.len() {
+            return Err(DpError::StratumCount {
+                strata: strata.len(),
                 found: batches.len(),
             });
         }
-        for (number, (group, &batch)) in groups.iter().zip(batches).enumerate() {
-            let what = format!("group {number}");
-            if group.is_empty() {
+        for (number, (stratum, &batch)) in strata.iter().zip(batches).enumerate() {
+            let what = format!("stratum {number}");
+            if stratum.is_empty() {
                 return Err(empty(what, "record"));
             }
-            check_batch(&what, group.len(), batch)?;
+            check_batch(&what, stratum.len(), batch)?;
         }
-        check_disjoint(&groups)?;
+        check_disjoint(&strata)?;
         let batches = batches.to_vec();
-        Ok(Self(Batches::Stratified { groups, batches }))
+        Ok(Self(Batches::Stratified { strata, batches }))
     }
 
     /// Samples each record independently with probability `rate`, for a **public** number of records.
@@ -238,7 +238,7 @@ impl Sampler {
             | Batches::PoissonZeroOut { records, .. }
             | Batches::All { records }
             | Batches::Cyclic { records, .. } => Some(*records),
-            Batches::Stratified { groups, .. } => Some(groups.iter().map(Vec::len).sum()),
+            Batches::Stratified { strata, .. } => Some(strata.iter().map(Vec::len).sum()),
             Batches::PoissonAddRemove { .. } => None,
         }
     }
@@ -277,14 +277,14 @@ impl Sampler {
                 records: *records as u64,
                 batch: *batch as u64,
             }),
-            Batches::Stratified { groups, batches } => {
-                let sizes = groups.iter().zip(batches);
-                let groups = sizes.map(|(group, &batch)| GroupSize {
-                    records: group.len() as u64,
+            Batches::Stratified { strata, batches } => {
+                let sizes = strata.iter().zip(batches);
+                let strata = sizes.map(|(stratum, &batch)| Stratum {
+                    records: stratum.len() as u64,
                     batch: batch as u64,
                 });
-                Some(BatchDistribution::KEndGroups {
-                    groups: groups.collect(),
+                Some(BatchDistribution::Stratified {
+                    strata: strata.collect(),
                 })
             }
             &Batches::PoissonZeroOut { rate, .. } => {
@@ -303,7 +303,7 @@ impl Sampler {
         }
     }
 
-    /// Returns the public number by which sums over each group of a batch are divided: its size if that is fixed, its mean with
+    /// Returns the public number by which sums over each stratum of a batch are divided: its size if that is fixed, its mean with
     /// Poisson sampling of a public number of records, and the divisor for a private number.
     pub fn expected_sizes(&self) -> Vec<f64> {
         match &self.0 {
@@ -317,8 +317,8 @@ impl Sampler {
         }
     }
 
-    /// Samples the batch of a step, from 1: the distinct record indices of each group, in ascending order or in that of the
-    /// group's list.
+    /// Samples the batch of a step, from 1: the distinct record indices of each stratum, in ascending order or in that of the
+    /// stratum's list.
     ///
     /// Fixed batches depend on the step alone, and other batches on the generator alone. With Poisson sampling a record is in the
     /// batch with a probability of at most the rate and at least the rate less 2^-64. The place of a record in a batch reveals
@@ -327,13 +327,13 @@ impl Sampler {
     pub fn sample<R: Rng + ?Sized>(&self, step: u64, generator: &mut R) -> Vec<Vec<usize>> {
         match &self.0 {
             &Batches::FixedSize { records, batch } => vec![subset(records, batch, generator)],
-            Batches::Stratified { groups, batches } => {
-                let groups = groups.iter().zip(batches);
-                let sample = |(group, &batch): (&Vec<usize>, &usize)| {
-                    let places = subset(group.len(), batch, generator);
-                    places.into_iter().map(|place| group[place]).collect()
+            Batches::Stratified { strata, batches } => {
+                let strata = strata.iter().zip(batches);
+                let sample = |(stratum, &batch): (&Vec<usize>, &usize)| {
+                    let places = subset(stratum.len(), batch, generator);
+                    places.into_iter().map(|place| stratum[place]).collect()
                 };
-                groups.map(sample).collect()
+                strata.map(sample).collect()
             }
             &Batches::PoissonZeroOut { records, rate }
             | &Batches::PoissonAddRemove {
@@ -361,12 +361,12 @@ fn subset<R: Rng + ?Sized>(records: usize, batch: usize, generator: &mut R) -> V
     indices
 }
 
-/// Refuses a record in two groups, which would be sampled, and would move the gradient, more often than accounted for.
-fn check_disjoint(groups: &[Vec<usize>]) -> Result<(), DpError> {
-    let mut records: Vec<(usize, usize)> = groups
+/// Refuses a record in two strata, which would be sampled, and would move the gradient, more often than accounted for.
+fn check_disjoint(strata: &[Vec<usize>]) -> Result<(), DpError> {
+    let mut records: Vec<(usize, usize)> = strata
         .iter()
         .enumerate()
-        .flat_map(|(number, group)| group.iter().map(move |&record| (record, number)))
+        .flat_map(|(number, stratum)| stratum.iter().map(move |&record| (record, number)))
         .collect();
     records.sort_unstable();
     match records.windows(2).find(|pair| pair[0].0 == pair[1].0) {

@@ -2,8 +2,7 @@
 
 use dp_accountant::accounting::{
     Accountant, AccountingError, BatchDistribution, Event, GaussianAccountant, GdpCltAccountant,
-    GroupSize, Neighbours, PldAccountant, RdpAccountant, batch_for, noise_multiplier_for,
-    steps_for,
+    Neighbours, PldAccountant, RdpAccountant, Stratum, batch_for, noise_multiplier_for, steps_for,
 };
 use dp_accountant::ledger::{Entries, LedgerEntry, replay};
 
@@ -100,12 +99,12 @@ fn several_gaussian_releases_on_one_sample_are_one() {
 }
 
 #[test]
-fn groups_count_by_their_largest_rate() {
-    let groups = [(1000, 10), (500, 20)].map(|(records, batch)| GroupSize { records, batch });
-    let groups = BatchDistribution::KEndGroups {
-        groups: groups.into(),
+fn strata_count_by_their_largest_rate() {
+    let strata = [(1000, 10), (500, 20)].map(|(records, batch)| Stratum { records, batch });
+    let strata = BatchDistribution::Stratified {
+        strata: strata.into(),
     };
-    let event = gaussian(1.0).sampled(groups).repeated(50);
+    let event = gaussian(1.0).sampled(strata).repeated(50);
     assert_eq!(event.neighbours().unwrap(), Some(Neighbours::KEnd));
     let alone = epsilon(&Event::dp_sgd(500, 20, 50, 1.0), 1e-5);
     assert_eq!(epsilon(&event, 1e-5), alone);
@@ -195,8 +194,8 @@ fn events_are_data() {
         Event::dp_sgd(60_000, 600, 5_000, 0.76),
         laplace(2.5),
         parallel("class", [gaussian(1.0), Event::NonPrivate]),
-        gaussian(3.0).sampled(BatchDistribution::KEndGroups {
-            groups: vec![GroupSize {
+        gaussian(3.0).sampled(BatchDistribution::Stratified {
+            strata: vec![Stratum {
                 records: 10,
                 batch: 2,
             }],

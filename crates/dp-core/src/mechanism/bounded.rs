@@ -37,7 +37,7 @@ const SENSITIVITIES: RangeInclusive<f64> = 1e-18..=1e28;
 impl BoundedGradient {
     /// Couples a gradient with the bound proved for it and with its draw.
     ///
-    /// - `sizes`: the number of records of each group in the sum.
+    /// - `sizes`: the number of records of each stratum in the sum.
     ///
     /// # Errors
     ///

@@ -157,7 +157,7 @@ impl Releaser {
 
     /// Records one step's release of numbers in the ledger and returns them with Gaussian noise.
     ///
-    /// - `sizes`: the number of records of each group of `draw` in the values.
+    /// - `sizes`: the number of records of each stratum of `draw` in the values.
     ///
     /// The released values must not depend on the order of the draw, or must lose that order before anyone sees them:
     /// the amplification by sampling holds for sets.

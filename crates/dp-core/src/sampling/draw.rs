@@ -18,7 +18,7 @@ use crate::DpError;
 /// **Secret**: the sampled records, and with Poisson sampling their number.
 pub struct Draw {
     made: Made,
-    groups: Vec<Vec<usize>>,
+    strata: Vec<Vec<usize>>,
     expected: Vec<f64>,
 }
 
@@ -41,30 +41,30 @@ impl std::fmt::Debug for Draw {
 }
 
 impl Draw {
-    pub(crate) fn new(made: Made, groups: Vec<Vec<usize>>, expected: Vec<f64>) -> Self {
+    pub(crate) fn new(made: Made, strata: Vec<Vec<usize>>, expected: Vec<f64>) -> Self {
         Self {
             made,
-            groups,
+            strata,
             expected,
         }
     }
 
-    /// The record indices of each group.
-    pub fn groups(&self) -> &[Vec<usize>] {
-        &self.groups
+    /// The record indices of each stratum.
+    pub fn strata(&self) -> &[Vec<usize>] {
+        &self.strata
     }
 
-    /// The record indices, group after group.
+    /// The record indices, stratum after stratum.
     pub fn indices(&self) -> Vec<usize> {
-        self.groups.concat()
+        self.strata.concat()
     }
 
-    /// The number of sampled records of each group.
+    /// The number of sampled records of each stratum.
     pub fn sizes(&self) -> Vec<usize> {
-        self.groups.iter().map(Vec::len).collect()
+        self.strata.iter().map(Vec::len).collect()
     }
 
-    /// The expected number of records of each group, by which sums are divided. It is public, and equals
+    /// The expected number of records of each stratum, by which sums are divided. It is public, and equals
     /// [`Draw::sizes`] except with Poisson sampling.
     pub fn expected_sizes(&self) -> &[f64] {
         &self.expected
@@ -72,7 +72,7 @@ impl Draw {
 
     /// The number of sampled records.
     pub fn len(&self) -> usize {
-        self.groups.iter().map(Vec::len).sum()
+        self.strata.iter().map(Vec::len).sum()
     }
 
     /// Whether no record was sampled, which Poisson sampling may do.

@@ -10,7 +10,7 @@
 //! let plan = TrainingPlan::for_epsilon(1.0, 1e-6, 500, Sampler::fixed_size(60_000, 600)?).check()?;
 //! let mut releaser = plan.releaser(NoiseSource::secret()?);
 //! let draw = releaser.draw()?;
-//! assert_eq!(draw.groups()[0].len(), 600);
+//! assert_eq!(draw.strata()[0].len(), 600);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

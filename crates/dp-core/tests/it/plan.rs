@@ -5,7 +5,7 @@ use burn::module::ParamId;
 use burn::tensor::Device;
 use dp_core::DpError;
 use dp_core::accounting::{
-    Accountant, BatchDistribution, Event, GaussianAccountant, GroupSize, Neighbours, PldAccountant,
+    Accountant, BatchDistribution, Event, GaussianAccountant, Neighbours, PldAccountant, Stratum,
 };
 use dp_core::ledger::{Entries, Ledger, LedgerEntry};
 use dp_core::mechanism::{
@@ -140,7 +140,7 @@ fn a_run_as_planned_releases_all_of_it_and_costs_what_was_planned() {
         for step in 1..=2 {
             let draw = run.releaser.draw().unwrap();
             assert_eq!(draw.step(), step);
-            assert_eq!(draw.indices(), draw.groups().concat());
+            assert_eq!(draw.indices(), draw.strata().concat());
             assert_eq!(draw.len(), draw.sizes().iter().sum::<usize>());
             assert_eq!(draw.expected_sizes(), sampler.expected_sizes());
             let sizes = draw.sizes();
@@ -412,9 +412,9 @@ fn plans_that_cannot_be_kept_are_refused() {
 
 #[test]
 fn samplers_tell_the_accountant_what_they_do() {
-    let groups = [(600, 30), (400, 20)].map(|(records, batch)| GroupSize { records, batch });
-    let groups = BatchDistribution::KEndGroups {
-        groups: groups.into(),
+    let strata = [(600, 30), (400, 20)].map(|(records, batch)| Stratum { records, batch });
+    let strata = BatchDistribution::Stratified {
+        strata: strata.into(),
     };
     let (records, batch, rate) = (5000, 50, 0.1);
     let fixed_batches = BatchDistribution::WithoutReplacement { records, batch };
@@ -424,7 +424,7 @@ fn samplers_tell_the_accountant_what_they_do() {
     use Neighbours::{AddRemove, KEnd, ReplaceOne, ZeroOut};
     let cases = [
         (fixed(), Some(fixed_batches), ReplaceOne, Some(5000)),
-        (of_groups(), Some(groups), KEnd, Some(1000)),
+        (of_groups(), Some(strata), KEnd, Some(1000)),
         (
             poisson,
             Some(BatchDistribution::PoissonZeroOut { rate }),

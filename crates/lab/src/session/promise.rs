@@ -232,7 +232,7 @@ fn sampled(plan: &CheckedPlan) -> &'static str {
         Some(BatchDistribution::WithoutReplacement { .. }) => {
             "each batch of fixed size sampled afresh without replacement"
         }
-        Some(BatchDistribution::KEndGroups { .. }) => {
+        Some(BatchDistribution::Stratified { .. }) => {
             "each batch of a fixed size of each group, sampled afresh without replacement"
         }
         Some(_) => "each record in each batch by a draw of its own",

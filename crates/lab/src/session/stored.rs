@@ -240,7 +240,7 @@ impl SampledBatch {
     ) -> Result<Self, Failure> {
         let draw = releaser.map(Releaser::draw).transpose().or_failed()?;
         let groups = match &draw {
-            Some(draw) => draw.groups().to_vec(),
+            Some(draw) => draw.strata().to_vec(),
             None => without_privacy(),
         };
         Ok(Self { groups, draw })

@@ -2,7 +2,7 @@
 //! by the clipped gradients of Rodriguez-Vitores et al. 2025.
 //!
 //! Both domains pass one extractor, all of whose weights are trained: so a target record moves the gradient by up to
-//! `8 M L / n` ([`Penalty::between_groups`]), with features in a ball of radius `M`, Jacobians of at most `L` and `n` records
+//! `8 M L / n` ([`Penalty::between_strata`]), with features in a ball of radius `M`, Jacobians of at most `L` and `n` records
 //! of the smaller batch. The published gradient has noise on the projections, and none on the Jacobians of the target's
 //! features, through which it runs too: it is not private.
 
@@ -31,7 +31,7 @@ const AVERAGE: f64 = 0.9;
 
 pub(super) fn objective() -> Objective {
     let clipping = Clipping::new(CLIPPING[0], CLIPPING[1]);
-    Objective::new([]).penalty(Penalty::between_groups().slices(SLICES).clipping(clipping))
+    Objective::new([]).penalty(Penalty::between_strata().slices(SLICES).clipping(clipping))
 }
 
 /// Of both sides: a step's sensitivity, and its sampling rate, are the larger of both. Source records are public, so this
@@ -72,7 +72,7 @@ pub(super) fn released(
 ) -> Result<GradientsParams, Failed> {
     let (extractor, device) = (training.network.extractor.clone(), training.device());
     let step = training.next_step()?.ok_or("steps beyond the plan")?;
-    let [target, source] = step.groups() else {
+    let [target, source] = step.strata() else {
         return Err("a batch that is not of two sides".into());
     };
     let (records, width) = (domains.records(), domains.width());

@@ -260,7 +260,7 @@ impl Settings {
                 }
                 None => {
                     let sampled = training.next_step()?.ok_or("steps beyond the plan")?;
-                    let [of_fed, of_circle] = sampled.groups() else {
+                    let [of_fed, of_circle] = sampled.strata() else {
                         return Err("a draw that is not of two sides".into());
                     };
                     let of_circle: Vec<usize> =

@@ -40,7 +40,7 @@ impl Smoothed {
                 let mut releaser = plan.releaser(NoiseSource::secret()?);
                 let draw = releaser.draw()?;
                 // Sampling amplifies for a set of records: a row's place in the order of its records would say more.
-                let mut sampled = draw.groups().concat();
+                let mut sampled = draw.strata().concat();
                 sampled.shuffle(releaser.noise().rng());
                 let measured = query.measure(&[rows(points, &sampled)])?;
                 releaser.release_step(&measured, &[batch], &draw, ledger)?

@@ -68,7 +68,7 @@ pub(crate) struct Pass<'a, const D: usize> {
 impl<'a, const D: usize> Pass<'a, D> {
     pub(crate) fn new(objective: &'a StepObjective, batch: &'a Batch<D>, clip: bool) -> Self {
         Self {
-            shares: objective.shares(batch.groups()),
+            shares: objective.shares(batch.strata()),
             objective,
             batch,
             clip,
@@ -199,7 +199,7 @@ impl<const D: usize> Pass<'_, D> {
         match (self.shared, penalty) {
             (Some(shared), _) => shared.cotangents(penalty, activations, d),
             (None, Some(penalty)) => {
-                penalty.cotangents(self.batch.groups(), self.batch.fixed(), activations)
+                penalty.cotangents(self.batch.strata(), self.batch.fixed(), activations)
             }
             (None, None) => Ok((vec![0.0; activations.len()], 0.0)),
         }

@@ -1,4 +1,4 @@
-//! Distances between pairs of groups, and their sensitivity to one record.
+//! Distances between pairs of strata, and their sensitivity to one record.
 
 use std::ops::Range;
 
@@ -13,18 +13,18 @@ use super::Term;
 use crate::TrainingError;
 use crate::error::same;
 
-/// Two groups that should be alike.
+/// Two strata that should be alike.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
-    /// The groups, by their index in the batch; each group belongs to at most one pair.
-    pub groups: [usize; 2],
+    /// The strata, by their index in the batch; each stratum belongs to at most one pair.
+    pub strata: [usize; 2],
     /// The weight of their distance.
     pub weight: f64,
 }
 
-/// The penalty of a step with pairs of groups and its slices. All of it is public.
+/// The penalty of a step with pairs of strata and its slices. All of it is public.
 ///
-/// It is `P = sum over pairs of weight * SW_2^2(group, group)`, with `W_2^2` itself in one dimension. Another cost of
+/// It is `P = sum over pairs of weight * SW_2^2(stratum, stratum)`, with `W_2^2` itself in one dimension. Another cost of
 /// [`swd::Cost`] may replace the square.
 #[derive(Debug, Clone)]
 pub struct Between {
@@ -34,40 +34,40 @@ pub struct Between {
 }
 
 impl Between {
-    /// Pairs the two groups of a batch.
-    pub(super) fn groups(sizes: &[usize], slices: Slices) -> Result<Self, TrainingError> {
+    /// Pairs the two strata of a batch.
+    pub(super) fn strata(sizes: &[usize], slices: Slices) -> Result<Self, TrainingError> {
         same(
-            "groups of a batch, for a distance between two",
+            "strata of a batch, for a distance between two",
             2,
             sizes.len(),
         )?;
         let pair = Pair {
-            groups: [0, 1],
+            strata: [0, 1],
             weight: 1.0,
         };
         Self::new(sizes.to_vec(), vec![pair], slices)
     }
 
-    /// Pairs the two groups of each class, and takes the mean over classes.
+    /// Pairs the two strata of each class, and takes the mean over classes.
     pub(super) fn classes(sizes: &[usize], slices: Slices) -> Result<Self, TrainingError> {
         let classes = sizes.len() / 2;
         same(
-            "groups of a batch, two for each class",
+            "strata of a batch, two for each class",
             2 * classes.max(1),
             sizes.len(),
         )?;
         let pairs = (0..classes).map(|class| Pair {
-            groups: [2 * class, 2 * class + 1],
+            strata: [2 * class, 2 * class + 1],
             weight: 1.0 / classes as f64,
         });
         Self::new(sizes.to_vec(), pairs.collect(), slices)
     }
 
-    /// Creates a penalty of disjoint pairs of groups of `sizes` records.
+    /// Creates a penalty of disjoint pairs of strata of `sizes` records.
     ///
     /// # Errors
     ///
-    /// [`TrainingError::OutOfRange`] without pairs, for a group that is empty, missing or in two pairs, and for a weight that is
+    /// [`TrainingError::OutOfRange`] without pairs, for a stratum that is empty, missing or in two pairs, and for a weight that is
     /// not positive.
     pub fn new(sizes: Vec<usize>, pairs: Vec<Pair>, slices: Slices) -> Result<Self, TrainingError> {
         let refuse = |name, value: f64, bound: &str| {
@@ -78,21 +78,25 @@ impl Between {
             })
         };
         if pairs.is_empty() {
-            return refuse("pairs of groups", 0.0, "at least 1");
+            return refuse("pairs of strata", 0.0, "at least 1");
         }
         let mut used = vec![false; sizes.len()];
         for pair in &pairs {
             if !(pair.weight.is_finite() && pair.weight > 0.0) {
                 return refuse("weight of a pair", pair.weight, "positive and finite");
             }
-            for group in pair.groups {
-                match used.get_mut(group) {
-                    None => return refuse("group of a pair", group as f64, "one of the groups"),
-                    Some(true) => return refuse("group of a pair", group as f64, "in one pair"),
+            for stratum in pair.strata {
+                match used.get_mut(stratum) {
+                    None => {
+                        return refuse("stratum of a pair", stratum as f64, "one of the strata");
+                    }
+                    Some(true) => {
+                        return refuse("stratum of a pair", stratum as f64, "in one pair");
+                    }
                     Some(seen) => *seen = true,
                 }
-                if sizes[group] == 0 {
-                    return refuse("records of a group", 0.0, "at least 1");
+                if sizes[stratum] == 0 {
+                    return refuse("records of a stratum", 0.0, "at least 1");
                 }
             }
         }
@@ -103,7 +107,7 @@ impl Between {
         })
     }
 
-    /// Returns the number of records of each group.
+    /// Returns the number of records of each stratum.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
@@ -113,7 +117,7 @@ impl Between {
         &self.slices
     }
 
-    /// An upper bound on how far the penalty's gradient moves if one record is replaced by one of its group, with activations of
+    /// An upper bound on how far the penalty's gradient moves if one record is replaced by one of its stratum, with activations of
     /// norm at most `M` and Jacobians of spectral norm at most `L`: the largest over pairs of `weight * Delta(n_0, n_1)`.
     ///
     /// `Delta = 8 M L / min(n_0, n_1)`, or less for a tight frame of at least six dimensions ([`Norms::both_private_bound`],
@@ -131,7 +135,7 @@ impl Between {
         };
         let mut worst = 0.0f64;
         for pair in &self.pairs {
-            let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
+            let [n0, n1] = pair.strata.map(|stratum| self.sizes[stratum]);
             let bound =
                 Norms::new(m, l1)
                     .other_jacobian(l2)
@@ -150,7 +154,7 @@ impl Between {
     pub(super) fn published_sensitivity_upper(&self, term: &Term) -> f64 {
         let (m, [l1, l2]) = (term.clipping.activation, term.jacobians());
         let of_pair = |pair: &Pair| {
-            let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
+            let [n0, n1] = pair.strata.map(|stratum| self.sizes[stratum]);
             let published = Norms::new(m, l1)
                 .other_jacobian(l2)
                 .published_bound_both_private([n0, n1]);
@@ -159,41 +163,41 @@ impl Between {
         self.pairs.iter().map(of_pair).fold(0.0, f64::max)
     }
 
-    fn check(&self, groups: &[Range<usize>]) -> Result<(), TrainingError> {
-        same("groups of a batch", self.sizes.len(), groups.len())?;
-        for (&expected, group) in self.sizes.iter().zip(groups) {
-            same("records of a group", expected, group.len())?;
+    fn check(&self, strata: &[Range<usize>]) -> Result<(), TrainingError> {
+        same("strata of a batch", self.sizes.len(), strata.len())?;
+        for (&expected, stratum) in self.sizes.iter().zip(strata) {
+            same("records of a stratum", expected, stratum.len())?;
         }
         Ok(())
     }
 
     /// The penalty at `activations`, `[n, d]` in the order of the batch, and its cotangents, `[n, d]`; with two maps both
-    /// have `2d` columns, and the first group of a pair has the first half.
+    /// have `2d` columns, and the first stratum of a pair has the first half.
     pub(super) fn cotangents(
         &self,
         cost: Cost,
         term: &Term,
-        groups: &[Range<usize>],
+        strata: &[Range<usize>],
         activations: &[f32],
     ) -> Result<(Vec<f32>, f64), TrainingError> {
-        self.check(groups)?;
+        self.check(strata)?;
         let d = self.slices.dim();
         let width = term.maps() * d;
-        let records: usize = groups.iter().map(Range::len).sum();
+        let records: usize = strata.iter().map(Range::len).sum();
         same("values of activations", records * width, activations.len())?;
         let columns = [0, width - d];
         let mut cotangents = vec![0.0; activations.len()];
         let mut penalty = 0.0;
         for pair in &self.pairs {
             let rows = |side: usize| -> Vec<f32> {
-                let rows = groups[pair.groups[side]].clone();
+                let rows = strata[pair.strata[side]].clone();
                 let rows = rows.flat_map(|i| &activations[i * width + columns[side]..][..d]);
                 rows.copied().collect()
             };
             let sides = [rows(0), rows(1)];
             let (gradients, distance) = self.gradients(cost, &sides)?;
             for (own, gradient) in gradients.iter().enumerate() {
-                let records = groups[pair.groups[own]].clone();
+                let records = strata[pair.strata[own]].clone();
                 for (i, c) in records.zip(gradient.chunks_exact(d)) {
                     let target = &mut cotangents[i * width + columns[own]..][..d];
                     for (target, &c) in target.iter_mut().zip(c) {
@@ -206,7 +210,7 @@ impl Between {
         Ok((cotangents, penalty))
     }
 
-    /// The gradients of the distance of two groups, for each group, and the distance.
+    /// The gradients of the distance of two strata, for each stratum, and the distance.
     fn gradients(
         &self,
         cost: Cost,
@@ -227,24 +231,24 @@ impl Between {
     pub(super) fn device_cotangents(
         &self,
         term: &Term,
-        groups: &[Range<usize>],
+        strata: &[Range<usize>],
         activations: Tensor<2>,
         bounded: bool,
     ) -> Result<(Tensor<2>, Tensor<1>), TrainingError> {
-        self.check(groups)?;
+        self.check(strata)?;
         let (d, device) = (self.slices.dim(), activations.device());
         let slices = self.slices.tensor(&device);
         let width = term.maps() * d;
         same("columns of activations", width, activations.dims()[1])?;
         let columns = [0..d, width - d..width];
-        let mut parts: Vec<Tensor<2>> = groups
+        let mut parts: Vec<Tensor<2>> = strata
             .iter()
             .map(|range| Tensor::zeros([range.len(), width], &device))
             .collect();
         let mut penalty = Tensor::<1>::zeros([1], &device);
         for pair in &self.pairs {
             let [x, y] = [0, 1].map(|side| {
-                let rows = groups[pair.groups[side]].clone();
+                let rows = strata[pair.strata[side]].clone();
                 activations.clone().slice([rows, columns[side].clone()])
             });
             let (in_first, in_second, distance) = two_sample_gradients(x, y, slices.clone())?;
@@ -253,7 +257,7 @@ impl Between {
                 false => 1.0,
             };
             for (side, gradient) in [in_first, in_second].into_iter().enumerate() {
-                let (part, [rows, _]) = (&mut parts[pair.groups[side]], gradient.dims());
+                let (part, [rows, _]) = (&mut parts[pair.strata[side]], gradient.dims());
                 let gradient = gradient * (pair.weight * shrunk);
                 *part = part
                     .clone()
@@ -267,7 +271,7 @@ impl Between {
     /// `1 / (1 + 8 w L r / Delta_P)`, with the larger `L` of two maps.
     fn shrunk(&self, pair: &Pair, term: &Term) -> Result<f64, TrainingError> {
         let (m, [l1, l2]) = (term.clipping.activation, term.jacobians());
-        let [n0, n1] = pair.groups.map(|group| self.sizes[group]);
+        let [n0, n1] = pair.strata.map(|stratum| self.sizes[stratum]);
         let wide = (n0.max(n1) / n0.min(n1) + 4) as f64;
         let cells = wide * f64::powi(2.0, -24) * m;
         let error = cotangent_rounding(self.slices.count(), self.slices.dim(), m, m) + cells;

@@ -25,18 +25,18 @@ use crate::{Batch, Clipping, TrainingError};
 /// A penalty on an activation of the network, `[n, d]`: a squared sliced 2-Wasserstein distance, or a sliced distance by another
 /// [`Cost`].
 ///
-/// - [`Penalty::to`] compares each group's activations with a public distribution, weighted by the sizes of groups;
-/// - [`Penalty::between_groups`], [`Penalty::between_classes`] and [`Penalty::between`] compare groups of private records, both
-///   of which are trained. Groups may come from two private data sets.
+/// - [`Penalty::to`] compares each stratum's activations with a public distribution, weighted by the sizes of strata;
+/// - [`Penalty::between_strata`], [`Penalty::between_classes`] and [`Penalty::between`] compare strata of private records, both
+///   of which are trained. Strata may come from two private data sets.
 ///
 /// Activations are projected onto the ball of radius `M` before they are compared, and each record's Jacobian of the activation
 /// is bounded by `L` ([`Penalty::clipping`]). The gradient then moves by at most [`SampledPenalty::sensitivity_upper`] if one
-/// record is replaced within its group. In one dimension the distance is `W_2^2` itself.
+/// record is replaced within its stratum. In one dimension the distance is `W_2^2` itself.
 ///
 /// ```
 /// use private_training::{Clipping, Penalty, Prior};
 /// let latents_in_the_ball = Penalty::to(Prior::UniformBall).clipping(Clipping::new(1.5, 2.4));
-/// let parity = Penalty::between_groups().slices(16).weight(0.5);
+/// let parity = Penalty::between_strata().slices(16).weight(0.5);
 /// // Nearly W_1, which a few records far away change less.
 /// let robust = Penalty::to(Prior::UniformBall).cost(swd::Cost::Huber(0.3));
 /// ```
@@ -51,7 +51,7 @@ pub struct Penalty {
 #[derive(Debug, Clone)]
 enum Kind {
     Prior(Prior),
-    Groups,
+    Strata,
     Classes,
     Pairs(Vec<Pair>),
     Sample { share: f64 },
@@ -79,29 +79,29 @@ impl Penalty {
         }
     }
 
-    /// Penalises the distance of each group's activations to a public distribution.
+    /// Penalises the distance of each stratum's activations to a public distribution.
     pub fn to(prior: Prior) -> Self {
         Self::of(Kind::Prior(prior))
     }
 
-    /// Penalises the distance between the two groups of a batch: statistical parity (Rodriguez-Vitores, Lalanne and Loubes 2025,
+    /// Penalises the distance between the two strata of a batch: statistical parity (Rodriguez-Vitores, Lalanne and Loubes 2025,
     /// equation 8).
-    pub fn between_groups() -> Self {
-        Self::of(Kind::Groups)
+    pub fn between_strata() -> Self {
+        Self::of(Kind::Strata)
     }
 
-    /// Penalises the mean over classes of the distance between their two groups: equality of odds (the same source, equation 9).
-    /// The order of groups is `(class 0, group 0), (class 0, group 1), (class 1, group 0), ...`.
+    /// Penalises the mean over classes of the distance between their two sensitive groups: equality of odds (the same
+    /// source, equation 9). The strata are `(class 0, group 0), (class 0, group 1), (class 1, group 0), ...`.
     pub fn between_classes() -> Self {
         Self::of(Kind::Classes)
     }
 
-    /// Penalises the weighted distances between any disjoint pairs of groups.
+    /// Penalises the weighted distances between any disjoint pairs of strata.
     pub fn between(pairs: Vec<Pair>) -> Self {
         Self::of(Kind::Pairs(pairs))
     }
 
-    /// Penalises the distance of all activations to a private sample that does not go through the network, the last group of a
+    /// Penalises the distance of all activations to a private sample that does not go through the network, the last stratum of a
     /// batch ([`Batch::with_private_sample`]). In data generation, both the inputs of the map and the sample that it should
     /// produce may be private (Rodriguez-Vitores, Lalanne and Loubes 2025, theorem A.1 with `L_2 = 0`).
     ///
@@ -152,7 +152,7 @@ impl Penalty {
         self
     }
 
-    /// Compares two maps between groups: the first group of each pair is mapped by `g(x)`, the second by `h(x)`, and both maps
+    /// Compares two maps between strata: the first stratum of each pair is mapped by `g(x)`, the second by `h(x)`, and both maps
     /// are trained (Rodriguez-Vitores, Lalanne and Loubes 2025, equation 1). The activation is `[g(x), h(x)]`, `2d` values for
     /// each record ([`dp_core::per_sample::nn::Chain::concat`]), and only the half of a record's own map is used. `M` bounds both
     /// maps, `L1` of [`Penalty::clipping`] bounds `g`, and `jacobian` is `L2`, which bounds `h`. Other penalties refuse two maps.
@@ -161,15 +161,15 @@ impl Penalty {
     /// Delta = 4 M max { max(2 L1, L1 + L2) / n, max(2 L2, L1 + L2) / m }
     /// ```
     ///
-    /// for groups of `n` and `m` records, or the joint bound of [`swd::sensitivity::Norms::both_private_bound`] if that is
+    /// for strata of `n` and `m` records, or the joint bound of [`swd::sensitivity::Norms::both_private_bound`] if that is
     /// smaller. It holds whatever parameters the two maps share.
     ///
-    /// A public side is a group of the batch too. It costs nothing if it is sampled at no higher rate than the private one (its
+    /// A public side is a stratum of the batch too. It costs nothing if it is sampled at no higher rate than the private one (its
     /// records may be repeated) and `m >= n max(2 L2, L1 + L2) / max(2 L1, L1 + L2)`.
     ///
     /// ```
     /// use private_training::{Clipping, Penalty};
-    /// let alike = Penalty::between_groups().clipping(Clipping::new(1.0, 0.5)).two_maps(0.3);
+    /// let alike = Penalty::between_strata().clipping(Clipping::new(1.0, 0.5)).two_maps(0.3);
     /// ```
     #[must_use]
     pub fn two_maps(mut self, jacobian: f64) -> Self {
@@ -193,12 +193,12 @@ impl Penalty {
         self.term.clipping.check()
     }
 
-    /// Samples the public part of one step for groups of `sizes` records and activations of `width` values, of both maps together
+    /// Samples the public part of one step for strata of `sizes` records and activations of `width` values, of both maps together
     /// if there are two.
     ///
     /// # Errors
     ///
-    /// Fewer slices than dimensions, two maps in an activation of odd width or in a penalty not between groups, groups that do
+    /// Fewer slices than dimensions, two maps in an activation of odd width or in a penalty not between strata, strata that do
     /// not pair, or a public sample of another dimension.
     pub(crate) fn draw(
         &self,
@@ -216,7 +216,7 @@ impl Penalty {
         };
         let target = match &self.kind {
             Kind::Prior(prior) => Target::Prior(prior.draw(sizes, slices, exact, rng)?),
-            Kind::Groups => Target::Between(Between::groups(sizes, slices)?),
+            Kind::Strata => Target::Between(Between::strata(sizes, slices)?),
             Kind::Classes => Target::Between(Between::classes(sizes, slices)?),
             Kind::Pairs(pairs) => {
                 Target::Between(Between::new(sizes.to_vec(), pairs.clone(), slices)?)
@@ -300,7 +300,7 @@ impl SampledPenalty {
         let between = matches!(self.target, Target::Between(_));
         if self.term.second.is_some() && !between {
             return Err(TrainingError::Unbounded {
-                what: "two maps of a penalty that is not between groups: make the second side a group of the batch"
+                what: "two maps of a penalty that is not between strata: make the second side a stratum of the batch"
                     .into(),
             });
         }
@@ -322,7 +322,7 @@ impl SampledPenalty {
         }
     }
 
-    /// Returns the number of records of each group.
+    /// Returns the number of records of each stratum.
     pub fn sizes(&self) -> &[usize] {
         match &self.target {
             Target::Prior(matching) => matching.sizes(),
@@ -332,7 +332,7 @@ impl SampledPenalty {
     }
 
     /// Returns an upper bound on how far the gradient of the distance, before its weight, moves if one record is replaced by one
-    /// of its group. Activations have norm at most `M`, and Jacobians spectral norm at most `L`.
+    /// of its stratum. Activations have norm at most `M`, and Jacobians spectral norm at most `L`.
     ///
     /// # Errors
     ///
@@ -385,7 +385,7 @@ impl SampledPenalty {
     }
 
     /// Returns the published bound for the gradient of [`SampledPenalty::sensitivity_upper`]: `12 M L / n` towards a public
-    /// distribution (Rodriguez-Vitores, Lalanne and Loubes 2025, section 6.2), `16 M L / min(n_0, n_1)` between groups (corollary
+    /// distribution (Rodriguez-Vitores, Lalanne and Loubes 2025, section 6.2), `16 M L / min(n_0, n_1)` between strata (corollary
     /// C.1; theorem A.1 for two maps), and `4 M L max(3/n, 1/m)` towards a private sample of `m` records (theorem A.1). It is
     /// infinite for other costs than the square, for which none is published.
     pub fn published_sensitivity_upper(&self) -> f64 {
@@ -401,18 +401,18 @@ impl SampledPenalty {
     }
 
     /// The cotangents of the distance at `activations`, and its value; activations and cotangents are `[n, d]`, or `[n, 2d]` with
-    /// two maps. `groups` gives the rows of each group.
+    /// two maps. `strata` gives the rows of each stratum.
     pub(crate) fn cotangents(
         &self,
-        groups: &[Range<usize>],
+        strata: &[Range<usize>],
         fixed: Option<&Fixed>,
         activations: &[f32],
     ) -> Result<(Vec<f32>, f64), TrainingError> {
         self.check()?;
         match &self.target {
-            Target::Prior(matching) => matching.cotangents(self.cost, groups, activations),
+            Target::Prior(matching) => matching.cotangents(self.cost, strata, activations),
             Target::Between(between) => {
-                between.cotangents(self.cost, &self.term, groups, activations)
+                between.cotangents(self.cost, &self.term, strata, activations)
             }
             Target::Sample(sample) => {
                 let radius = self.term.clipping.activation;
@@ -429,20 +429,20 @@ impl SampledPenalty {
         activations: Tensor<2>,
         bounded: bool,
     ) -> Result<(Tensor<2>, Tensor<1>), TrainingError> {
-        let groups = batch.groups();
+        let strata = batch.strata();
         if self.cost != Cost::Square {
             // These are few values against those of the network, so they are compared on the host.
             let (shape, device) = (activations.dims(), activations.device());
             let rows: Vec<f32> = activations.into_data().iter::<f32>().collect();
-            let (cotangents, value) = self.cotangents(groups, batch.fixed(), &rows)?;
+            let (cotangents, value) = self.cotangents(strata, batch.fixed(), &rows)?;
             let cotangents = Tensor::from_data(TensorData::new(cotangents, shape), &device);
             return Ok((cotangents, Tensor::from_data([value as f32], &device)));
         }
         let clipping = bounded.then_some(&self.term.clipping);
         match &self.target {
-            Target::Prior(matching) => matching.device_cotangents(groups, activations, clipping),
+            Target::Prior(matching) => matching.device_cotangents(strata, activations, clipping),
             Target::Between(between) => {
-                between.device_cotangents(&self.term, groups, activations, bounded)
+                between.device_cotangents(&self.term, strata, activations, bounded)
             }
             Target::Sample(sample) => {
                 let radius = self.term.clipping.activation;

@@ -25,14 +25,14 @@ pub enum Prior {
     StandardGaussian,
     /// The uniform distribution on the unit sphere, also by its exact quantile function.
     UniformSphere,
-    /// The uniform distribution in the unit ball, by a fresh sample of as many points as a group has records: the published form.
+    /// The uniform distribution in the unit ball, by a fresh sample of as many points as a stratum has records: the published form.
     UniformBallSample,
     /// Any public sample of points, `[m, d]` in rows.
     Sample(Vec<f32>),
 }
 
 impl Prior {
-    /// Samples the public part of a step for groups of `sizes` records.
+    /// Samples the public part of a step for strata of `sizes` records.
     pub(super) fn draw(
         &self,
         sizes: &[usize],
@@ -66,7 +66,7 @@ impl Prior {
     }
 }
 
-/// The slices of a step, and the cells of each group of a batch. All of it is public.
+/// The slices of a step, and the cells of each stratum of a batch. All of it is public.
 #[derive(Debug, Clone)]
 pub struct Matching {
     slices: Slices,
@@ -75,7 +75,7 @@ pub struct Matching {
 }
 
 impl Matching {
-    /// Creates a public part from your own cells, one set for each group: any public target, with any number of points.
+    /// Creates a public part from your own cells, one set for each stratum: any public target, with any number of points.
     pub fn new(slices: Slices, cells: Vec<TargetQuantiles>) -> Self {
         Self {
             slices,
@@ -89,7 +89,7 @@ impl Matching {
         self.sizes.iter().sum()
     }
 
-    /// Returns the number of records of each group.
+    /// Returns the number of records of each stratum.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
@@ -105,7 +105,7 @@ impl Matching {
         cells.fold(0.0, |largest, cell| largest.max(cell.abs()))
     }
 
-    /// `max_c (n_c / n) Delta_SW(n_c)`: replacing one record moves the term of its group alone.
+    /// `max_c (n_c / n) Delta_SW(n_c)`: replacing one record moves the term of its stratum alone.
     pub(super) fn sensitivity_upper(
         &self,
         cost: Cost,
@@ -119,7 +119,7 @@ impl Matching {
             let shared = cells.rows() == 1;
             let bound = match known.get(&size).filter(|_| shared) {
                 Some(&bound) => bound,
-                None => self.group_sensitivity(cost, cells, clipping)?,
+                None => self.stratum_sensitivity(cost, cells, clipping)?,
             };
             known.insert(size, bound);
             worst = worst.max(bound * size as f64 / n);
@@ -127,10 +127,10 @@ impl Matching {
         Ok(worst)
     }
 
-    fn check(&self, groups: &[Range<usize>]) -> Result<(), TrainingError> {
-        same("groups of a batch", self.sizes.len(), groups.len())?;
-        for (group, &expected) in groups.iter().zip(&self.sizes) {
-            same("records of a group", expected, group.len())?;
+    fn check(&self, strata: &[Range<usize>]) -> Result<(), TrainingError> {
+        same("strata of a batch", self.sizes.len(), strata.len())?;
+        for (stratum, &expected) in strata.iter().zip(&self.sizes) {
+            same("records of a stratum", expected, stratum.len())?;
         }
         Ok(())
     }
@@ -138,18 +138,18 @@ impl Matching {
     pub(super) fn cotangents(
         &self,
         cost: Cost,
-        groups: &[Range<usize>],
+        strata: &[Range<usize>],
         activations: &[f32],
     ) -> Result<(Vec<f32>, f64), TrainingError> {
-        self.check(groups)?;
+        self.check(strata)?;
         let d = self.slices.dim();
         let n = self.records() as f64;
         let mut cotangents = Vec::with_capacity(activations.len());
         let mut distance = 0.0;
-        for (group, cells) in groups.iter().zip(&self.cells) {
-            let u = &activations[group.start * d..group.end * d];
+        for (stratum, cells) in strata.iter().zip(&self.cells) {
+            let u = &activations[stratum.start * d..stratum.end * d];
             let (c, value) = sliced_cotangents_and_cost(cost, u, &self.slices, cells)?;
-            let weight = group.len() as f64 / n;
+            let weight = stratum.len() as f64 / n;
             cotangents.extend(c.into_iter().map(|c| (weight * f64::from(c)) as f32));
             distance += weight * value;
         }
@@ -158,21 +158,21 @@ impl Matching {
 
     /// The cotangents on the device of `activations`. With the bounds of a private step they are multiplied by `1 / (1 + x)`,
     /// `x = 4 L r / Delta_SW`: the rounding `r` of [`cotangent_rounding`] in each of two data sets then fits into the
-    /// sensitivity. `x` grows with the records of a group, from about 0.01 for 600 of them to 1 for 60000.
+    /// sensitivity. `x` grows with the records of a stratum, from about 0.01 for 600 of them to 1 for 60000.
     pub(super) fn device_cotangents(
         &self,
-        groups: &[Range<usize>],
+        strata: &[Range<usize>],
         activations: Tensor<2>,
         clipping: Option<&Clipping>,
     ) -> Result<(Tensor<2>, Tensor<1>), TrainingError> {
-        self.check(groups)?;
+        self.check(strata)?;
         let (d, device) = (self.slices.dim(), activations.device());
         let slices = self.slices.tensor(&device);
         let n = self.records() as f64;
         let mut cotangents = Vec::with_capacity(self.cells.len());
         let mut distance = Tensor::<1>::zeros([1], &device);
-        for (group, cells) in groups.iter().zip(&self.cells) {
-            let u = activations.clone().slice([group.clone(), 0..d]);
+        for (stratum, cells) in strata.iter().zip(&self.cells) {
+            let u = activations.clone().slice([stratum.clone(), 0..d]);
             let targets = cells.tensor(&device);
             let within = cells.mean_within_cell_variance();
             let (c, value) =
@@ -181,24 +181,24 @@ impl Matching {
                 Some(clipping) => self.shrunk(cells, clipping)?,
                 None => 1.0,
             };
-            let weight = group.len() as f64 / n;
+            let weight = stratum.len() as f64 / n;
             cotangents.push(c * (weight * shrunk));
             distance = distance + value * weight;
         }
         Ok((Tensor::cat(cotangents, 0), distance))
     }
 
-    /// `1 / (1 + 4 L r / Delta_SW)` for one group.
+    /// `1 / (1 + 4 L r / Delta_SW)` for one stratum.
     fn shrunk(&self, cells: &TargetQuantiles, clipping: &Clipping) -> Result<f64, TrainingError> {
         let sizes = cells.values().iter().map(|q| q.abs());
         let largest = sizes.fold(0.0, f64::max);
         let (k, d) = (self.slices.count(), self.slices.dim());
         let error = cotangent_rounding(k, d, clipping.activation, largest);
-        let bound = self.group_sensitivity(Cost::Square, cells, clipping)?;
+        let bound = self.stratum_sensitivity(Cost::Square, cells, clipping)?;
         Ok(1.0 / (1.0 + 4.0 * clipping.jacobian * error / bound))
     }
 
-    fn group_sensitivity(
+    fn stratum_sensitivity(
         &self,
         cost: Cost,
         cells: &TargetQuantiles,
@@ -206,7 +206,7 @@ impl Matching {
     ) -> Result<f64, TrainingError> {
         let (m, l) = (clipping.activation, clipping.jacobian);
         let bound = Norms::new(m, l).prior_bound(cost, &self.slices, cells)?;
-        // Cotangents of several groups are weighted by their sizes.
+        // Cotangents of several strata are weighted by their sizes.
         Ok(if self.cells.len() == 1 {
             bound.in_f32_upper()
         } else {

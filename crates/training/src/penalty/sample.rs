@@ -53,7 +53,7 @@ impl ToSample {
             });
         }
         same(
-            "groups of a batch, inputs and a private sample",
+            "strata of a batch, inputs and a private sample",
             2,
             sizes.len(),
         )?;
@@ -88,7 +88,7 @@ impl ToSample {
         let (m, l) = (clipping.activation, clipping.jacobian);
         let lambda = self.slices.lambda_max_upper();
         let root = lambda.sqrt();
-        // As between groups, cotangents are rounded to f32, and so are the cells that they are computed from.
+        // As between strata, cotangents are rounded to f32, and so are the cells that they are computed from.
         let rounding = match cost {
             Cost::Square => f64::powi(2.0, -20) * l * root * (root + 1.0) * m,
             // The rounding of the cotangents, and the effect on them of cells that are off by 2^-22 M, in each of two data sets.
@@ -98,7 +98,7 @@ impl ToSample {
                 2.0 * l * root * (f64::powi(2.0, -24) * cost.slope(2.0 * m) + 2.0 * steepest)
             }
         };
-        let [n, s] = [0, 1].map(|group| self.sizes[group]);
+        let [n, s] = [0, 1].map(|stratum| self.sizes[stratum]);
         let bounds = Norms::new(m, l).private_sample_bounds(cost, [n, s], lambda)?;
         let [inputs, sample] = bounds.map(|bound| bound * (1.0 + F32_CLIP_SLACK) + rounding);
         Ok(inputs.max(sample / self.share))
@@ -106,7 +106,7 @@ impl ToSample {
 
     /// `4 M L max(3/n, 1/m)`.
     pub(super) fn published_sensitivity_upper(&self, clipping: &Clipping) -> f64 {
-        let [n, m] = [0, 1].map(|group| self.sizes[group] as f64);
+        let [n, m] = [0, 1].map(|stratum| self.sizes[stratum] as f64);
         4.0 * clipping.activation * clipping.jacobian * (3.0 / n).max(1.0 / m)
     }
 
@@ -180,7 +180,7 @@ impl ToSample {
         let rounding = cotangent_rounding(self.slices.count(), self.slices.dim(), m, m);
         let error = rounding + f64::powi(2.0, -22) * m;
         let lambda = self.slices.lambda_max_upper();
-        let [n, s] = [0, 1].map(|group| self.sizes[group]);
+        let [n, s] = [0, 1].map(|stratum| self.sizes[stratum]);
         let bounds =
             Norms::new(m, clipping.jacobian).private_sample_bounds(Cost::Square, [n, s], lambda)?;
         // The errors of both sides have to fit, and the smaller bound leaves less room.

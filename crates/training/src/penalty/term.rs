@@ -22,7 +22,7 @@ impl Term {
         1 + usize::from(self.second.is_some())
     }
 
-    /// `L1` and `L2`, the Jacobian bounds of the two compared groups.
+    /// `L1` and `L2`, the Jacobian bounds of the two compared strata.
     pub(super) fn jacobians(&self) -> [f64; 2] {
         let first = self.clipping.jacobian;
         [first, self.second.unwrap_or(first)]

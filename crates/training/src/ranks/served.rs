@@ -57,7 +57,7 @@ impl<M: Module> Training<M> {
     }
 
     /// Serves the root until it has no more steps: clips and sums the records of each batch that this process holds. `batch`
-    /// gathers the sampled records, given by their indices in this process for each group. The training's own releaser is not
+    /// gathers the sampled records, given by their indices in this process for each stratum. The training's own releaser is not
     /// used.
     ///
     /// # Errors

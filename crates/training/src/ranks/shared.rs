@@ -8,7 +8,7 @@ use crate::{Engine, SampledPenalty, TrainingError};
 /// The distribution of the batch's records over ranks, at the root.
 #[derive(Clone)]
 struct Draw {
-    groups: Vec<Range<usize>>,
+    strata: Vec<Range<usize>>,
     /// For each rank, the positions of its records in the batch, in order.
     places: Vec<Vec<usize>>,
 }
@@ -26,9 +26,9 @@ pub(crate) struct Shared {
     team: Team,
     /// Known at the root alone.
     draw: Option<Draw>,
-    /// The number of records of each group of the whole batch.
+    /// The number of records of each stratum of the whole batch.
     sizes: Vec<usize>,
-    /// The indices of its own records, group after group.
+    /// The indices of its own records, stratum after stratum.
     own: Vec<Vec<usize>>,
     /// The grid that parts are rounded to before they are added, if sums are ordered.
     grid: Option<f64>,
@@ -45,17 +45,17 @@ impl Shared {
         let count = team.ranks.size();
         let mut places = vec![Vec::new(); count];
         let mut own = vec![vec![Vec::new(); sampled.len()]; count];
-        let mut groups = Vec::with_capacity(sampled.len());
+        let mut strata = Vec::with_capacity(sampled.len());
         let mut place = 0;
-        for (group, records) in sampled.iter().enumerate() {
-            groups.push(place..place + records.len());
+        for (stratum, records) in sampled.iter().enumerate() {
+            strata.push(place..place + records.len());
             for &record in records {
                 places[record % count].push(place);
-                own[record % count][group].push(record / count);
+                own[record % count][stratum].push(record / count);
                 place += 1;
             }
         }
-        let sizes: Vec<usize> = groups.iter().map(Range::len).collect();
+        let sizes: Vec<usize> = strata.iter().map(Range::len).collect();
         let parts = own.iter().map(|own| {
             let header = std::iter::once(sizes.len()).chain(sizes.iter().copied());
             let header = header.chain(own.iter().map(Vec::len));
@@ -65,7 +65,7 @@ impl Shared {
         team.ranks.broadcast(numbers(norms, weights))?;
         Ok(Self {
             team: team.clone(),
-            draw: Some(Draw { groups, places }),
+            draw: Some(Draw { strata, places }),
             sizes,
             own: own.swap_remove(0),
             grid: None,
@@ -77,16 +77,16 @@ impl Shared {
     pub(super) fn next(team: &Team, norms: usize) -> Result<(Option<Begun>, Vec<f32>), RankError> {
         let message = of_words(&team.ranks.scatter(Vec::new())?);
         let public = team.ranks.broadcast(Vec::new())?;
-        let Some((&groups, rest)) = message.split_first() else {
+        let Some((&strata, rest)) = message.split_first() else {
             return Ok((None, of_floats(&public)));
         };
         let (norms, weights) = public.split_at_checked(8 * norms).unwrap_or_default();
-        let (sizes, rest) = rest.split_at(groups);
-        let (own, mut records) = rest.split_at(groups);
+        let (sizes, rest) = rest.split_at(strata);
+        let (own, mut records) = rest.split_at(strata);
         let own = own.iter().map(|&size| {
-            let (group, after) = records.split_at(size);
+            let (stratum, after) = records.split_at(size);
             records = after;
-            group.to_vec()
+            stratum.to_vec()
         });
         let own = own.collect();
         let shared = Self {
@@ -108,12 +108,12 @@ impl Shared {
         team.ranks.broadcast(floats(weights)).map(drop)
     }
 
-    /// The indices of this rank's records, group after group.
+    /// The indices of this rank's records, stratum after stratum.
     pub(crate) fn own(&self) -> &[Vec<usize>] {
         &self.own
     }
 
-    /// The number of records of each group of the whole batch.
+    /// The number of records of each stratum of the whole batch.
     pub(crate) fn sizes(&self) -> &[usize] {
         &self.sizes
     }
@@ -166,7 +166,7 @@ impl Shared {
                 all[place * d..(place + 1) * d].copy_from_slice(row);
             }
         }
-        let (cotangents, distance) = penalty.cotangents(&draw.groups, None, &all)?;
+        let (cotangents, distance) = penalty.cotangents(&draw.strata, None, &all)?;
         let rows = |places: &Vec<usize>| {
             let rows = places.iter().map(|&p| &cotangents[p * d..(p + 1) * d]);
             rows.collect::<Vec<_>>().concat()

@@ -133,7 +133,7 @@ fn objectives() -> Vec<(&'static str, Objective)> {
         ),
         (
             "two losses",
-            Objective::new([entropy(1.0), own.max_grad_norm(0.1).only_groups(&[0])]),
+            Objective::new([entropy(1.0), own.max_grad_norm(0.1).only_strata(&[0])]),
         ),
         ("the ball", with(Penalty::to(Prior::UniformBall))),
         (
@@ -148,7 +148,7 @@ fn objectives() -> Vec<(&'static str, Objective)> {
                 (0..30).map(|i| 0.1 * i as f32).collect(),
             ))),
         ),
-        ("between groups", with(Penalty::between_groups().slices(5))),
+        ("between groups", with(Penalty::between_strata().slices(5))),
     ]
 }
 
@@ -341,7 +341,7 @@ fn every_layer_keeps_the_bound() {
         let larger = plain.clone().map(&mut Larger(10.0));
         for (objective, least) in [
             (Objective::new([loss()]), [0.85, 0.85]),
-            (with(Penalty::between_groups()), [0.0, 0.0]),
+            (with(Penalty::between_strata()), [0.0, 0.0]),
             (with(Penalty::to(far)), [0.0, 0.7]),
         ] {
             for engine in [Engine::Autodiff, Engine::Tensor { chunk: 4 }] {

@@ -17,16 +17,16 @@ fn objectives() -> Vec<(&'static str, Objective)> {
     let one_group = cotangent_loss()
         .weight(0.3)
         .max_grad_norm(0.2)
-        .only_groups(&[1]);
+        .only_strata(&[1]);
     let prior = Penalty::to(Prior::UniformBall)
         .clipping(clipping)
         .weight(0.5);
     let gaussian = Penalty::to(Prior::StandardGaussian).clipping(clipping);
-    let between = Penalty::between_groups()
+    let between = Penalty::between_strata()
         .slices(4)
         .clipping(Clipping::new(1.0, 0.1));
-    let (groups, weight) = ([1, 0], 0.7);
-    let pair = Penalty::between(vec![Pair { groups, weight }])
+    let (strata, weight) = ([1, 0], 0.7);
+    let pair = Penalty::between(vec![Pair { strata, weight }])
         .slices(3)
         .clipping(clipping);
     let two = Objective::new([entropy()])

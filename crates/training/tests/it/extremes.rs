@@ -226,10 +226,10 @@ fn norms_whose_squares_are_lost_are_refused() {
         let loss = Loss::squared_error().max_grad_norm(bad);
         refused(Objective::new([loss]), "clipping norm C of a loss");
         let of =
-            |clipping| Objective::default().penalty(Penalty::between_groups().clipping(clipping));
+            |clipping| Objective::default().penalty(Penalty::between_strata().clipping(clipping));
         refused(of(Clipping::new(1.0, bad)), "bound L of Jacobians");
         refused(of(Clipping::new(bad, 1.0)), "bound M of activations");
-        let two = Penalty::between_groups().two_maps(bad);
+        let two = Penalty::between_strata().two_maps(bad);
         refused(Objective::default().penalty(two), "bound L2 of Jacobians");
     }
 }

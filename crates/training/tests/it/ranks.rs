@@ -297,7 +297,7 @@ fn penalised() -> Objective {
 
 fn setups() -> Vec<(&'static str, Setup)> {
     let groups = vec![(0..35).collect(), (35..RECORDS).collect()];
-    let between = Penalty::between_groups().slices(6);
+    let between = Penalty::between_strata().slices(6);
     let between = between.clipping(Clipping::new(1.0, 0.8));
     let setup = |objective, sampler: Sampler, engine| Setup {
         objective,

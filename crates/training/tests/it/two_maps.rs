@@ -68,7 +68,7 @@ impl Network<2> for Shared {
 }
 
 fn objective(cost: Cost, [l1, l2]: [f64; 2], slices: usize) -> Objective {
-    let penalty = Penalty::between_groups().slices(slices).cost(cost);
+    let penalty = Penalty::between_strata().slices(slices).cost(cost);
     Objective::default().penalty(penalty.clipping(Clipping::new(M, l1)).two_maps(l2))
 }
 
@@ -228,7 +228,7 @@ fn what_has_no_two_maps_is_refused() {
         let step = objective.draw(&[width], sizes, &mut generator(0));
         step.map(drop).map_err(|error| error.to_string())
     };
-    let between = || Penalty::between_groups().slices(4);
+    let between = || Penalty::between_strata().slices(4);
     assert_eq!(draw(between().two_maps(0.3), 4), Ok(()));
     let odd = draw(between().two_maps(0.3), 5).unwrap_err();
     assert!(odd.contains("two maps") && odd.contains('5'), "{odd}");

@@ -7,7 +7,7 @@ mod words;
 
 pub use banded_inverse::BandedInverse;
 pub use repetitions::RepetitionDistribution;
-pub use sampler::{BatchDistribution, GroupSize};
+pub use sampler::{BatchDistribution, Stratum};
 
 use serde::{Deserialize, Serialize};
 
@@ -117,15 +117,15 @@ pub enum Event {
         /// The events.
         events: Vec<Event>,
     },
-    /// One event for each group of a fixed public partition of the records, each on its own group alone.
+    /// One event for each part of a fixed public partition of the records, each on its own part alone.
     ///
     /// One of the events sees a given record, so the worst of them counts. Replace-one neighbours are not covered, because a
-    /// record may leave one group and enter another. Events with the same partition name have the same groups in the same
+    /// record may leave one part and enter another. Events with the same partition name have the same parts in the same
     /// order.
     Parallel {
         /// Name of the partition.
         partition: String,
-        /// One event for each group.
+        /// One event for each part.
         events: Vec<Event>,
     },
     /// The best of a random number of runs, each of them any of these events, chosen without the data.
@@ -255,7 +255,7 @@ impl Event {
             }
             Self::SelfComposed { event, .. } | Self::Group { event, .. } => event.neighbours(),
             Self::Composed { events } | Self::Selected { events, .. } => joint_neighbours(events),
-            // Parallel composition needs groups that a record cannot leave.
+            // Parallel composition needs parts that a record cannot leave.
             Self::Parallel { events, .. } => Ok(Some(match joint_neighbours(events)? {
                 Some(kept @ (Neighbours::AddRemove | Neighbours::ZeroOut)) => kept,
                 _ => Neighbours::KEnd,

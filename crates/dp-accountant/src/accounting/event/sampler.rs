@@ -9,12 +9,12 @@ use crate::numerics::binomial::upper_tail;
 /// Relative allowance for the rounding of a binomial tail, upwards.
 const TAIL_ROUNDING: f64 = 1e-9;
 
-/// The public sizes of one group of records and of its part of a batch.
+/// The public sizes of one stratum of records and of its part of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GroupSize {
-    /// Number of records in the group.
+pub struct Stratum {
+    /// Number of records in the stratum.
     pub records: u64,
-    /// Number of records that each batch takes from the group.
+    /// Number of records that each batch takes from the stratum.
     pub batch: u64,
 }
 
@@ -114,20 +114,22 @@ pub enum BatchDistribution {
         /// Whether neighbours blank a record, instead of replacing it.
         zero_out: bool,
     },
-    /// A batch of fixed size from each group (k-end neighbours).
+    /// A batch of fixed size from each stratum (k-end neighbours).
     ///
-    /// The largest rate of a group counts (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, lemma 5.2).
-    KEndGroups {
-        /// The groups, at least one.
-        groups: Vec<GroupSize>,
+    /// The largest rate of a stratum counts (Rodriguez-Vitores et al. 2025, arXiv 2502.01701, lemma 5.2).
+    #[serde(rename = "k_end_groups")]
+    Stratified {
+        /// The strata, at least one.
+        #[serde(rename = "groups")]
+        strata: Vec<Stratum>,
     },
 }
 
 impl BatchDistribution {
-    /// The sampling rate in (0, 1]: for groups their largest one, for a shuffled epoch 1.
+    /// The sampling rate in (0, 1]: for strata their largest one, for a shuffled epoch 1.
     ///
     /// # Errors
-    /// [`AccountingError::OutOfRange`] for a rate outside (0, 1] or an empty list of groups; [`AccountingError::Batch`] for a
+    /// [`AccountingError::OutOfRange`] for a rate outside (0, 1] or an empty list of strata; [`AccountingError::Batch`] for a
     /// batch that is empty or larger than the records that it is sampled from.
     pub fn rate(&self) -> Result<f64> {
         let rate_of = |records: u64, batch: u64| {
@@ -161,12 +163,12 @@ impl BatchDistribution {
                 check("largest batch", *largest as f64, *largest > 0, "at least 1")?;
                 Ok(*rate)
             }
-            Self::KEndGroups { groups } => {
+            Self::Stratified { strata } => {
                 let mut largest = 0.0_f64;
-                for group in groups {
-                    largest = largest.max(rate_of(group.records, group.batch)?);
+                for stratum in strata {
+                    largest = largest.max(rate_of(stratum.records, stratum.batch)?);
                 }
-                check("number of groups", 0.0, !groups.is_empty(), "at least 1")?;
+                check("number of strata", 0.0, !strata.is_empty(), "at least 1")?;
                 Ok(largest)
             }
         }
@@ -183,7 +185,7 @@ impl BatchDistribution {
             | Self::PoissonTruncated { .. }
             | Self::RandomAllocation { .. }
             | Self::ShuffledUpper { zero_out: true } => Neighbours::ZeroOut,
-            Self::KEndGroups { .. } => Neighbours::KEnd,
+            Self::Stratified { .. } => Neighbours::KEnd,
         }
     }
 

@@ -75,11 +75,11 @@ impl BatchDistribution {
                 format!("batches of an epoch of {steps}, to which records are dealt")
             }
             Self::ShuffledUpper { .. } => "batches of a shuffled epoch".into(),
-            Self::KEndGroups { groups } => format!(
-                "batches of {} of {} records, a fixed number from each of {} groups",
-                groups.iter().map(|group| group.batch).sum::<u64>(),
-                groups.iter().map(|group| group.records).sum::<u64>(),
-                groups.len()
+            Self::Stratified { strata } => format!(
+                "batches of {} of {} records, a fixed number from each of {} strata",
+                strata.iter().map(|stratum| stratum.batch).sum::<u64>(),
+                strata.iter().map(|stratum| stratum.records).sum::<u64>(),
+                strata.len()
             ),
         }
     }
@@ -114,7 +114,7 @@ fn list(events: &[Event], between: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accounting::GroupSize;
+    use crate::accounting::Stratum;
 
     const HALF: f64 = 0.5;
 
@@ -167,8 +167,8 @@ mod tests {
     }
 
     fn samplers() -> [BatchDistribution; 8] {
-        let group = |(records, batch)| GroupSize { records, batch };
-        let groups = [(10, 2), (20, 3)].map(group).into();
+        let stratum = |(records, batch)| Stratum { records, batch };
+        let strata = [(10, 2), (20, 3)].map(stratum).into();
         let (records, batch, rate, largest) = (100, 10, 0.1, 20);
         [
             BatchDistribution::WithoutReplacement { records, batch },
@@ -182,7 +182,7 @@ mod tests {
             },
             BatchDistribution::RandomAllocation { steps: 50 },
             BatchDistribution::ShuffledUpper { zero_out: true },
-            BatchDistribution::KEndGroups { groups },
+            BatchDistribution::Stratified { strata },
         ]
     }
 
@@ -203,7 +203,7 @@ mod tests {
             "a release of zCDP with rho 0.125",
             "for groups of 8 records, Gaussian noise",
             "Gaussian noise on Poisson samples at rate 0.1, of at most 20 records",
-            "Gaussian noise on batches of 5 of 30 records, a fixed number from each of 2 groups",
+            "Gaussian noise on batches of 5 of 30 records, a fixed number from each of 2 strata",
         ] {
             assert!(words.iter().any(|all| all == said), "{said}: {words:#?}");
         }

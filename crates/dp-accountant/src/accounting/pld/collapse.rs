@@ -10,30 +10,30 @@ use crate::accounting::error::Result;
 pub(super) fn lower(pair: &Pair, focus: &Focus) -> Result<Lattice> {
     let h = focus.spacing;
     let (range, infinite) = pair.range(focus.ln_tail);
-    let mut groups = vec![];
+    let mut clusters = vec![];
     cells(pair, focus, range, 0.5, |cell| {
         // The lattice point in the middle of the cell.
-        let mut group = Group::new(cell.index + (cell.width + 1) / 2);
+        let mut cluster = Cluster::new(cell.index + (cell.width + 1) / 2);
         quadrature::visit(pair, cell.from, cell.to, |loss, mass| {
-            group.add(loss, mass, h);
+            cluster.add(loss, mass, h);
         });
-        groups.push(group);
+        clusters.push(cluster);
     });
     for atom in pair.atoms() {
-        let mut group = Group::new((atom.loss / h).round() as i64);
-        group.add(atom.loss, atom.mass, h);
+        let mut cluster = Cluster::new((atom.loss / h).round() as i64);
+        cluster.add(atom.loss, atom.mass, h);
         if atom.loss == 0.0 && pair.is_mirrored() {
             // Its mirror image below is the other half.
-            group.mass *= 0.5;
+            cluster.mass *= 0.5;
         }
-        groups.push(group);
+        clusters.push(cluster);
     }
     if pair.is_mirrored() {
-        let mirror: Vec<_> = groups.iter().map(|group| group.mirrored(h)).collect();
-        groups.extend(mirror);
+        let mirror: Vec<_> = clusters.iter().map(|cluster| cluster.mirrored(h)).collect();
+        clusters.extend(mirror);
     }
-    let total: f64 = groups.iter().map(|group| group.mass).sum();
-    let (offset, masses) = lowered(focus, grouped(groups));
+    let total: f64 = clusters.iter().map(|cluster| cluster.mass).sum();
+    let (offset, masses) = lowered(focus, joined(clusters));
     Lattice {
         spacing: h,
         offset,
@@ -46,14 +46,14 @@ pub(super) fn lower(pair: &Pair, focus: &Focus) -> Result<Lattice> {
 
 /// The mass around one lattice point.
 #[derive(Debug, Clone, Copy, Default)]
-struct Group {
+struct Cluster {
     index: i64,
     mass: f64,
     /// Sum of `mass (e^-(loss - point) - 1)`: `Q` mass times `e^point`, less `mass`.
     excess: f64,
 }
 
-impl Group {
+impl Cluster {
     fn new(index: i64) -> Self {
         Self {
             index,
@@ -85,9 +85,9 @@ impl Group {
     }
 }
 
-fn grouped(mut groups: Vec<Group>) -> Vec<Group> {
-    groups.sort_by_key(|group| group.index);
-    groups.dedup_by(|next, kept| {
+fn joined(mut clusters: Vec<Cluster>) -> Vec<Cluster> {
+    clusters.sort_by_key(|cluster| cluster.index);
+    clusters.dedup_by(|next, kept| {
         let same = next.index == kept.index;
         if same {
             kept.mass += next.mass;
@@ -95,14 +95,17 @@ fn grouped(mut groups: Vec<Group>) -> Vec<Group> {
         }
         same
     });
-    groups.retain(|group| group.mass > 0.0);
-    groups
+    clusters.retain(|cluster| cluster.mass > 0.0);
+    clusters
 }
 
 /// The offset, and the masses moved down to lattice points shifted by it.
-fn lowered(focus: &Focus, groups: Vec<Group>) -> (f64, Vec<(i64, f64)>) {
+fn lowered(focus: &Focus, clusters: Vec<Cluster>) -> (f64, Vec<(i64, f64)>) {
     let h = focus.spacing;
-    let mut masses: Vec<_> = groups.iter().map(|group| group.collapsed(h)).collect();
+    let mut masses: Vec<_> = clusters
+        .iter()
+        .map(|cluster| cluster.collapsed(h))
+        .collect();
     masses.sort_by(|a, b| a.0.total_cmp(&b.0));
     // Those that deviate less than the offset pay a whole spacing, the others their distance.
     let weight = |(_, index, mass): &(f64, i64, f64)| {

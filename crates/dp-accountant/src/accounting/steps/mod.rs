@@ -107,7 +107,7 @@ pub(crate) fn unmixed(rate: f64, loss: f64) -> f64 {
     }
 }
 
-/// The steps to compose for one choice of the group that the record is in.
+/// The steps to compose for one choice of the part that the record is in.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Steps {
     /// Distinct steps with their counts, each count at least 1.

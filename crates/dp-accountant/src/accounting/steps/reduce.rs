@@ -25,7 +25,7 @@ const MAX_SAMPLED_GROUP: u64 = 128;
 /// The least noise multiplier of random allocation.
 const LEAST_ALLOCATED: f64 = 0.599_999;
 
-/// The most combinations of partition groups that one event may need.
+/// The most combinations of parts of partitions that one event may need.
 const MAX_COMBINATIONS: usize = 1024;
 
 /// The largest value over the alternatives of an event, at least 0.
@@ -58,7 +58,7 @@ pub(crate) fn worst_profile(
     Ok(worst)
 }
 
-/// Checks an event and reduces it: one [`Steps`] for each combination of partition groups.
+/// Checks an event and reduces it: one [`Steps`] for each combination of parts of partitions.
 pub(crate) fn alternatives(event: &Event, accountant: &'static str) -> Result<Vec<Steps>> {
     event.neighbours()?;
     let mut sizes = BTreeMap::new();
@@ -69,7 +69,7 @@ pub(crate) fn alternatives(event: &Event, accountant: &'static str) -> Result<Ve
         .filter(|total| *total <= MAX_COMBINATIONS)
         .ok_or_else(|| AccountingError::Partition {
             partition: sizes.keys().copied().collect::<Vec<_>>().join(", "),
-            reason: "more than 1024 combinations of groups",
+            reason: "more than 1024 combinations of parts",
         })?;
     let combination = |combination: usize| {
         let mut rest = combination;
@@ -85,7 +85,7 @@ pub(crate) fn alternatives(event: &Event, accountant: &'static str) -> Result<Ve
     (0..total).map(combination).collect()
 }
 
-/// The partitions of an event with their numbers of groups.
+/// The partitions of an event with their numbers of parts.
 fn partitions<'e>(event: &'e Event, sizes: &mut BTreeMap<&'e str, usize>) -> Result<()> {
     if let Event::Parallel { partition, events } = event {
         let refuse = |reason| AccountingError::Partition {
@@ -93,10 +93,10 @@ fn partitions<'e>(event: &'e Event, sizes: &mut BTreeMap<&'e str, usize>) -> Res
             reason,
         };
         if events.is_empty() {
-            return Err(refuse("has no group"));
+            return Err(refuse("has no part"));
         }
         if *sizes.entry(partition).or_insert(events.len()) != events.len() {
-            return Err(refuse("is used with different numbers of groups"));
+            return Err(refuse("is used with different numbers of parts"));
         }
     }
     let parts = match event {
@@ -136,7 +136,7 @@ impl Place {
 
 struct Walk<'w> {
     accountant: &'static str,
-    /// The group of each partition that the record is in.
+    /// The part of each partition that the record is in.
     choice: &'w BTreeMap<&'w str, usize>,
     counted: BTreeMap<Key, (Step, u64)>,
     gaussian_mu2: f64,
@@ -209,10 +209,10 @@ impl<'w> Walk<'w> {
             }
             Event::Composed { events } => events.iter().try_for_each(|e| self.visit(e, place)),
             Event::Parallel { partition, events } => {
-                let group = self.choice.get(partition.as_str()).copied().unwrap_or(0);
+                let own = self.choice.get(partition.as_str()).copied().unwrap_or(0);
                 let parted = true;
                 let part = Place { parted, ..place };
-                events.get(group).map_or(Ok(()), |e| self.visit(e, part))
+                events.get(own).map_or(Ok(()), |e| self.visit(e, part))
             }
             Event::Sampled { sampler, event } => {
                 sampler.rate()?;

@@ -128,7 +128,9 @@ impl Span for V4 {
 
     #[inline(always)]
     fn load_two(self, from: &[Lanes8], at: [usize; 2]) -> Pair {
-        Pair(self, pulp::cast(at.map(|at| from[at].0)))
+        let [low, high]: [__m256; 2] = at.map(|at| pulp::cast(from[at].0));
+        let low = self.avx512f._mm512_castps256_ps512(low);
+        Pair(self, self.avx512dq._mm512_insertf32x8::<1>(low, high))
     }
 
     #[inline(always)]
@@ -141,14 +143,17 @@ impl Span for V4 {
 impl Register for Pair {
     #[inline(always)]
     fn store_two(self, to: &mut [Lanes8], at: [usize; 2]) {
-        let [low, high]: [[f32; LANES]; 2] = pulp::cast(self.1);
-        to[at[0]].0 = low;
-        to[at[1]].0 = high;
+        let low = self.0.avx512f._mm512_castps512_ps256(self.1);
+        let high = self.0.avx512dq._mm512_extractf32x8_ps::<1>(self.1);
+        to[at[0]].0 = pulp::cast(low);
+        to[at[1]].0 = pulp::cast(high);
     }
 
     #[inline(always)]
     fn store(self, to: &mut [Lanes8]) {
-        self.store_two(to, [0, 1]);
+        let pair: &mut [Lanes8; 2] = (&mut to[..2]).try_into().expect("two groups");
+        let [low, high]: [[f32; LANES]; 2] = pulp::cast(self.1);
+        *pair = [Lanes8(low), Lanes8(high)];
     }
 
     #[inline(always)]
