@@ -13,7 +13,6 @@
 use burn::module::Module;
 use burn::nn::Linear;
 use burn::tensor::{Device, Tensor, TensorData};
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
@@ -54,7 +53,7 @@ impl Hidden {
 }
 
 impl Network<2> for Hidden {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         let hidden = Chain::features(2).linear(&self.first).relu();
         Layers::chain(hidden.linear(&self.last))
     }

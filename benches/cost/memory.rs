@@ -11,7 +11,6 @@ use burn::nn::{Linear, LinearConfig, PaddingConfig2d};
 use burn::optim::GradientsParams;
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
@@ -46,7 +45,7 @@ impl Large {
 }
 
 impl Network<4> for Large {
-    fn layers(&self) -> Result<Layers<'_, 4>, LayerError> {
+    fn layers(&self) -> Layers<'_, 4> {
         let mut chain = Chain::image(Self::IMAGE);
         for conv in &self.convs {
             chain = chain.conv2d(conv).relu();

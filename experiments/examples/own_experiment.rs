@@ -13,7 +13,6 @@ use burn::module::{Initializer, Module};
 use burn::nn::{Linear, LinearConfig};
 use data::{BiasedConfig, biased};
 use dp_core::DpError;
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::Sampler;
 use lab::prelude::*;
@@ -81,7 +80,7 @@ pub(crate) struct Model {
 }
 
 impl Network<2> for Model {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         let [inputs, _] = self.linear.weight.dims();
         Layers::chain(Chain::features(inputs).linear(&self.linear))
     }

@@ -5,7 +5,6 @@ use burn::module::{Module, Param};
 use burn::nn::{LeakyRelu, LeakyReluConfig, Linear};
 use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::per_sample::JacobianClip;
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use model::layers::linear;
 use private_training::{
@@ -45,7 +44,7 @@ impl Scorer {
 
 /// The penalty at the output, or at an inner layer under a head.
 impl Network<2> for Scorer {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         let hidden = Chain::features(FEATURES)
             .linear(&self.fc1)
             .leaky_relu(&self.act)
@@ -74,7 +73,7 @@ impl Line {
 }
 
 impl Network<2> for Line {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         let inputs = Chain::features(self.linear.weight.dims()[0]);
         Layers::chain(inputs.linear(&self.linear))
     }

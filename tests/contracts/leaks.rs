@@ -71,7 +71,7 @@ struct Net {
 }
 
 impl Network<2> for Net {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         Layers::chain(Chain::features(2).linear(&self.linear))
     }
 }

@@ -6,7 +6,6 @@ use burn::nn::Linear;
 use burn::tensor::{Device, Tensor};
 use dp_core::accounting::Neighbours as Neighbouring;
 use dp_core::per_sample::JacobianClip;
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use model::layers::linear;
 use private_training::penalty::ToSample;
@@ -29,7 +28,7 @@ struct Map {
 }
 
 impl Network<2> for Map {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         let chain = Chain::features(self.first.weight.dims()[0]);
         Layers::chain(chain.linear(&self.first).relu().linear(&self.last))
     }

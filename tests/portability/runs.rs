@@ -8,7 +8,6 @@ use data::Glyphs;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
 use dp_core::per_sample::JacobianClip;
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::{Draw, Sampler};
@@ -60,7 +59,7 @@ impl Scorer {
 }
 
 impl Network<2> for Scorer {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         let hidden = Chain::features(Self::FEATURES)
             .linear(&self.first)
             .leaky_relu(&self.bend);

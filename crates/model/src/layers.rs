@@ -7,7 +7,6 @@ use burn::nn::pool::{AvgPool2d, AvgPool2dConfig};
 use burn::nn::{Initializer, Linear, LinearConfig, PaddingConfig2d};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor, TensorData};
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use private_training::{Layers, Network};
 use rand::Rng;
@@ -102,7 +101,7 @@ impl Mlp {
 }
 
 impl Network<2> for Mlp {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         Layers::chain(self.behind(Chain::features(self.inputs())))
     }
 }

@@ -14,7 +14,7 @@ struct Autoencoder {
 }
 
 impl Network<2> for Autoencoder {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         let small = Chain::features(784).linear(&self.shrink).relu();
         let latent = small.linear(&self.latent).mark_latent();
         Layers::chain(latent.linear(&self.widen).relu().linear(&self.pixels))

@@ -12,7 +12,7 @@ struct Classifier {
 }
 
 impl Network<4> for Classifier {
-    fn layers(&self) -> Result<Layers<'_, 4>, LayerError> {
+    fn layers(&self) -> Layers<'_, 4> {
         let seen = Chain::image([1, 28, 28]).conv2d(&self.conv).relu();
         Layers::chain(seen.flatten().linear(&self.linear))
     }

@@ -11,7 +11,7 @@ struct Scorer {
 }
 
 impl Network<2> for Scorer {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         Layers::chain(Chain::features(2).linear(&self.linear).sigmoid())
     }
 }

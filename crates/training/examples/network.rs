@@ -30,7 +30,7 @@ impl Classifier {
 }
 
 impl Network<4> for Classifier {
-    fn layers(&self) -> Result<Layers<'_, 4>, LayerError> {
+    fn layers(&self) -> Layers<'_, 4> {
         let seen = Chain::image([1, 28, 28]).conv2d(&self.conv);
         let seen = seen.group_norm(&self.norm).relu().flatten();
         Layers::chain(seen.linear(&self.linear))

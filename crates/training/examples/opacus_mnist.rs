@@ -4,12 +4,7 @@
 use burn::nn::{Linear, LinearConfig, PaddingConfig2d, conv::*, pool::*};
 use burn::{module::Module, prelude::*};
 use data::{Dataset, DatasetKind, LoadOptions, Records};
-use dp_core::{
-    ledger::Ledger,
-    per_sample::{LayerError, nn::Chain},
-    plan::TrainingPlan,
-    sampling::Sampler,
-};
+use dp_core::{ledger::Ledger, per_sample::nn::Chain, plan::TrainingPlan, sampling::Sampler};
 use private_training::{Layers, Loss, Network, Optimizer, TrainingConfig};
 
 #[derive(Module, Debug)]
@@ -23,7 +18,7 @@ struct Cnn {
 
 impl Network<4> for Cnn {
     // Not needed, and many times faster: the same layers, whose gradients are clipped without being formed.
-    fn layers(&self) -> Result<Layers<'_, 4>, LayerError> {
+    fn layers(&self) -> Layers<'_, 4> {
         let first = Chain::image([1, 28, 28])
             .conv2d(&self.first)
             .relu()

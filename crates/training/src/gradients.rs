@@ -232,7 +232,7 @@ impl Gradients {
             return Ok(None);
         }
         refuse_mixing(network)?;
-        if let Some(layers) = network.layers()?.known() {
+        if let Some(layers) = network.layers().known()? {
             layers.check_all_of(network)?;
         }
         self.choose(network, batch)?;
@@ -256,7 +256,7 @@ impl Gradients {
             .iter()
             .map(|p| p.term.activation)
             .max();
-        let layers = network.layers()?.known();
+        let layers = network.layers().known()?;
         let mut engine = match (&layers, furthest) {
             (None, _) if wanted != Engine::Autodiff => {
                 self.note(
@@ -303,7 +303,7 @@ impl Gradients {
     ) -> Result<(), TrainingError> {
         let mut engine = self.engine_for(network, &device_of(network, batch))?;
         if let (Some(layers), Engine::Tensor { chunk }, 1..) =
-            (network.layers()?.known(), engine, batch.records())
+            (network.layers().known()?, engine, batch.records())
             && (self.memory.is_some() || layers.formed())
         {
             let each = layers.bytes(&self.objective, batch.flat().inputs().clone());

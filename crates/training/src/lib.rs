@@ -57,7 +57,6 @@ pub use training::{Step, Training, TrainingConfig};
 pub mod prelude {
     pub use dp_core::decimal::upper;
     pub use dp_core::ledger::Ledger;
-    pub use dp_core::per_sample::LayerError;
     pub use dp_core::per_sample::nn::Chain;
     pub use dp_core::plan::TrainingPlan;
     pub use dp_core::sampling::Sampler;

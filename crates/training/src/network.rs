@@ -71,26 +71,23 @@ impl Forward {
 /// }
 ///
 /// impl Network<2> for Classifier {
-///     fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+///     fn layers(&self) -> Layers<'_, 2> {
 ///         Layers::chain(Chain::features(4).linear(&self.linear))
 ///     }
 /// }
 /// ```
 pub trait Network<const D: usize>: Module {
-    /// Returns the network's layers, for records `[n, ...]`.
-    ///
-    /// # Errors
-    ///
-    /// Layers that do not fit each other.
-    fn layers(&self) -> Result<Layers<'_, D>, LayerError>;
+    /// Returns the network's layers, for records `[n, ...]`. A training refuses layers that do not fit each other before its first
+    /// step.
+    fn layers(&self) -> Layers<'_, D>;
 
     /// Computes the result for records `[n, ...]`: row `i` of every tensor comes from record `i`.
     ///
     /// # Errors
     ///
-    /// The same as for [`Network::layers`].
+    /// Layers that do not fit each other.
     fn forward(&self, inputs: Tensor<D>) -> Result<Forward, LayerError> {
-        Ok(match self.layers()?.0 {
+        Ok(match self.layers().0? {
             Said::Known(known) => known.forward(rows_of(inputs)),
             Said::Any(forward) => forward(inputs),
         })
@@ -104,7 +101,7 @@ pub(crate) fn rows_of<const D: usize>(records: Tensor<D>) -> Tensor<2> {
 }
 
 /// The computation of a network on records `[n, ...]`, a tensor of `D` dimensions.
-pub struct Layers<'a, const D: usize>(Said<'a, D>);
+pub struct Layers<'a, const D: usize>(Result<Said<'a, D>, LayerError>);
 
 enum Said<'a, const D: usize> {
     Known(KnownLayers<'a>),
@@ -114,26 +111,28 @@ enum Said<'a, const D: usize> {
 impl<'a, const D: usize> Layers<'a, D> {
     /// Uses layers that know their per-record gradients. The layers up to [`Chain::mark_latent`] give the activation that
     /// penalties see; without a mark it is the output.
-    ///
-    /// # Errors
-    ///
-    /// Layers that do not fit each other.
-    pub fn chain(chain: Chain<'a>) -> Result<Self, LayerError> {
-        let (encoder, head) = chain.split()?;
-        Ok(Self(Said::Known(KnownLayers {
-            encoder,
-            head,
-            conditioning: 0,
-        })))
+    pub fn chain(chain: Chain<'a>) -> Self {
+        Self(chain.split().map(|(encoder, head)| {
+            Said::Known(KnownLayers {
+                encoder,
+                head,
+                conditioning: 0,
+            })
+        }))
     }
 
-    /// Uses a stack up to the penalised activation, and one from there to the output. The last `conditioning` features of each
+    /// Uses a chain up to the penalised activation, and one from there to the output. The last `conditioning` features of each
     /// record bypass the encoder: they are appended to the activation for the head, as a class label in a conditional decoder.
-    pub fn with_activation(encoder: Stack<'a>, head: Stack<'a>, conditioning: usize) -> Self {
-        Self(Said::Known(KnownLayers {
-            encoder,
-            head: Some(head),
-            conditioning,
+    pub fn with_activation(encoder: Chain<'a>, head: Chain<'a>, conditioning: usize) -> Self {
+        let both = encoder
+            .build()
+            .and_then(|encoder| Ok((encoder, head.build()?)));
+        Self(both.map(|(encoder, head)| {
+            Said::Known(KnownLayers {
+                encoder,
+                head: Some(head),
+                conditioning,
+            })
         }))
     }
 
@@ -150,24 +149,24 @@ impl<'a, const D: usize> Layers<'a, D> {
     /// }
     ///
     /// impl Network<2> for Tied {
-    ///     fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
-    ///         Ok(Layers::any(|rows| {
+    ///     fn layers(&self) -> Layers<'_, 2> {
+    ///         Layers::any(|rows| {
     ///             let twice = self.square.forward(self.square.forward(rows));
     ///             Forward::from_output(twice)
-    ///         }))
+    ///         })
     ///     }
     /// }
     /// ```
     pub fn any(forward: impl Fn(Tensor<D>) -> Forward + 'a) -> Self {
-        Self(Said::Any(Box::new(forward)))
+        Self(Ok(Said::Any(Box::new(forward))))
     }
 
     /// Returns the layers that know their per-record gradients, or `None` for [`Layers::any`].
-    pub(crate) fn known(self) -> Option<KnownLayers<'a>> {
-        match self.0 {
+    pub(crate) fn known(self) -> Result<Option<KnownLayers<'a>>, LayerError> {
+        Ok(match self.0? {
             Said::Known(known) => Some(known),
             Said::Any(_) => None,
-        }
+        })
     }
 }
 

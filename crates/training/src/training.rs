@@ -184,7 +184,7 @@ enum Batches {
 /// }
 ///
 /// impl Network<2> for Classifier {
-///     fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+///     fn layers(&self) -> Layers<'_, 2> {
 ///         Layers::chain(Chain::features(4).linear(&self.linear))
 ///     }
 /// }

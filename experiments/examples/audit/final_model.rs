@@ -13,7 +13,6 @@ use data::{Dataset, DatasetKind, LoadOptions};
 use dp_core::DpError;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::Releaser;
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::Sampler;
 use lab::diagnostic::{Failure, OrFailed};
@@ -34,7 +33,7 @@ struct Softmax {
 }
 
 impl Network<2> for Softmax {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         let [features, _] = self.linear.weight.dims();
         Layers::chain(Chain::features(features).linear(&self.linear))
     }

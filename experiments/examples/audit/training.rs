@@ -11,7 +11,6 @@ use burn::tensor::{Device, Tensor, TensorData};
 use dp_core::DpError;
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{BoundedGradient, NoiseSource, ParameterGradient, Releaser, Sensitivity};
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::per_sample::parameters_of;
 use dp_core::plan::{CheckedPlan, TrainingPlan};
@@ -73,7 +72,7 @@ struct Tiny {
 }
 
 impl Network<2> for Tiny {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         let encoder = Chain::features(FEATURES)
             .linear(&self.encoder)
             .mark_latent();

@@ -2,7 +2,6 @@
 
 use burn::module::Module;
 use burn::tensor::Device;
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use model::layers::Mlp;
 use private_training::Layers;
@@ -45,7 +44,7 @@ impl FairNetwork {
 }
 
 impl private_training::Network<2> for FairNetwork {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         let mut chain = self.encoder.behind(Chain::features(self.encoder.inputs()));
         if let Some(shift) = self.shift {
             chain = chain.sigmoid();

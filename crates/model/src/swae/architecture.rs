@@ -10,7 +10,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 
 use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
-use dp_core::per_sample::{ParameterSlot, Stack, parameters_of};
+use dp_core::per_sample::{ParameterSlot, parameters_of};
 use private_training::{Batch, Layers, Network, TrainingError};
 use rand::Rng;
 
@@ -76,11 +76,7 @@ impl Encoder {
     }
 
     /// Returns the layers, first to last.
-    ///
-    /// # Errors
-    ///
-    /// [`LayerError::Misfit`] if a layer does not fit the one before it.
-    pub fn stack(&self) -> Result<Stack<'_>, LayerError> {
+    pub fn chain(&self) -> Chain<'_> {
         Chain::image([1, 28, 28])
             .conv2d(&self.conv1)
             .leaky_relu(&self.act)
@@ -96,7 +92,6 @@ impl Encoder {
             .linear(&self.fc2)
             .relu()
             .linear(&self.fc3)
-            .build()
     }
 }
 
@@ -134,11 +129,7 @@ impl Decoder {
     }
 
     /// Returns the layers, first to last.
-    ///
-    /// # Errors
-    ///
-    /// [`LayerError::Misfit`] if a layer does not fit the one before it.
-    pub fn stack(&self) -> Result<Stack<'_>, LayerError> {
+    pub fn chain(&self) -> Chain<'_> {
         Chain::features(self.inputs)
             .linear(&self.fc1)
             .relu()
@@ -155,7 +146,6 @@ impl Decoder {
             .interpolate2d(&self.up)
             .conv2d(&self.conv3)
             .flatten()
-            .build()
     }
 }
 
@@ -182,9 +172,9 @@ impl Swae {
     ///
     /// # Errors
     ///
-    /// The same as for [`Encoder::stack`].
+    /// Layers that do not fit each other.
     pub fn encode(&self, images: Tensor<2>) -> Result<Tensor<2>, LayerError> {
-        Ok(self.encoder.stack()?.output(images))
+        Ok(self.encoder.chain().build()?.output(images))
     }
 
     /// Creates a batch of images ordered by class, each its own target: rows `[n, 784 + classes]`, with the one-hot label after
@@ -237,16 +227,16 @@ impl Swae {
     ///
     /// # Errors
     ///
-    /// The same as for [`Decoder::stack`].
+    /// Layers that do not fit each other.
     pub fn decode(&self, latents: Tensor<2>) -> Result<Tensor<2>, LayerError> {
-        Ok(sigmoid(self.decoder.stack()?.output(latents)))
+        Ok(sigmoid(self.decoder.chain().build()?.output(latents)))
     }
 }
 
 /// Its records are rows `[n, 784 + classes]`: an image, followed by its one-hot label if the model is conditional.
 impl Network<2> for Swae {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
-        let (encoder, decoder) = (self.encoder.stack()?, self.decoder.stack()?);
-        Ok(Layers::with_activation(encoder, decoder, self.classes))
+    fn layers(&self) -> Layers<'_, 2> {
+        let (encoder, decoder) = (self.encoder.chain(), self.decoder.chain());
+        Layers::with_activation(encoder, decoder, self.classes)
     }
 }

@@ -118,13 +118,13 @@ impl Extractor {
 }
 
 impl Network<2> for Extractor {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         Layers::chain(self.chain().mark_latent())
     }
 }
 
 impl Network<2> for Classifier {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         Layers::chain(self.chain())
     }
 }

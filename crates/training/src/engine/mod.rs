@@ -92,7 +92,7 @@ impl<'a, const D: usize> Pass<'a, D> {
         self.engine = engine;
         let layers = match engine {
             Engine::Autodiff => None,
-            Engine::Host { .. } | Engine::Tensor { .. } => network.layers()?.known(),
+            Engine::Host { .. } | Engine::Tensor { .. } => network.layers().known()?,
         };
         if let (Some(_), Some(_)) = (self.shared, self.batch.fixed()) {
             return Err(TrainingError::Unbounded {

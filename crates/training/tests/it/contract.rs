@@ -8,7 +8,6 @@ use burn::module::{Module, ModuleMapper, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::kind::Basic;
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::plan::{Noise, TrainingPlan};
 use dp_core::sampling::Sampler;
@@ -188,7 +187,7 @@ impl Blind {
 }
 
 impl Network<2> for Blind {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         let inputs = Chain::features(self.inner.weight.dims()[0]);
         Layers::chain(inputs.linear(&self.inner).mark_latent().linear(&self.last))
     }

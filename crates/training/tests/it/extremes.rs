@@ -6,7 +6,6 @@ use burn::nn::transformer::{
 };
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, TensorData};
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use private_training::{
     Batch, Clipping, Engine, Gradients, Layers, Loss, Network, Objective, Penalty, Prior,
@@ -29,7 +28,7 @@ struct Line {
 }
 
 impl Network<2> for Line {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         let chain = Chain::features(3).linear(&self.encoder);
         Layers::chain(chain.mark_latent().linear(&self.head))
     }
@@ -124,7 +123,7 @@ fn encoded(encoder: &TransformerEncoder, x: Tensor<2>) -> Tensor<2> {
 }
 
 impl Network<2> for Tokens {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         Layers::chain(
             Chain::features(3)
                 .linear(&self.first)

@@ -4,7 +4,6 @@ use burn::module::Module;
 use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 use dp_core::ledger::Ledger;
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::sampling::Sampler;
 use private_training::{
@@ -114,10 +113,10 @@ fn what_mixes_records_is_refused() {
         norm: BatchNorm,
     }
     impl Network<2> for Normalised {
-        fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
-            Ok(Layers::any(|inputs| {
+        fn layers(&self) -> Layers<'_, 2> {
+            Layers::any(|inputs| {
                 Forward::from_output(self.norm.forward(self.linear.forward(inputs)))
-            }))
+            })
         }
     }
     let device = Device::flex();
@@ -142,12 +141,12 @@ fn layers_that_share_or_forget_a_parameter_are_refused() {
         forgets: bool,
     }
     impl Network<2> for Tied {
-        fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
-            let one = || Chain::features(4).linear(&self.square).build();
+        fn layers(&self) -> Layers<'_, 2> {
+            let one = || Chain::features(4).linear(&self.square);
             if self.forgets {
                 return Layers::chain(Chain::features(4).tanh());
             }
-            Ok(Layers::with_activation(one()?, one()?, 0))
+            Layers::with_activation(one(), one(), 0)
         }
     }
     let device = Device::flex();

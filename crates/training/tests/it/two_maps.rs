@@ -3,7 +3,6 @@
 use burn::module::{Module, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, TensorData};
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use private_training::{
     Batch, Clipping, Engine, Forward, Layers, Network, Objective, Penalty, Prior,
@@ -47,7 +46,7 @@ impl Two {
 }
 
 impl Network<2> for Two {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         Layers::chain(Chain::features(self.both.weight.dims()[0]).linear(&self.both))
     }
 }
@@ -59,11 +58,11 @@ struct Shared {
 }
 
 impl Network<2> for Shared {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
-        Ok(Layers::any(|rows| {
+    fn layers(&self) -> Layers<'_, 2> {
+        Layers::any(|rows| {
             let side = self.map.forward(rows);
             Forward::penalised(Tensor::cat(vec![side.clone(), side], 1))
-        }))
+        })
     }
 }
 

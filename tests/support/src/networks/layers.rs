@@ -15,7 +15,6 @@ use burn::nn::{
     Softplus, SoftplusConfig,
 };
 use burn::tensor::Device;
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use private_training::{Layers, Network};
 
@@ -71,7 +70,7 @@ impl Vision {
 }
 
 impl Network<4> for Vision {
-    fn layers(&self) -> Result<Layers<'_, 4>, LayerError> {
+    fn layers(&self) -> Layers<'_, 4> {
         Layers::chain(
             Chain::image([2, 8, 8])
                 .conv2d(&self.stem)
@@ -116,7 +115,7 @@ impl Signal {
 }
 
 impl Network<3> for Signal {
-    fn layers(&self) -> Result<Layers<'_, 3>, LayerError> {
+    fn layers(&self) -> Layers<'_, 3> {
         Layers::chain(
             Chain::sequence([2, 12])
                 .conv1d(&self.conv)
@@ -156,7 +155,7 @@ impl Text {
 }
 
 impl Network<2> for Text {
-    fn layers(&self) -> Result<Layers<'_, 2>, LayerError> {
+    fn layers(&self) -> Layers<'_, 2> {
         Layers::chain(
             Chain::tokens(5)
                 .embedding(&self.embedding)

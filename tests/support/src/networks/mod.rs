@@ -10,7 +10,6 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::NoiseSource;
-use dp_core::per_sample::LayerError;
 use dp_core::per_sample::nn::Chain;
 use dp_core::plan::TrainingPlan;
 use dp_core::sampling::Sampler;
@@ -114,7 +113,7 @@ impl Small {
 }
 
 impl Network<4> for Small {
-    fn layers(&self) -> Result<Layers<'_, 4>, LayerError> {
+    fn layers(&self) -> Layers<'_, 4> {
         Layers::chain(self.chain())
     }
 }
