@@ -186,11 +186,11 @@ fn a_batch_is_split_by_the_largest_remainder() {
 }
 
 #[test]
-fn bad_batches_groups_and_splits_are_refused() {
+fn bad_batches_strata_and_splits_are_refused() {
     let batches = |records, batch| Sampler::fixed_size(records, batch).map(drop);
-    let groups = |groups: &[&[usize]], batches: &[usize]| {
-        let groups = groups.iter().map(|group| group.to_vec()).collect();
-        Sampler::stratified(groups, batches).map(drop)
+    let strata = |strata: &[&[usize]], batches: &[usize]| {
+        let strata = strata.iter().map(|stratum| stratum.to_vec()).collect();
+        Sampler::stratified(strata, batches).map(drop)
     };
     let split = |batch, sizes: &[usize]| split_batch(batch, sizes).map(drop);
     for (found, words) in [
@@ -199,18 +199,18 @@ fn bad_batches_groups_and_splits_are_refused() {
         (batches(10, 0), "batch of 0"),
         (batches(0, 0), "batch of 0"),
         (batches(0, 1), "1 to 0"),
-        (groups(&[], &[]), "empty"),
-        (groups(&[&[1], &[]], &[1, 1]), "group 1"),
-        (groups(&[&[1]], &[1, 1]), "2 batch sizes for 1 groups"),
-        (groups(&[&[1], &[2, 3]], &[1, 3]), "group 1"),
-        (groups(&[&[1]], &[0]), "batch of 0"),
-        (groups(&[&[1, 2], &[3, 2]], &[1, 1]), "record 2 is in"),
-        (groups(&[&[1, 2], &[3, 3]], &[1, 1]), "record 3 is in"),
+        (strata(&[], &[]), "empty"),
+        (strata(&[&[1], &[]], &[1, 1]), "stratum 1"),
+        (strata(&[&[1]], &[1, 1]), "2 batch sizes for 1 strata"),
+        (strata(&[&[1], &[2, 3]], &[1, 3]), "stratum 1"),
+        (strata(&[&[1]], &[0]), "batch of 0"),
+        (strata(&[&[1, 2], &[3, 2]], &[1, 1]), "record 2 is in"),
+        (strata(&[&[1, 2], &[3, 3]], &[1, 1]), "record 3 is in"),
         (split(1, &[]), "empty"),
         (split(1, &[2, 0]), "empty"),
         (split(0, &[10, 20]), "batch of 0"),
         (split(31, &[10, 20]), "batch of 31"),
-        (split(10, &[1, 9999]), "group 0"),
+        (split(10, &[1, 9999]), "stratum 0"),
     ] {
         let said = found.expect_err(words).to_string();
         assert!(said.contains(words), "{said}, not {words}");
@@ -234,29 +234,29 @@ proptest! {
     }
 
     #[test]
-    fn groups_are_sampled_at_their_own_sizes(
+    fn strata_are_sampled_at_their_own_sizes(
         sizes in prop::collection::vec((1_usize..50).prop_flat_map(|n| (Just(n), 1..=n)), 1..8),
         seed in any::<u64>(),
     ) {
-        // Interleaved, descending: no relation between a group and its indices.
-        let mut groups: Vec<Vec<usize>> = vec![Vec::new(); sizes.len()];
+        // Interleaved, descending: no relation between a stratum and its indices.
+        let mut strata: Vec<Vec<usize>> = vec![Vec::new(); sizes.len()];
         let mut next = 0;
         for turn in 0..50 {
-            for (group, &(size, _)) in groups.iter_mut().zip(&sizes) {
+            for (stratum, &(size, _)) in strata.iter_mut().zip(&sizes) {
                 if turn < size {
-                    group.insert(0, next);
+                    stratum.insert(0, next);
                     next += 1;
                 }
             }
         }
         let batches: Vec<usize> = sizes.iter().map(|&(_, batch)| batch).collect();
-        let sampler = Sampler::stratified(groups.clone(), &batches).unwrap();
+        let sampler = Sampler::stratified(strata.clone(), &batches).unwrap();
         let sample = sampler.sample(1, &mut ChaCha20Rng::seed_from_u64(seed));
-        prop_assert_eq!(sample.len(), groups.len());
-        for ((part, group), batch) in sample.iter().zip(&groups).zip(batches) {
+        prop_assert_eq!(sample.len(), strata.len());
+        for ((part, stratum), batch) in sample.iter().zip(&strata).zip(batches) {
             prop_assert_eq!(part.len(), batch);
             prop_assert!(part.windows(2).all(|pair| pair[0] > pair[1]));
-            prop_assert!(part.iter().all(|index| group.contains(index)));
+            prop_assert!(part.iter().all(|index| stratum.contains(index)));
         }
     }
 

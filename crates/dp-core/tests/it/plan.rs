@@ -209,7 +209,7 @@ fn another_size_is_refused() {
 #[test]
 fn other_groups_are_refused() {
     for other in [&[20, 30][..], &[50], &[30, 20, 0]] {
-        Run::of(of_groups()).refuses(&["other numbers of records in its groups"], |run| {
+        Run::of(of_groups()).refuses(&["other numbers of records in its strata"], |run| {
             let draw = run.releaser.draw()?;
             let refused = bounded(other, draw)?;
             run.release(refused)

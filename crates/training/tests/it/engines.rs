@@ -35,7 +35,7 @@ fn objectives() -> Vec<(&'static str, Objective)> {
     vec![
         ("a loss", Objective::new([entropy()])),
         (
-            "two losses, one of them on a group",
+            "two losses, one of them on a stratum",
             Objective::new([entropy(), one_group]),
         ),
         (

@@ -182,7 +182,7 @@ fn objectives_that_cannot_be_bounded_are_refused_before_the_first_step() {
     let group = Objective::new([Loss::squared_error().only_strata(&[2])]);
     let groups = vec![(0..50).collect(), (50..100).collect()];
     let groups = Sampler::stratified(groups, &[5, 5]).unwrap();
-    refused(group, groups, "below the number of groups, 2");
+    refused(group, groups, "below the number of strata, 2");
 }
 
 #[test]
