@@ -253,7 +253,7 @@ def test_an_event_is_refused_under_neighbours_that_it_does_not_hold_for():
         (lambda: Event.gaussian(1.0).self_composed(1.5), TypeError, "1.5.*whole number"),
         (lambda: Event.selected([], 2.0), ValueError, "at least 1"),
         (lambda: Event.selected([TRAINING], 0.5), ValueError, "mean number of runs is 0.5"),
-        (lambda: Event.parallel("p", []), ValueError, "no group"),
+        (lambda: Event.parallel("p", []), ValueError, "no part"),
         (lambda: Event.composed([1]), TypeError, "Event"),
         (lambda: Event.from_json("{}"), ValueError, "type"),
         (lambda: epsilon_upper(TRAINING, -1e-5, "add-remove"), ValueError, r"delta is -0.00001.*in \[0, 1\]"),
