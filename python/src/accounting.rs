@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dp_accountant::accounting::{self, Accountant, Event, Neighbours, BatchDistribution};
+use dp_accountant::accounting::{self, Accountant, BatchDistribution, Event, Neighbours};
 use dp_accountant::ledger::{Ledger, LedgerEntry, replay};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};

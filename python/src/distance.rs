@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use dp_accountant::DpError;
-use dp_accountant::accounting::{Event, Neighbours, BatchDistribution};
+use dp_accountant::accounting::{BatchDistribution, Event, Neighbours};
 use dp_accountant::ledger::Ledger;
 use dp_accountant::plan::CheckedPlan;
 use dp_core::mechanism::NoiseSource;

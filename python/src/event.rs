@@ -1,8 +1,8 @@
 //! Mechanisms as data.
 
 use dp_accountant::accounting::{
-    Accountant, Event, Stratum, Neighbours, PldAccountant, PrivateSelection, RdpAccountant,
-    RepetitionDistribution, BatchDistribution,
+    Accountant, BatchDistribution, Event, Neighbours, PldAccountant, PrivateSelection,
+    RdpAccountant, RepetitionDistribution, Stratum,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pyo3::prelude::*;
 use swd::transport::{host, line};
-use swd::{TargetQuantiles, Cost};
+use swd::{Cost, TargetQuantiles};
 
 use crate::arrays::{numbers, points, rows};
 use crate::refusal::refused;

@@ -133,8 +133,8 @@ impl HostTargets<'_> {
     }
 }
 
-/// Records with their targets, stratum after stratum: public parts of the records, of each of which the sampler draws its own
-/// number. The inputs are `[n, ...]`, one record a row.
+/// Records with their targets, one stratum after another; the inputs are `[n, ...]`, one record a row. A stratum is a public part
+/// of the records, from which the sampler takes a number of its own.
 #[derive(Clone)]
 pub struct Batch<const D: usize> {
     inputs: Tensor<D>,

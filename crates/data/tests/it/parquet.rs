@@ -217,7 +217,7 @@ fn a_copy_has_the_types_of_its_table() {
             .collect()
     };
     assert_eq!(types(&copy), types(&path));
-    // Parts of a second are there again, and none where times are hours.
+    // Milliseconds come back, and times on the hour have no seconds.
     let texts = schema.texts(&read.codes, &mut rng).unwrap();
     let texts_of = |name: &str| {
         let columns = schema.code_columns();
