@@ -23,6 +23,20 @@ run-swae dataset="glyphs" *flags="":
 synth *flags:
     cargo run --release --locked --bin sliver -- synth "$@"
 
+# A private model of labelled images or embeddings (docs/classifiers.md): `just classify scans/ --side 32 --channels 3 --out model`.
+[positional-arguments]
+[group('your data')]
+[doc('Learn a private classifier of images or embeddings')]
+classify *flags:
+    cargo run --release --locked --bin sliver -- classify "$@"
+
+# What a model of `just classify` says of new records: `just predict model new-scans/ --out predictions.csv`.
+[positional-arguments]
+[group('your data')]
+[doc('Classify new records by a private model')]
+predict *flags:
+    cargo run --release --locked --bin sliver -- predict "$@"
+
 # A draft of the schema of a table, for a person to confirm (docs/schemas.md): `just schema people.csv --label income`.
 [positional-arguments]
 [group('your data')]

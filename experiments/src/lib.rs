@@ -4,10 +4,12 @@
 #![allow(missing_docs)]
 
 mod apart;
+pub mod classify;
 pub mod distance;
 pub mod export;
 pub mod fair;
 mod generators;
+mod images;
 mod in_run;
 pub mod ldp;
 mod objective;

@@ -10,7 +10,7 @@ use lab::diagnostic::{self, Failure, OrFailed};
 use lab::private;
 use lab::session::{self, Experiment};
 
-use crate::{distance, export, fair, ldp, privatise, schema, swae, synth};
+use crate::{classify, distance, export, fair, ldp, privatise, schema, swae, synth};
 
 /// A flag whose value may stand without it, and the argument that this value is.
 type Bare = (&'static str, &'static str);
@@ -225,6 +225,7 @@ fn experiments() -> Vec<Subcommand> {
                 experiment::<synth::TableCopy>(&[INPUT]).claiming(synth::names_table),
             ],
         ),
+        experiment::<classify::Classify>(&[INPUT]),
         experiment::<swae::SwaeRun>(&[DATASET]),
         experiment::<fair::Fair>(&[TASK]),
         experiment::<ldp::Ldp>(&[INPUT]).needed(),
@@ -240,6 +241,7 @@ fn tools() -> Vec<Subcommand> {
         tool::<schema::Arguments>(|matches| schema::run(&parsed(matches)))
             .bare(&[INPUT])
             .needed(),
+        tool::<classify::Predict>(|matches| classify::predict(&parsed(matches))),
         tool::<export::Arguments>(|matches| export::run(&parsed(matches))),
         tool::<tools::sweep::Arguments>(|matches| sweep(&parsed(matches))),
         tool::<tools::report::Arguments>(|matches| tools::report::run(&parsed(matches))),

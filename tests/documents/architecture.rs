@@ -193,6 +193,7 @@ fn arrows_go_one_way() {
         ("data", &["files"]),
         ("dp-audit", &["dp-accountant"]),
         ("dp-core", &["dp-accountant"]),
+        ("private-classifiers", &["dp-core"]),
         ("private-queries", &["dp-core", "swd"]),
         ("private-training", &["dp-core", "swd"]),
         (

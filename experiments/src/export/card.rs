@@ -15,12 +15,12 @@ use crate::scores::READS_PRIVATE;
 /// The name of the card in an export; a folder with one is an export.
 pub(crate) const CARD: &str = "card.json";
 
-const USE: &str = "Samples are computed from the values in the ledger and from public data alone (post-processing): \
+const USE: &str = "All of this is computed from the values in the ledger and from public data alone (post-processing): \
                    using, copying or publishing them, as often as you like, spends no privacy beyond the guarantee on \
                    this card. The guarantee is no licence: rights in the private and in the public data sets stay with \
                    their owners.";
 const OF_TESTS: &str = "samples of the same run, against public test records";
-const NOT_PRIVATE: &str = "NOT PRIVATE: nothing is promised of these samples. Treat them as the private records \
+const NOT_PRIVATE: &str = "NOT PRIVATE: nothing is promised of what lies here. Treat it as the private records \
                            themselves.";
 
 /// What an export holds, in words and numbers: all of it is public.

@@ -7,10 +7,11 @@ use dp_core::sampling::{Sampler, split_batch};
 use lab::prelude::*;
 use private_synth::images::samples;
 
-use super::input::Input;
+use super::input::formats;
 use super::private_score::SCORE;
 use super::settings::Settings;
 use crate::export::ExportRequest;
+use crate::images::Input;
 
 /// Whether neighbours replace an image by one of its class.
 pub(super) fn within_classes(settings: &Settings, labelled: bool) -> bool {
@@ -103,7 +104,7 @@ pub(super) fn exportable(
     let particles = settings.particles.unwrap_or(all);
     let endless = settings.variation(shape).any() || !settings.method.way().has_latents;
     let most = (!endless).then_some(particles);
-    let asked = export.or(most.unwrap_or(1), &input.formats());
+    let asked = export.or(most.unwrap_or(1), &formats(input));
     asked
         .layout(shape, !input.classes.is_empty(), most)
         .map(drop)

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use data::split::Use;
-use data::{Asked, Classes, DatasetKind, Glyphs, MAX_CLASSES, Records, Shapes};
+use data::{DatasetKind, Glyphs, Records, Shapes};
 use lab::prelude::*;
 use model::latent::ImageShape;
 use private_synth::images::{SpaceKind, public_images};
 
-use super::input::{self, CIFAR10};
-use super::settings::{Settings, names_data_set};
-use crate::records::{FirstRecords, NO_IMAGES, SHAPES, Source, of_path};
+use super::settings::Settings;
+use crate::images::{CIFAR10, Input, cifar10, in_folder, named, names_data_set};
+use crate::records::{FirstRecords, NO_IMAGES, SHAPES, Source};
 
 /// One set of shapes for all seeds.
 const SHAPES_SEED: u64 = 0;
@@ -73,7 +73,7 @@ impl PublicImages {
             None if names_data_set(name) => name.into(),
             None => "those that --public names".into(),
         };
-        let known = |known: input::Input| -> Result<_, Failure> {
+        let known = |known: Input| -> Result<_, Failure> {
             let mut used = known.used.into_iter().map(|used| Used {
                 used: Use::AllPublic,
                 ..used
@@ -87,10 +87,10 @@ impl PublicImages {
                 let count = settings.public_records.unwrap_or(shown);
                 (Glyphs::train(0).draw(count, &|_| ()).or_failed()?, None)
             }
-            (_, CIFAR10, _) => known(input::cifar10(data_dir)?)?,
-            (.., Ok(kind)) => known(input::named(kind, None, data_dir)?)?,
+            (_, CIFAR10, _) => known(cifar10(data_dir)?)?,
+            (.., Ok(kind)) => known(named(kind, None, data_dir)?)?,
             _ => {
-                let (images, used) = in_folder(Path::new(name), shape, settings)?;
+                let (images, used) = in_folder(Path::new(name), shape, &settings.naming())?;
                 (images, Some(used))
             }
         };
@@ -114,28 +114,4 @@ impl PublicImages {
         };
         Ok((public, used))
     }
-}
-
-/// The images of a folder or an archive, whatever its classes.
-fn in_folder(
-    path: &Path,
-    shape: ImageShape,
-    settings: &Settings,
-) -> Result<(Records, Used), Failure> {
-    let asked = Asked {
-        side: Some(shape.side),
-        channels: Some(shape.channels),
-        levels: settings.public()?.levels,
-        classes: match data::is_array(path) {
-            true => Classes::Counted(MAX_CLASSES),
-            false => Classes::Folders,
-        },
-        ..Asked::default()
-    };
-    let found = input::read("public", path, &asked)?;
-    input::passed_over("public", &found.skipped, false)?;
-    let images = found.records;
-    let sha256 = images.sha256().or_failed()?;
-    let used = of_path("pictures", path, &sha256, Use::AllPublic);
-    Ok((images.whole().or_failed()?, used))
 }

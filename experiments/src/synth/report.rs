@@ -11,6 +11,7 @@ use serde_json::json;
 use swd::Slices;
 
 use super::baseline::{Baseline, baseline};
+use super::input;
 use super::method::Made;
 use super::run::Synth;
 use super::samples::Latents;
@@ -57,7 +58,7 @@ pub(super) fn report(run: &mut Synth, session: &mut Session) -> Result<Report, F
             latent: run.form.latent,
             classes: run.input.classes.clone(),
             count: run.total(),
-            formats: run.input.formats(),
+            formats: input::formats(&run.input),
             arrays: run.input.arrays.clone(),
             scores_are_of: match run.input.test {
                 Some(_) => "samples of the same run, against public test images",

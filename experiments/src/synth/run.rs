@@ -19,17 +19,18 @@ use serde_json::json;
 use swd::Slices;
 
 use super::generated::each;
-use super::input::Input;
+use super::input;
 use super::method::{Made, Making, Method, RELEASE, Start};
 use super::plan::{exportable, plan, sampler, within_classes};
 use super::private_score::{self, Bought, SCORE};
 use super::public::PublicImages;
 use super::report;
 use super::samples::Latents;
-use super::settings::{Flags, HALF, Settings, names_data_set};
+use super::settings::{Flags, HALF, Settings};
 use super::space;
 use crate::apart;
 use crate::export::{self, ExportRequest};
+use crate::images::{Input, names_data_set};
 use crate::in_run::{self, Watched};
 use crate::random::stream;
 use crate::scores::ScoreFlags;
@@ -247,7 +248,7 @@ impl Experiment for Synth {
             apart::check_output(&arguments.running, Path::new(&settings.input))?;
         }
         let (cache, flags) = (arguments.running.cache()?, &arguments.own);
-        let mut input = Input::load(settings, &flags.export, data_dir, &cache)?;
+        let mut input = input::load(settings, &flags.export, data_dir, &cache)?;
         let shape = input.shape();
         let ImageShape { channels, side } = shape;
         let holds = (28..=64).contains(&side) && side.is_multiple_of(4);

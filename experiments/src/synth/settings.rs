@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-use data::{Asked, Classes, DatasetKind, MAX_CLASSES};
+use data::DatasetKind;
 use dp_core::plan::Noise;
 use lab::prelude::*;
 use model::latent::{DcganAutoencoder, ImageShape};
 use private_synth::images::{Signal, SpaceForm, SpaceKind};
 use serde::{Deserialize, Serialize};
 
-use super::input::CIFAR10;
 use super::method::{LabelPrivacy, Method, OF_LATENTS, OF_METHODS, Start};
 use crate::export::ExportRequest;
+use crate::images::Naming;
 use crate::records::{NO_IMAGES, SHAPES, stem};
 use crate::scores::ScoreFlags;
 use crate::variation::Variation;
@@ -152,11 +152,6 @@ pub enum Encoder {
     Cosines,
 }
 
-/// Whether this is a data set by name, and no path.
-pub(super) fn names_data_set(name: &str) -> bool {
-    [SHAPES, CIFAR10].contains(&name) || name.parse::<DatasetKind>().is_ok()
-}
-
 impl Settings {
     /// How images of `shape` become latents. Of colour images an autoencoder of so few dimensions keeps less than frequencies do:
     /// public ones teach how they look, and no more.
@@ -271,57 +266,19 @@ impl Settings {
         bounded("slices-per-step", some, some <= all, &bound)
     }
 
-    /// What is public of the images before they are read.
-    pub(super) fn public(&self) -> Result<Asked, Failure> {
-        let classes = match self.classes.as_deref() {
-            None => Classes::Folders,
-            Some(text) => match text.parse() {
-                Ok(count) => Classes::Counted(count),
-                Err(_) => Classes::Named(text.split(',').map(|name| name.trim().into()).collect()),
-            },
-        };
-        classes.listed().map_err(|e| {
-            let text = self.classes.as_deref().unwrap_or_default();
-            Failure::input(
-                format!(
-                    "--classes {}: {e}",
-                    text.chars().take(60).collect::<String>()
-                ),
-                format!("say how many there are, at most {MAX_CLASSES}, or name each once"),
-            )
-        })?;
-        Ok(Asked {
+    /// What is said of the private images.
+    pub(super) fn naming(&self) -> Naming<'_> {
+        Naming {
+            input: &self.input,
             side: self.side,
             channels: self.channels,
-            classes,
-            levels: self.levels()?,
-            ..Asked::default()
-        })
-    }
-
-    /// The values of black and of white.
-    fn levels(&self) -> Result<Option<[i32; 2]>, Failure> {
-        let Some(text) = &self.levels else {
-            return Ok(None);
-        };
-        let levels = match text.split_once("..") {
-            Some((black, white)) => black.parse().ok().zip(white.parse().ok()),
-            None => text
-                .parse()
-                .ok()
-                .map(|count: i32| (0, count.saturating_sub(1))),
-        };
-        const MOST: i32 = 1 << 24;
-        let within = |&(black, white): &(i32, i32)| {
-            black < white
-                && [black, white]
-                    .iter()
-                    .all(|end| (-MOST..=MOST).contains(end))
-        };
-        let bound =
-            "how many there are, such as 4096, or the values of black and white, such as 0..1";
-        bounded("levels", text, levels.as_ref().is_some_and(within), bound)?;
-        Ok(levels.map(|(black, white)| [black, white]))
+            classes: self.classes.as_deref(),
+            levels: self.levels.as_deref(),
+            unit: self.unit.as_deref(),
+            unit_from_name: self.unit_from_name.as_deref(),
+            most_per_unit: self.most_per_unit,
+            test: self.test.as_deref(),
+        }
     }
 }
 
@@ -359,7 +316,7 @@ impl lab::session::Settings for Settings {
             "given with --unit or --unit-from-name",
         )?;
         self.check_method()?;
-        self.public().map(drop)
+        self.naming().asked().map(drop)
     }
 }
 

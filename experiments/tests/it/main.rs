@@ -1,6 +1,7 @@
 //! The experiments as a person runs them, through their binaries.
 
 mod audit;
+mod classify;
 mod cost;
 mod distance;
 mod export;

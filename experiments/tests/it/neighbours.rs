@@ -851,3 +851,76 @@ fn files_that_are_privatised() {
     // Of 24 images 12: all from the first twelve paths in one of 2.7 million choices.
     assert!(kept.count() < 12, "the first paths are taken");
 }
+
+/// The weights of a model, and what the ledger declares of the one step that they are the sum of.
+fn head(run: &Path) -> (Vec<f64>, f64) {
+    let bytes = bytes_at(run.join("model/model.safetensors"));
+    let tensors = safetensors::SafeTensors::deserialize(&bytes).expect("tensors");
+    let head = tensors.tensor("head").expect("a head");
+    let (words, _) = head.data().as_chunks::<4>();
+    let weights = words
+        .iter()
+        .map(|&word| f64::from(f32::from_le_bytes(word)));
+    (weights.collect(), declared(run, 1))
+}
+
+/// A classifier of one step, of which the weights are what was released; all else is the same but for what follows from them.
+#[test]
+fn classifiers() {
+    let people = |home: &Path, replaced| {
+        folder_of(&home.join("scans"), &pictures(replaced, true), true);
+    };
+    let rows = |home: &Path, replaced: bool| {
+        let mut values: Vec<f32> = (0..96).map(|i| (i as f32 * 0.7).sin()).collect();
+        let mut labels: Vec<f32> = (0..24).map(|i| (i % 3) as f32).collect();
+        if replaced {
+            values[4..8].copy_from_slice(&[1e3, -7.0, 0.0, 1e-3]);
+            labels[1] = 2.0;
+        }
+        put(home.join("rows.npy"), npy(Some(4), &values));
+        put(home.join("labels.npy"), npy(None, &labels));
+    };
+    let grey = "scans --side 28 --channels 1 --public none";
+    let unit = format!("{grey} --unit-from-name (p[0-9x]+)- --most-per-unit 2");
+    let cases: [(Lay<'_>, &str, f64); 4] = [
+        (&scans, grey, 24.0),
+        (&tar, "scans.tar --side 28 --channels 1 --public none", 24.0),
+        (&people, &unit, 12.0),
+        (&rows, "rows.npy --labels labels.npy --classes 3", 24.0),
+    ];
+    for (lay, input, units) in cases {
+        let homes = Homes::new(lay);
+        let line = format!(
+            "classify {input} --backend flex --epsilon 2 --score-share 0 --steps 1 --learning-rate {units} {KNOWN} \
+             --run run --cache-dir cache"
+        );
+        let [said, others] = homes.run(&line);
+        let [one, other] = homes.both("run");
+        let [(a, bound), (b, _)] = [&one, &other].map(|run| head(run));
+        // A unit of one image is replaced by one of two: three gradients of four.
+        within(&[moved(&a, &b) / bound], input);
+        assert!(moved(&a, &b) / bound > 0.3, "{input}");
+        let unlike = |text: &str| -> Vec<String> {
+            let lines = text
+                .lines()
+                .filter(|line| !line.contains("norm of weights"));
+            lines.map(String::from).collect()
+        };
+        assert_eq!(unlike(&said), unlike(&others), "{input}");
+        let [mut first, mut second] = [&one, &other].map(|run| left(run));
+        for files in [&mut first, &mut second] {
+            // The weights, their sums, and a page that draws their norm.
+            for name in [
+                "model.safetensors",
+                "model/model.safetensors",
+                "model/card.json",
+                "metrics.jsonl",
+                "report.html",
+                "run.json",
+            ] {
+                assert!(files.remove(Path::new(name)).is_some(), "{name}");
+            }
+        }
+        same(&first, &second);
+    }
+}

@@ -38,7 +38,7 @@ fn each_subcommand_has_its_help_and_version() {
         assert_eq!(own, format!("sliver {name}{version}"));
         count += 1;
     }
-    assert_eq!(count, 11);
+    assert_eq!(count, 13);
     says(&refusal(sliver("")), &["Usage: sliver <COMMAND>"]);
 }
 

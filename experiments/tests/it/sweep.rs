@@ -92,7 +92,11 @@ fn mistakes_end_with_code_2() {
     let home = Home::new();
     for (change, to, words) in [
         ("\"swae\"", "\"swea\"", "there is none of that name"),
-        ("\"swae\"", "\"report\"", "name one of synth, swae, fair"),
+        (
+            "\"swae\"",
+            "\"report\"",
+            "name one of synth, classify, swae, fair",
+        ),
         ("[2, 5]", "2", "grid.epsilon must be a list"),
     ] {
         let message = refusal(sweep(&home.at(""), &SWEEP.replace(change, to)));

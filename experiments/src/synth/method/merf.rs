@@ -4,6 +4,7 @@ use lab::prelude::*;
 use private_synth::images::{ImageMethod, Merf};
 
 use super::super::generated::Generated;
+use super::super::input;
 use super::super::run::Synth;
 use super::{CopyMethod, Made, Making};
 use crate::in_run::InRun;
@@ -22,7 +23,7 @@ fn says(_: usize) -> String {
 }
 
 fn start(run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Failure> {
-    let private = run.input.private(&run.settings);
+    let private = input::private(&run.input, &run.settings);
     let merf = Merf {
         labelled: !run.input.classes.is_empty(),
     };

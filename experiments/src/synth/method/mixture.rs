@@ -4,6 +4,7 @@
 use lab::prelude::*;
 use private_synth::images::{ImageMethod, Mixing, Mixture};
 
+use super::super::input;
 use super::super::run::Synth;
 use super::{CopyMethod, Made, Making};
 use crate::in_run::InRun;
@@ -21,7 +22,7 @@ fn start(run: &mut Synth, session: &mut Session) -> Result<Box<dyn Making>, Fail
     let none = || Failure::failed("the latent space is not there yet");
     let space = run.space.as_ref().ok_or_else(none)?;
     let mixture = Mixture::new(space).cells(run.cells);
-    let private = run.input.private(&run.settings);
+    let private = input::private(&run.input, &run.settings);
     let by = &mut InRun::new(session, run.releaser.as_mut());
     let fitted = mixture.fit(&private, &run.device, &mut run.rng, by)?;
     let (rows, labels) = fitted.latents.sample(run.total(), &mut run.rng);
