@@ -28,6 +28,11 @@ pub enum ClassifierError {
         /// The number of rows.
         rows: usize,
     },
+    /// The plan is of batches, and each step is of all records.
+    #[error(
+        "the sampler of the plan is another one than that of all records; expected Sampler::all"
+    )]
+    Sampler,
     /// The plan or the releaser refuses.
     #[error(transparent)]
     Privacy(#[from] DpError),

@@ -27,7 +27,7 @@
 //!
 //! let features = Features::from(Embedding::new(2)?);
 //! let rows = features.rows(&records)?;
-//! let examples = Examples::new(&rows, &labels, 2)?;
+//! let examples = Examples::new(rows, labels, 2)?;
 //!
 //! let config = HeadConfig::suited(1000, Some(2.0));
 //! let plan = TrainingPlan::for_epsilon(2.0, 1e-6, config.steps, Sampler::all(1000)?).check()?;
@@ -46,5 +46,5 @@ mod features;
 mod head;
 
 pub use error::ClassifierError;
-pub use features::{Embedding, Features, Scattering, Whitening, pink_noise};
+pub use features::{Embedding, Features, Scattering, Whitening};
 pub use head::{Descent, Examples, Head, HeadConfig, largest};

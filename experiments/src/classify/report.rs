@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use dp_core::mechanism::NoisyVector;
 use lab::prelude::*;
+use private_queries::Query;
 use serde_json::{Value, json};
 
 use super::model::{DESCRIPTION, Description, Model, TENSORS};
@@ -24,17 +26,10 @@ pub(super) fn report(run: &mut Classify, session: &mut Session) -> Result<Report
     let (classes, features) = (run.input.classes.len(), run.features.clone());
     let found = match &run.input.test {
         Some(test) => {
-            let codes = score::codes(&features, &head, test, &session.interrupt)?;
+            let codes = score::codes_of(&features, &head, test, &session.interrupt)?;
             let query = score::query(classes, 1)?;
-            let exact = query.counts(&codes).or_failed()?;
-            let mut rest = exact.iter().map(|&count| f64::from(count));
-            let mut table = |cells: usize| private_queries::NoisyCounts {
-                columns: Vec::new(),
-                counts: rest.by_ref().take(cells).collect(),
-                deviation: 0.0,
-                joined: Vec::new(),
-            };
-            let tables = [table(classes * classes), table(usize::MAX)];
+            let exact = NoisyVector::without_privacy(query.measure(&codes).or_failed()?);
+            let tables = query.read(&exact).or_failed()?;
             Some((
                 Score::of(&tables, classes, test.len()),
                 "public test records",
@@ -42,16 +37,16 @@ pub(super) fn report(run: &mut Classify, session: &mut Session) -> Result<Report
         }
         None if run.score_share > 0.0 => {
             let query = score::query(classes, run.settings.most())?;
-            let tables = session.release(run, SCORE, &query, |run, session| {
-                use private_queries::Query;
-                let images = &run.input.images;
-                let codes = score::codes(&features, &head, images, &session.interrupt)?;
+            let tables = session.release(run, SCORE, &query, |run, _| {
+                let examples = run.examples()?;
+                let labels = examples.labels().iter().copied();
+                let codes = score::codes(&head, examples.rows(), labels)?;
                 query.measure(&codes).or_failed()
             })?;
             let score = Score::of(&tables, classes, run.input.units);
             Some((
                 score,
-                "the private records, by noisy counts, that it learned from",
+                "the private records that it learned from, by noisy counts",
             ))
         }
         None => None,

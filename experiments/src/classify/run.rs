@@ -34,9 +34,8 @@ pub(crate) struct Classify {
     pub(super) features: Features,
     /// What public records taught, in words.
     pub(super) knowledge: String,
-    /// The features of private records, and their labels.
-    rows: Vec<f32>,
-    labels: Vec<u16>,
+    /// The features of private records, with their labels, once they are computed.
+    pub(super) examples: Option<Examples>,
     config: HeadConfig,
     descent: Descent,
     releaser: Option<Releaser>,
@@ -54,6 +53,11 @@ impl Classify {
     /// The head that was learned.
     pub(super) fn head(&self) -> Head {
         self.descent.head()
+    }
+
+    pub(super) fn examples(&self) -> Result<&Examples, Failure> {
+        let none = || Failure::failed("features are not computed yet");
+        self.examples.as_ref().ok_or_else(none)
     }
 }
 
@@ -113,10 +117,8 @@ impl Experiment for Classify {
             settings.insecure_noise_seed,
         )?;
         let (features, knowledge) = input::features(settings, &mut input, data_dir)?;
-        let images = &input.images;
         Ok(Self {
-            rows: Vec::new(),
-            labels: images.labels().iter().map(|&label| label.into()).collect(),
+            examples: None,
             descent: Descent::new(config, width, classes).or_failed()?,
             settings: settings.clone(),
             kind,
@@ -184,18 +186,23 @@ impl Experiment for Classify {
             progress.step();
         }
         progress.finish();
-        self.rows = rows;
+        let labels = images.labels().iter().map(|&label| label.into());
+        let classes = self.input.classes.len();
+        let examples = Examples::new(rows, labels.collect(), classes);
+        self.examples = Some(examples.or_failed()?);
         Ok(())
     }
 
     fn fingerprint(&mut self) -> Result<Fingerprint, Failure> {
         let whitening = self.features.whitening();
         let whitening = whitening.map(|whitening| whitening.map().to_vec());
-        let mut bytes = floats_to_bytes(&self.rows);
-        bytes.extend(self.labels.iter().flat_map(|label| label.to_le_bytes()));
+        // In parts: of all rows at once there would be a copy.
+        const PART: usize = 1 << 22;
+        let parts = self.examples()?.rows().chunks(PART);
+        let sums = parts.map(|part| hex(&floats_to_bytes(part))).collect();
         Ok(Fingerprint {
             records: self.input.images.sha256().or_failed()?,
-            encoded: Some((whitening.unwrap_or_default(), vec![hex(&bytes)])),
+            encoded: Some((whitening.unwrap_or_default(), sums)),
         })
     }
 
@@ -208,9 +215,8 @@ impl Experiment for Classify {
     }
 
     fn step(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let classes = self.input.classes.len();
-        let examples = Examples::new(&self.rows, &self.labels, classes).or_failed()?;
-        let measured = self.descent.measure(&examples, self.input.units);
+        let measured = self.descent.measure(self.examples()?, self.input.units);
+        let measured = measured.or_failed()?;
         let units = self.input.units;
         let batch = SampledBatch::next(self.releaser.as_mut(), || vec![(0..units).collect()])?;
         let released = batch.release(self.releaser.as_mut(), measured, &mut session.ledger)?;

@@ -1,7 +1,5 @@
 //! How good a classifier is: on public test records, or by noisy counts of private ones that a share of the budget buys.
 
-use std::f64::consts::SQRT_2;
-
 use data::Records;
 use lab::figures::heat;
 use lab::prelude::*;
@@ -18,28 +16,39 @@ const OF_CONFUSION: f64 = 0.75;
 /// Records that are classified at once.
 const BLOCK: usize = 5000;
 
-/// Counts of records by their class, by the answer, and by how sure the answer was: three codes each.
+/// The codes of rows of features for [`query`]: of each its class, the answer, how sure the answer is, and whether it is right.
 pub(super) fn codes(
+    head: &Head,
+    rows: &[f32],
+    labels: impl IntoIterator<Item = u16>,
+) -> Result<Vec<u16>, Failure> {
+    let probabilities = head.probabilities(rows).or_failed()?;
+    let each = probabilities.chunks_exact(head.classes()).zip(labels);
+    let codes = each.flat_map(|(row, label)| {
+        let answer = largest(row) as u16;
+        let sure = row[usize::from(answer)];
+        let bin = ((sure * BINS as f64) as usize).min(BINS - 1);
+        [label, answer, bin as u16, u16::from(answer == label)]
+    });
+    Ok(codes.collect())
+}
+
+/// The same of records whose features are not computed yet.
+pub(super) fn codes_of(
     features: &Features,
     head: &Head,
     records: &Records,
     interrupt: &Interrupt,
 ) -> Result<Vec<u16>, Failure> {
-    let mut codes = Vec::with_capacity(4 * records.len());
+    let mut all = Vec::with_capacity(4 * records.len());
     for block in records.blocks(BLOCK) {
         interrupt.check("records were classified")?;
         let block = block.or_failed()?;
         let rows = features.rows(&block.values().or_failed()?).or_failed()?;
-        let probabilities = head.probabilities(&rows).or_failed()?;
-        let rows = probabilities.chunks_exact(head.classes());
-        for (row, &label) in rows.zip(block.labels()) {
-            let answer = largest(row);
-            let bin = ((row[answer] * BINS as f64) as usize).min(BINS - 1);
-            let right = usize::from(answer == usize::from(label));
-            codes.extend([label.into(), answer as u16, bin as u16, right as u16]);
-        }
+        let labels = block.labels().iter().map(|&label| label.into());
+        all.extend(codes(head, &rows, labels)?);
     }
-    Ok(codes)
+    Ok(all)
 }
 
 /// The query whose answer a [`Score`] is read from.
@@ -56,8 +65,8 @@ pub(super) struct Score {
     /// Answers of each bin of probability, wrong ones and right ones.
     bins: Vec<f64>,
     classes: usize,
-    /// Bounds on the standard deviations of the accuracy and of the calibration error; 0 without noise.
-    deviations_upper: [f64; 2],
+    /// Bounds on the root mean square of what noise adds to the accuracy and to the calibration error; 0 without noise.
+    noise_upper: [f64; 2],
 }
 
 impl Score {
@@ -71,14 +80,18 @@ impl Score {
     ) -> Self {
         let counts = |table: usize| tables[table].counts.clone();
         // To first order: with `s` on each of `C^2` counts and an accuracy `a` of `n` records, `s sqrt(C (1 - a)^2 + (C^2 - C) a^2) / n`.
-        let each = |table: usize, cells: usize| {
-            tables[table].deviation * (cells as f64).sqrt() / records as f64
-        };
+        // Noise adds to each of `B` distances of a calibration error too, always upwards: its root mean square is `B s / n` at most, and
+        // that of the number of answers moves it by `sqrt(2 B) s / n`.
+        let each =
+            |table: usize, squared: f64| tables[table].deviation * squared.sqrt() / records as f64;
         Self {
             confusion: counts(0),
             bins: counts(1),
             classes,
-            deviations_upper: [each(0, classes * classes), SQRT_2 * each(1, 2 * BINS)],
+            noise_upper: [
+                each(0, (classes * classes) as f64),
+                each(1, (2 * BINS) as f64) + each(1, (BINS * BINS) as f64),
+            ],
         }
     }
 
@@ -127,10 +140,10 @@ impl Score {
             )
             .better(Better::Lower),
         ];
-        if self.deviations_upper[0] > 0.0 {
+        if self.noise_upper[0] > 0.0 {
             let bounds = ["that accuracy", "that calibration error"];
-            for (what, upper) in bounds.into_iter().zip(self.deviations_upper) {
-                let name = format!("Bound on the standard deviation of the noise in {what}");
+            for (what, upper) in bounds.into_iter().zip(self.noise_upper) {
+                let name = format!("Bound on what noise adds to {what}, root mean square");
                 metrics.push(Metric::new(name, upper));
             }
         }
@@ -187,6 +200,7 @@ mod tests {
         assert!((score.calibration() - 0.2).abs() < 1e-12);
         let shares = score.shares();
         assert!((shares[0] - 2.0 / 3.0).abs() < 1e-12 && shares[3] == 1.0);
-        assert_eq!(score.deviations_upper[0], 0.25);
+        assert_eq!(score.noise_upper[0], 0.25);
+        assert!(score.noise_upper[1] > 1.25 && score.noise_upper[1] < 2.0);
     }
 }

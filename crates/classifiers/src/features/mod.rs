@@ -1,12 +1,10 @@
 //! Public features: what a head sees of a record.
 
 mod embedding;
-mod noise;
 mod scattering;
 mod whitening;
 
 pub use embedding::Embedding;
-pub use noise::pink_noise;
 pub use scattering::Scattering;
 pub use whitening::Whitening;
 
@@ -15,12 +13,10 @@ use crate::ClassifierError;
 /// How records become rows of norm 1: a public function of one record, followed by a whitening that public records gave.
 ///
 /// ```
-/// use private_classifiers::{Features, Scattering, pink_noise};
-/// use rand::SeedableRng;
-/// use rand_chacha::ChaCha20Rng;
+/// use private_classifiers::{Features, Scattering};
 ///
 /// let features = Features::from(Scattering::new(1, 16, 1)?);
-/// let public = pink_noise(400, 1, 16, &mut ChaCha20Rng::seed_from_u64(0));
+/// let public: Vec<f32> = (0..400 * 16 * 16).map(|i| (i * i % 97) as f32 / 96.0).collect();
 /// let features = features.whitened_by(&public)?;
 /// let rows = features.rows(&[0.5; 2 * 16 * 16])?;
 /// assert_eq!(rows.len(), 2 * features.width());
@@ -131,10 +127,12 @@ impl Features {
 /// Divides each row by its norm; a row of zeros stays.
 fn normalise(rows: &mut [f32], width: usize) {
     for row in rows.chunks_exact_mut(width) {
+        // In 64 bits: the inverse of the smallest norms has no place in 32.
         let squared: f64 = row.iter().map(|&x| f64::from(x).powi(2)).sum();
         if squared > 0.0 {
-            let factor = (1.0 / squared.sqrt()) as f32;
-            row.iter_mut().for_each(|x| *x *= factor);
+            let norm = squared.sqrt();
+            let divided = |x: &mut f32| *x = (f64::from(*x) / norm) as f32;
+            row.iter_mut().for_each(divided);
         }
     }
 }

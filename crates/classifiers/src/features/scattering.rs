@@ -261,7 +261,7 @@ fn luma_and_chroma(red: &[f32], green: &[f32], blue: &[f32]) -> [Vec<f32>; 3] {
 }
 
 /// Transforms a square of `side x side` values along both axes.
-pub(super) fn transform(values: &mut [Complex<f32>], side: usize, fft: &Arc<dyn Fft<f32>>) {
+fn transform(values: &mut [Complex<f32>], side: usize, fft: &Arc<dyn Fft<f32>>) {
     fft.process(values);
     turn(values, side);
     fft.process(values);

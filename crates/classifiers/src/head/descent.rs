@@ -2,6 +2,7 @@
 
 use dp_core::ledger::Ledger;
 use dp_core::mechanism::{NoisyVector, Releaser, SensitiveVector};
+use dp_core::sampling::Sampler;
 
 use super::gradient::clipped_sum;
 use super::{Examples, Head};
@@ -43,25 +44,32 @@ impl HeadConfig {
         }
     }
 
-    /// Learns from private rows. The sampler of the releaser's plan is that of all records
-    /// ([`Sampler::all`](dp_core::sampling::Sampler::all)): then its steps are one Gaussian release together.
+    /// Learns from private rows. The sampler of the releaser's plan must be that of all records, or of all units
+    /// ([`Sampler::all`]): then its steps are one Gaussian release together.
     ///
     /// # Errors
     ///
-    /// [`ClassifierError::OutOfRange`] for a setting out of its range; [`ClassifierError::Privacy`] if the releaser refuses, or
-    /// the ledger cannot be written.
+    /// [`ClassifierError::OutOfRange`] for a setting out of its range, or for more rows than the records, or units, of the plan
+    /// have; [`ClassifierError::Sampler`] for another sampler; [`ClassifierError::Privacy`] if the releaser refuses, or the
+    /// ledger cannot be written.
     pub fn fit(
         self,
-        examples: &Examples<'_>,
+        examples: &Examples,
         releaser: &mut Releaser,
         ledger: &mut Ledger,
     ) -> Result<Head, ClassifierError> {
         let mut descent = Descent::new(self, examples.width(), examples.classes())?;
+        // The ledger has the event of the plan's sampler, and each step is of all rows: they must be the same.
+        let sampler = releaser.plan().sampler();
+        let count = sampler.records().unwrap_or_default();
+        if Sampler::all(count).ok().as_ref() != Some(sampler) {
+            return Err(ClassifierError::Sampler);
+        }
         for _ in 0..self.steps {
             let draw = releaser.draw()?;
-            let sum = descent.measure(examples, examples.count());
+            let sum = descent.measure(examples, count)?;
             let released = releaser.release_step(&sum, &draw.sizes(), &draw, ledger)?;
-            descent.update(&released, examples.count());
+            descent.update(&released, count);
         }
         Ok(descent.head())
     }
@@ -71,10 +79,10 @@ impl HeadConfig {
     /// # Errors
     ///
     /// [`ClassifierError::OutOfRange`] for a setting out of its range.
-    pub fn fit_without_privacy(self, examples: &Examples<'_>) -> Result<Head, ClassifierError> {
+    pub fn fit_without_privacy(self, examples: &Examples) -> Result<Head, ClassifierError> {
         let mut descent = Descent::new(self, examples.width(), examples.classes())?;
         for _ in 0..self.steps {
-            let sum = NoisyVector::without_privacy(descent.measure(examples, examples.count()));
+            let sum = NoisyVector::without_privacy(descent.measure(examples, examples.count())?);
             descent.update(&sum, examples.count());
         }
         Ok(descent.head())
@@ -155,17 +163,38 @@ impl Descent {
     ///
     /// - `count`: the number of records, or of units, which is public.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If the examples are of another width or other classes.
-    pub fn measure(&self, examples: &Examples<'_>, count: usize) -> SensitiveVector {
+    /// [`ClassifierError::OutOfRange`] for rows of another width or classes, and for more rows than so many units have.
+    pub fn measure(
+        &self,
+        examples: &Examples,
+        count: usize,
+    ) -> Result<SensitiveVector, ClassifierError> {
         let HeadConfig {
             max_grad_norm,
             most_per_unit,
             ..
         } = self.config;
-        assert_eq!(self.weights.len(), examples.width() * examples.classes());
-        clipped_sum(examples, &self.weights, max_grad_norm, most_per_unit, count)
+        let (weights, found) = (self.weights.len(), examples.width() * examples.classes());
+        if weights != found || examples.classes() != self.classes {
+            let (name, bound) = ("the number of weights of the rows", format!("{weights}"));
+            return Err(ClassifierError::range(name, found as f64, bound));
+        }
+        if examples.count() > count.saturating_mul(most_per_unit) {
+            // How many rows there are may be private.
+            let bound =
+                "that of all records, or of all units, each with no more rows than was said";
+            let name = "the number of records or units";
+            return Err(ClassifierError::range(name, count as f64, bound));
+        }
+        Ok(clipped_sum(
+            examples,
+            &self.weights,
+            max_grad_norm,
+            most_per_unit,
+            count,
+        ))
     }
 
     /// Goes a step along a released sum of gradients.

@@ -6,25 +6,20 @@ use crate::ClassifierError;
 const MOST_CLASSES: usize = 1 << 16;
 
 /// Private rows with the class of each.
-#[derive(Clone, Copy)]
-pub struct Examples<'a> {
-    pub(super) rows: &'a [f32],
-    pub(super) labels: &'a [u16],
+pub struct Examples {
+    pub(super) rows: Vec<f32>,
+    pub(super) labels: Vec<u16>,
     classes: usize,
 }
 
-impl<'a> Examples<'a> {
+impl Examples {
     /// Couples rows `[n, width]` with `n` labels, each below `classes`.
     ///
     /// # Errors
     ///
     /// [`ClassifierError::OutOfRange`] for fewer than two classes, a label beyond them, or another number of labels than of
     /// rows; [`ClassifierError::NotFinite`] for a value that is not finite. No error says which record it is.
-    pub fn new(
-        rows: &'a [f32],
-        labels: &'a [u16],
-        classes: usize,
-    ) -> Result<Self, ClassifierError> {
+    pub fn new(rows: Vec<f32>, labels: Vec<u16>, classes: usize) -> Result<Self, ClassifierError> {
         check_classes(classes)?;
         let n = labels.len();
         if n == 0 || rows.is_empty() || !rows.len().is_multiple_of(n) {
@@ -51,6 +46,16 @@ impl<'a> Examples<'a> {
             labels,
             classes,
         })
+    }
+
+    /// Returns the rows, `[n, width]`.
+    pub fn rows(&self) -> &[f32] {
+        &self.rows
+    }
+
+    /// Returns the labels.
+    pub fn labels(&self) -> &[u16] {
+        &self.labels
     }
 
     /// Returns the number of rows.

@@ -12,7 +12,7 @@ use super::{BLOCK, Examples, columns, probabilities};
 ///
 /// - `count`: the number of records, or of units, which is public: the sensitivity must not tell how many records units have.
 pub(super) fn clipped_sum(
-    examples: &Examples<'_>,
+    examples: &Examples,
     weights: &[f64],
     bound: f64,
     most: usize,
@@ -28,8 +28,11 @@ pub(super) fn clipped_sum(
         for ((mut pull, row), &label) in each {
             pull[usize::from(label)] -= 1.0;
             let norm = pull.norm() * row.norm();
-            if norm > bound {
-                pull *= bound / norm;
+            match norm.is_finite() {
+                true if norm > bound => pull *= bound / norm,
+                true => {}
+                // An error would tell of the record.
+                false => pull.fill(0.0),
             }
         }
         pulls * rows.transpose()

@@ -28,8 +28,11 @@ fn sum(own: &[(&[f32], u16)], most: usize, norm: f64) -> (Vec<f64>, f64) {
     let zeros = vec![0.0; WIDTH * CLASSES];
     let descent = Descent::new(config, WIDTH, CLASSES).expect("a descent");
     let descent = descent.resumed(0, [weights, zeros.clone(), zeros]);
-    let examples = Examples::new(&rows, &labels, CLASSES).expect("examples");
-    let sum = descent.expect("weights").measure(&examples, COUNT / most);
+    let examples = Examples::new(rows, labels, CLASSES).expect("examples");
+    let sum = descent
+        .expect("weights")
+        .measure(&examples, COUNT / most + 1);
+    let sum = sum.expect("a sum");
     (sum.before_noise().to_vec(), sum.sensitivity_upper())
 }
 

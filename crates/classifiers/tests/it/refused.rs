@@ -57,23 +57,23 @@ fn bad_input_is_refused_with_value_and_bound() {
         "the covariance of 2 public rows cannot be inverted; give more of them",
     );
     refused(
-        Examples::new(&[1.0; 4], &[0, 0], 1),
+        Examples::new(vec![1.0; 4], vec![0, 0], 1),
         "the number of classes is 1, expected between 2 and 65536",
     );
     refused(
-        Examples::new(&[1.0; 4], &[0, 0, 0], 2),
+        Examples::new(vec![1.0; 4], vec![0, 0, 0], 2),
         "the number of labels is 3, expected that of rows, which have 4 values in all",
     );
     refused(
-        Examples::new(&[1.0; 4], &[], 2),
+        Examples::new(vec![1.0; 4], vec![], 2),
         "the number of labels is 0, expected that of rows, which have 4 values in all",
     );
     refused(
-        Examples::new(&[1.0; 4], &[0, 2], 2),
+        Examples::new(vec![1.0; 4], vec![0, 2], 2),
         "the number of classes is 2, expected that of all classes: a label lies beyond them",
     );
     refused(
-        Examples::new(&[1.0, f32::NAN], &[0, 1], 2),
+        Examples::new(vec![1.0, f32::NAN], vec![0, 1], 2),
         "rows: a value is not finite; expected numbers",
     );
     refused(
