@@ -149,7 +149,7 @@ impl Input {
         Ok(())
     }
 
-    /// Keeps so many of the images, if `records` says so: the first ones of a file of arrays; of a folder, whose files are a set, a
+    /// Keeps `records` of the images, if a number is given: the first ones of a file of arrays; of a folder, whose files are a set, a
     /// sample by `key`.
     pub(crate) fn cut(
         &mut self,

@@ -8,7 +8,8 @@ use regex::Regex;
 
 use crate::root;
 
-const LIBRARIES: [&str; 7] = [
+const LIBRARIES: [&str; 8] = [
+    "crates/classifiers",
     "crates/dp-accountant",
     "crates/dp-audit",
     "crates/dp-core",

@@ -33,6 +33,9 @@
 //! let plan = TrainingPlan::for_epsilon(2.0, 1e-6, config.steps, Sampler::all(1000)?).check()?;
 //! let mut releaser = plan.releaser(NoiseSource::secret()?);
 //! let head = config.fit(&examples, &mut releaser, &mut Ledger::create(&path)?)?;
+//! // What it could reach at most.
+//! let ceiling = config.fit_without_privacy(&examples)?;
+//! assert_eq!(ceiling.classes(), head.classes());
 //!
 //! let new = features.rows(&[3.0, -1.0])?;
 //! assert_eq!(head.predict(&new)?.len(), 1);

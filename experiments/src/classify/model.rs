@@ -27,7 +27,7 @@ pub(super) enum Kind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         levels: Option<String>,
     },
-    /// Rows of so many numbers.
+    /// Rows of `size` numbers.
     Embedding { size: usize },
 }
 

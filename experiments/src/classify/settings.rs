@@ -104,7 +104,10 @@ impl lab::session::Settings for Settings {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        self.naming().asked()?;
+        if let Some(classes) = self.naming().asked()?.classes.listed().or_failed()? {
+            let (count, text) = (classes.len(), self.classes.as_deref().unwrap_or_default());
+            bounded("classes", text, count >= 2, "at least 2 classes")?;
+        }
         if self.labels.is_none() {
             return Ok(());
         }
