@@ -16,7 +16,7 @@ use crate::ClassifierError;
 /// use private_classifiers::{Features, Scattering};
 ///
 /// let features = Features::from(Scattering::new(1, 16, 1)?);
-/// let public: Vec<f32> = (0..400 * 16 * 16).map(|i| (i * i % 97) as f32 / 96.0).collect();
+/// let public: Vec<f32> = (0..400 * 16 * 16).map(|i| (i * 37 % 97) as f32 / 96.0).collect();
 /// let features = features.whitened_by(&public)?;
 /// let rows = features.rows(&[0.5; 2 * 16 * 16])?;
 /// assert_eq!(rows.len(), 2 * features.width());
