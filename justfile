@@ -23,10 +23,11 @@ run-swae dataset="glyphs" *flags="":
 synth *flags:
     cargo run --release --locked --bin sliver -- synth "$@"
 
-# A private model of labelled images or embeddings (docs/classifiers.md): `just classify scans/ --side 32 --channels 3 --out model`.
+# A private model of labelled images, of embeddings or of a table (docs/classifiers.md): `just classify scans/ --side 32 --channels 3 --out
+# model`.
 [positional-arguments]
 [group('your data')]
-[doc('Learn a private classifier of images or embeddings')]
+[doc('Learn a private classifier of images, embeddings or a table')]
 classify *flags:
     cargo run --release --locked --bin sliver -- classify "$@"
 

@@ -34,7 +34,9 @@ impl Watch for Watched {
             .fitting
             .get_or_insert_with(|| Progress::new("steps of fitting", of as u64));
         progress.step();
-        if done == of {
+        if done == of
+            && let Some(progress) = self.fitting.take()
+        {
             progress.finish();
         }
         self.interrupt.check("the copy was fitted")
@@ -141,6 +143,9 @@ pub(crate) fn refused(error: SynthError) -> Failure {
             error.to_string(),
             "give --latent or --cells a smaller value, or leave both out",
         ),
+        SynthError::Unlabelled => {
+            Failure::input(error.to_string(), "name the column to predict by --label")
+        }
         SynthError::Rules { .. } => Failure::Failed {
             message: error.to_string(),
             help: Some("rules may contradict each other, or the records: remove some".into()),

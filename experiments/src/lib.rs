@@ -22,4 +22,5 @@ pub mod schema;
 mod scores;
 pub mod swae;
 pub mod synth;
+mod tables;
 mod variation;

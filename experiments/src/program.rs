@@ -10,7 +10,7 @@ use lab::diagnostic::{self, Failure, OrFailed};
 use lab::private;
 use lab::session::{self, Experiment};
 
-use crate::{classify, distance, export, fair, ldp, privatise, schema, swae, synth};
+use crate::{classify, distance, export, fair, ldp, privatise, schema, swae, synth, tables};
 
 /// A flag whose value may stand without it, and the argument that this value is.
 type Bare = (&'static str, &'static str);
@@ -222,10 +222,18 @@ fn experiments() -> Vec<Subcommand> {
             "kind",
             vec![
                 experiment::<synth::Synth>(&[INPUT]),
-                experiment::<synth::TableCopy>(&[INPUT]).claiming(synth::names_table),
+                experiment::<synth::TableCopy>(&[INPUT]).claiming(tables::names_table),
             ],
         ),
-        experiment::<classify::Classify>(&[INPUT]),
+        group(
+            "classify",
+            "Learn a private model of images, of embeddings or of a table, by what the input is",
+            "kind",
+            vec![
+                experiment::<classify::Classify>(&[INPUT]),
+                experiment::<classify::ClassifyTable>(&[INPUT]).claiming(tables::names_table),
+            ],
+        ),
         experiment::<swae::SwaeRun>(&[DATASET]),
         experiment::<fair::Fair>(&[TASK]),
         experiment::<ldp::Ldp>(&[INPUT]).needed(),

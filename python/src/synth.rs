@@ -16,7 +16,7 @@ use private_synth::images::{
     CosineSpace, ImageCopy, Mixed, Mixture, Signal, Space, SpaceForm, SpaceKind, SpaceTraining,
     public_images, samples,
 };
-use private_synth::table::{Fitted, Records, Released, TableCopy};
+use private_synth::table::{Aim, Fitted, Records, Released, TableCopy};
 use private_synth::{Direct, Releasing, SynthError, Watch, Work};
 use private_training::TrainingError;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
@@ -350,7 +350,7 @@ pub(crate) fn fit_table(
         let plan = copy.plan(&records).map_err(Signals::failed)?;
         let rng = &mut ChaCha20Rng::seed_from_u64(seed.0);
         let (fitted, promise) = promised(plan, &ledger, noise_seed, |multiplier, by| {
-            let released = Released::of(&mut records, multiplier, by)?;
+            let released = Released::of(&mut records, multiplier, Aim::Copy, by)?;
             Ok(Fitted {
                 model: released.fit(&records, rng, by)?,
                 schema: records.schema().clone(),

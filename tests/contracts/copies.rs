@@ -8,7 +8,7 @@ use private_queries::Query;
 use private_synth::images::{
     CosineSpace, ImageCopy, ImageMethod, ImageSampler, Merf, Mixture, PrivateImages, Signal,
 };
-use private_synth::table::{Records, Released};
+use private_synth::table::{Aim, Records, Released};
 use private_synth::{Releasing, SynthError, Watch, Work};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -118,12 +118,18 @@ fn records(last: &str) -> Records {
 
 #[test]
 fn a_record_of_a_table_moves_each_release_no_more_than_is_declared() {
+    for aim in [Aim::Copy, Aim::Model] {
+        a_record_moves_no_more_than_is_declared(aim);
+    }
+}
+
+fn a_record_moves_no_more_than_is_declared(aim: Aim) {
     let mut first = Exact::default();
     let mut one = records("3,a,no\n");
-    let released = Released::of(&mut one, 1.0, &mut first).expect("releases");
+    let released = Released::of(&mut one, 1.0, aim, &mut first).expect("releases");
     let mut second = first.again();
     let mut other = records("88,c,yes\n");
-    let same = Released::of(&mut other, 1.0, &mut second).expect("releases");
+    let same = Released::of(&mut other, 1.0, aim, &mut second).expect("releases");
     let apart = first.apart(&second);
     assert_eq!(apart.len(), 2);
     let contract = Contract::of("a table").attained(0.6);
@@ -138,7 +144,7 @@ fn a_record_of_a_table_moves_each_release_no_more_than_is_declared() {
         .coded_bytes("people", text.as_bytes())
         .expect("codes");
     two = Records::of(two.schema().clone(), table.into(), None, Part::ALL).expect("records");
-    Released::of(&mut two, 1.0, &mut third).expect("releases");
+    Released::of(&mut two, 1.0, aim, &mut third).expect("releases");
     contract.is_broken_by("two records", 2, first.apart(&third));
 
     // What was released being the same, so is the copy: to the last value.
@@ -153,6 +159,15 @@ fn a_record_of_a_table_moves_each_release_no_more_than_is_declared() {
             .expect("rows")
     };
     assert_eq!(copy(&released, &one), copy(&same, &other));
+
+    // And so is a model.
+    let model = |released: &Released, records: &Records| {
+        let rng = &mut ChaCha20Rng::seed_from_u64(1);
+        let chosen = released.classifier(records, rng, &mut Exact::default());
+        let chosen = chosen.expect("a model");
+        (chosen.model, chosen.influences, chosen.losses)
+    };
+    assert_eq!(model(&released, &one), model(&same, &other));
 }
 
 #[test]
@@ -184,15 +199,15 @@ fn a_unit_of_a_table_moves_each_release_no_more_than_is_declared() {
         (402, 401, 2)
     );
     let mut first = Exact::default();
-    Released::of(&mut one, 1.0, &mut first).expect("releases");
+    Released::of(&mut one, 1.0, Aim::Copy, &mut first).expect("releases");
     let mut second = first.again();
-    Released::of(&mut of("88,c,yes\n"), 1.0, &mut second).expect("releases");
+    Released::of(&mut of("88,c,yes\n"), 1.0, Aim::Copy, &mut second).expect("releases");
     let contract = Contract::of("a unit").attained(0.6);
     let apart = first.apart(&second).into_iter();
     apart.for_each(|release| contract.holds([release]));
     // Without units two records would move them twice as far as is declared.
     let mut third = Exact::default();
-    Released::of(&mut records(""), 1.0, &mut third).expect("releases");
+    Released::of(&mut records(""), 1.0, Aim::Copy, &mut third).expect("releases");
     assert!(first.measured[0].1 > 1.99 * third.measured[0].1);
     // Units of other records are none of these.
     assert!(one.by_units(&units, 2).is_err());

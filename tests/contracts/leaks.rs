@@ -446,11 +446,6 @@ fn every_field_of_every_error_was_looked_at() {
             what: _,
             classes: _,
         }
-        | EvaluateError::Code {
-            what: _,
-            column: _,
-            codes: _,
-        }
         | EvaluateError::Setting {
             name: _,
             value: _,
@@ -461,6 +456,8 @@ fn every_field_of_every_error_was_looked_at() {
         | EvaluateError::Data(_)
         | EvaluateError::Device(_)
         | EvaluateError::Model(_)
+        // A column and the number of its codes at most.
+        | EvaluateError::Table(_)
         | EvaluateError::Transport(_) => (),
     };
 }

@@ -2,7 +2,7 @@
 
 use dp_core::DpError;
 
-/// What a feature or a head is refused for. No error holds a value of a record.
+/// What a feature, a head or a model of a table is refused for. No error holds a value of a record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClassifierError {
@@ -27,6 +27,14 @@ pub enum ClassifierError {
     Singular {
         /// The number of rows.
         rows: usize,
+    },
+    /// A code that its column does not have. The code itself is not named, because it belongs to a record.
+    #[error("codes of a table: column {column} holds a code that is not below its {codes} codes")]
+    Code {
+        /// The column.
+        column: usize,
+        /// The number of codes of that column.
+        codes: usize,
     },
     /// The plan is of batches, and each step is of all records.
     #[error(

@@ -8,7 +8,9 @@
 //!   public network made;
 //! - [`Whitening`] decorrelates features by public records;
 //! - [`Features`] are either of them, with a whitening or without;
-//! - [`Head`] is the classifier of their rows. [`HeadConfig`] trains it, and [`Descent`] is one that learns a step at a time.
+//! - [`Head`] is the classifier of their rows. [`HeadConfig`] trains it, and [`Descent`] is one that learns a step at a time;
+//! - [`TableModel`] tells a column of a table from the others. It learns from coded records, such as samples of a private copy,
+//!   without any budget of its own.
 //!
 //! Neighbours replace one record with its label, or all records of a unit.
 //!
@@ -47,7 +49,9 @@
 mod error;
 mod features;
 mod head;
+mod table;
 
 pub use error::ClassifierError;
 pub use features::{Embedding, Features, Scattering, Whitening};
 pub use head::{Descent, Examples, Head, HeadConfig, largest};
+pub use table::{CodedRecords, Learner, TableModel};

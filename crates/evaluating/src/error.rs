@@ -43,16 +43,6 @@ pub enum EvaluateError {
         /// The number of classes.
         classes: usize,
     },
-    /// A code that its column does not have. The code itself is not named, because it belongs to a record.
-    #[error("{what}: column {column} holds a code that is not below its {codes} codes")]
-    Code {
-        /// The argument.
-        what: &'static str,
-        /// The column.
-        column: usize,
-        /// The number of codes of that column.
-        codes: usize,
-    },
     /// A setting outside its range.
     #[error("{name} = {value} is refused: it must be {bound}")]
     Setting {
@@ -83,6 +73,9 @@ pub enum EvaluateError {
     /// An error of the layers.
     #[error(transparent)]
     Model(#[from] private_training::TrainingError),
+    /// Tables that do not fit, or an error of a model of them.
+    #[error(transparent)]
+    Table(#[from] private_classifiers::ClassifierError),
     /// An error of the transport.
     #[error(transparent)]
     Transport(#[from] swd::SwdError),

@@ -1,5 +1,6 @@
 use data::DataError;
 use dp_core::DpError;
+use private_classifiers::ClassifierError;
 use private_queries::QueryError;
 use private_training::TrainingError;
 
@@ -58,6 +59,12 @@ pub enum SynthError {
         /// The name of the label.
         label: String,
     },
+    /// The table has no label that a model could tell.
+    #[error("no column is the label: expected one of at least 2 classes")]
+    Unlabelled,
+    /// A model of the label cannot be learned.
+    #[error(transparent)]
+    Model(#[from] ClassifierError),
     /// Too few sampled records keep the rules of the schema.
     #[error(
         "{kept} of {sampled} sampled records keep the rules between columns of the schema: expected one in 1000 or more"

@@ -1,5 +1,5 @@
 //! A private classifier of labelled images, or of rows such as embeddings: public features, and a linear head that learns by private
-//! gradient descent. [`predict`](Predict) uses it, and reads no private record.
+//! gradient descent; or of a table, by counts that are released once. [`predict`](Predict) uses it, and reads no private record.
 
 mod input;
 mod model;
@@ -8,9 +8,14 @@ mod report;
 mod run;
 mod score;
 mod settings;
+mod table;
 
 pub use predict::Predict;
 pub use settings::{Flags, Settings};
 
 pub(crate) use predict::run as predict;
 pub(crate) use run::Classify;
+pub(crate) use table::ClassifyTable;
+
+use report::publish;
+use run::finished;

@@ -1,20 +1,24 @@
-//! The model of a finished run: `model.toml` and `model.safetensors`. All of it is public.
+//! The model of a finished run: `model.toml` and `model.safetensors`, and of a table `schema.toml`. All of it is public.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use data::Schema;
 use lab::prelude::*;
-use private_classifiers::{Embedding, Features, Head, Scattering, Whitening};
+use private_classifiers::{Embedding, Features, Head, Scattering, TableModel, Whitening};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 /// The description of a model.
 pub(super) const DESCRIPTION: &str = "model.toml";
-/// Its tensors, in 32 bits: `head` of `[width, classes]`; of decorrelated features `mean` of `[width]` and `map` of `[width, width]`.
+/// Its tensors, in 32 bits: `head` of `[width, classes]`; of decorrelated features `mean` of `[width]` and `map` of `[width, width]`; of a
+/// table those of [`TableModel::tensors`].
 pub(super) const TENSORS: &str = "model.safetensors";
+/// What a table's columns hold.
+pub(super) const SCHEMA: &str = "schema.toml";
 const VERSION: u32 = 1;
 
-/// What a head sees of a record.
+/// What a model sees of a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum Kind {
@@ -29,6 +33,8 @@ pub(super) enum Kind {
     },
     /// Rows of `size` numbers.
     Embedding { size: usize },
+    /// Records of a table, of which one column is told from the others.
+    Table { label: String },
 }
 
 impl Kind {
@@ -42,6 +48,7 @@ impl Kind {
                 ..
             } => Scattering::new(channels, side, order).map(Features::from),
             Self::Embedding { size } => Embedding::new(size).map(Features::from),
+            Self::Table { .. } => return Err(Failure::failed("a table has no features of a head")),
         }
         .map_err(|e| Failure::input(e.to_string(), "give other records; see --help"))
     }
@@ -57,15 +64,27 @@ pub(super) struct Description {
     pub features: Kind,
 }
 
+/// What was learned.
+pub(super) enum Learned {
+    Head {
+        features: Features,
+        head: Head,
+    },
+    Table {
+        /// The text of the schema.
+        schema: String,
+        model: TableModel,
+    },
+}
+
 /// A classifier that may be published.
 pub(super) struct Model {
     pub description: Description,
-    pub features: Features,
-    pub head: Head,
+    pub learned: Learned,
 }
 
 impl Model {
-    pub(super) fn new(kind: Kind, classes: Vec<String>, features: Features, head: Head) -> Self {
+    pub(super) fn new(kind: Kind, classes: Vec<String>, learned: Learned) -> Self {
         let description = Description {
             version: VERSION,
             classes,
@@ -73,23 +92,40 @@ impl Model {
         };
         Self {
             description,
-            features,
-            head,
+            learned,
         }
+    }
+
+    /// The names of its files.
+    pub(super) fn files(&self) -> Vec<&'static str> {
+        let schema = matches!(self.learned, Learned::Table { .. }).then_some(SCHEMA);
+        [DESCRIPTION, TENSORS].into_iter().chain(schema).collect()
     }
 
     /// Keeps the model in a folder.
     pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
-        let (width, classes) = (self.head.width(), self.head.classes());
-        let head: Vec<f32> = self.head.weights().iter().map(|&x| x as f32).collect();
-        let mut tensors = vec![("head", vec![width, classes], floats_to_bytes(&head))];
-        if let Some(whitening) = self.features.whitening() {
-            tensors.push(("mean", vec![width], floats_to_bytes(whitening.mean())));
-            tensors.push(("map", vec![width, width], floats_to_bytes(whitening.map())));
+        let mut tensors = Vec::new();
+        match &self.learned {
+            Learned::Head { features, head } => {
+                let (width, classes) = (head.width(), head.classes());
+                let weights: Vec<f32> = head.weights().iter().map(|&x| x as f32).collect();
+                tensors.push(("head".to_string(), vec![width, classes], weights));
+                if let Some(whitening) = features.whitening() {
+                    tensors.push(("mean".into(), vec![width], whitening.mean().to_vec()));
+                    tensors.push(("map".into(), vec![width, width], whitening.map().to_vec()));
+                }
+            }
+            Learned::Table { schema, model } => {
+                write_file(&folder.join(SCHEMA), schema.as_bytes())?;
+                tensors = model.tensors();
+            }
         }
-        let views = tensors.iter().map(|(name, shape, bytes)| {
+        let tensors = tensors.into_iter();
+        let bytes = tensors.map(|(name, shape, values)| (name, shape, floats_to_bytes(&values)));
+        let bytes: Vec<(String, Vec<usize>, Vec<u8>)> = bytes.collect();
+        let views = bytes.iter().map(|(name, shape, bytes)| {
             let view = TensorView::new(Dtype::F32, shape.clone(), bytes).or_failed()?;
-            Ok((*name, view))
+            Ok((name.as_str(), view))
         });
         let views = views.collect::<Result<BTreeMap<_, _>, Failure>>()?;
         let bytes = safetensors::serialize(views, None).or_failed()?;
@@ -113,7 +149,6 @@ impl Model {
             let why = format!("version {}, expected {VERSION}", description.version);
             return Err(refused(&path, &why));
         }
-        let features = description.features.features()?;
         let path = folder.join(TENSORS);
         let bytes = file(TENSORS)?;
         let damaged = |e: &dyn std::fmt::Display| refused(&path, e);
@@ -122,6 +157,34 @@ impl Model {
             let tensor = tensors.tensor(name).ok()?;
             (tensor.dtype() == Dtype::F32).then(|| floats_of_bytes(tensor.data()))
         };
+        if let Kind::Table { label } = &description.features {
+            let path = folder.join(SCHEMA);
+            let text = file(SCHEMA)?;
+            let text = String::from_utf8(text).map_err(|e| refused(&path, &e))?;
+            let schema = Schema::parse(SCHEMA, &text)
+                .and_then(|schema| schema.with_label(label))
+                .map_err(|e| refused(&path, &e))?;
+            let columns = schema.code_columns();
+            let sizes: Vec<usize> = columns.iter().map(|column| column.codes.len()).collect();
+            let ordered = columns.iter().map(|column| column.ordered).collect();
+            let place = schema.label().unwrap_or_default();
+            let (found, expected) = (description.classes.len(), sizes[place]);
+            if found != expected {
+                let why = format!("{found} classes, and the schema has {expected}");
+                return Err(refused(&folder.join(DESCRIPTION), &why));
+            }
+            let model = TableModel::of_tensors(sizes, ordered, place, values);
+            let model = model.map_err(|e| damaged(&e))?;
+            let learned = Learned::Table {
+                schema: text,
+                model,
+            };
+            return Ok(Self {
+                description,
+                learned,
+            });
+        }
+        let features = description.features.features()?;
         let weights =
             values("head").ok_or_else(|| damaged(&"there is no tensor head of 32 bits"))?;
         let weights = weights.iter().map(|&x| f64::from(x)).collect();
@@ -133,17 +196,11 @@ impl Model {
                 .and_then(|whitening| features.with_whitening(whitening))
                 .map_err(|e| damaged(&e))?,
         };
+        let learned = Learned::Head { features, head };
         Ok(Self {
             description,
-            features,
-            head,
+            learned,
         })
-    }
-
-    /// The probabilities of the classes of some records.
-    pub(super) fn probabilities(&self, records: &[f32]) -> Result<Vec<f64>, Failure> {
-        let rows = self.features.rows(records).or_failed()?;
-        self.head.probabilities(&rows).or_failed()
     }
 }
 

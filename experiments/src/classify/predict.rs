@@ -1,13 +1,15 @@
 //! `sliver predict`: what a model says of new records. No private record is read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use data::{Asked, Classes};
+use data::{Asked, Classes, DataError, Part, Schema};
 use lab::prelude::*;
+use private_classifiers::{CodedRecords, Features, Head, TableModel, largest};
 
-use super::model::{DESCRIPTION, Kind, Model};
+use super::model::{DESCRIPTION, Description, Kind, Learned, Model, SCHEMA};
 use super::run::MODEL;
 use crate::images::levels;
+use crate::tables;
 
 /// Records that are classified at once.
 const BLOCK: usize = 5000;
@@ -21,7 +23,7 @@ const BLOCK: usize = 5000;
 pub struct Predict {
     /// The folder of a finished run, or its `model`.
     model: PathBuf,
-    /// The records: images in a folder or an archive, or an .npy file of rows, as the model has them.
+    /// The records: images in a folder or an archive, an .npy file of rows, or a table, as the model has them.
     input: PathBuf,
     /// The CSV file to write.
     #[arg(long, value_name = "CSV")]
@@ -47,29 +49,100 @@ pub(crate) fn run(arguments: &Predict) -> Result<(), Failure> {
         true => &inner,
         false => model,
     })?;
-    let found = data::read(input, &asked(&model.description.features)?, &|_| {});
-    let found = found.map_err(|e| {
-        Failure::input(
-            e.private()
-                .map_or_else(|| e.to_string(), ToString::to_string),
-            "give records of the form that the model has",
-        )
-    })?;
-    let (size, expected) = (found.records.image_size(), model.features.size());
+    let (text, count) = match &model.learned {
+        Learned::Head { features, head } => of_records(&model.description, features, head, input)?,
+        Learned::Table {
+            schema,
+            model: table,
+        } => of_table(&model.description, schema, table, input)?,
+    };
+    write_file(out, &text)?;
+    println!("predicted  {count} records to {}", out.display());
+    Ok(())
+}
+
+/// The lines of images or of rows, and their number.
+fn of_records(
+    description: &Description,
+    features: &Features,
+    head: &Head,
+    input: &Path,
+) -> Result<(Vec<u8>, usize), Failure> {
+    let found = data::read(input, &asked(&description.features)?, &|_| {});
+    let found = found.map_err(|e| refused(&e, "give records of the form that the model has"))?;
+    let (size, expected) = (found.records.image_size(), features.size());
     let bound = format!("records of {expected} values, as the model has them, not {size}");
     bounded("input", input.display(), size == expected, &bound)?;
     for skipped in &found.skipped {
         let (reason, count, name) = (skipped.reason, skipped.count, &skipped.name);
         eprintln!("passed over  {reason}: {count}, the first: {name}");
     }
-    let text = lines(&model, &found)?;
-    write_file(out, &text)?;
-    println!(
-        "predicted  {} records to {}",
-        found.records.len(),
-        out.display()
-    );
-    Ok(())
+    let mut lines = Lines::new(&description.classes)?;
+    let progress = Progress::new("blocks", found.records.len().div_ceil(BLOCK) as u64);
+    let mut place = 0;
+    for block in found.records.blocks(BLOCK) {
+        let values = block.or_failed()?.values().or_failed()?;
+        let rows = features.rows(&values).or_failed()?;
+        for row in head
+            .probabilities(&rows)
+            .or_failed()?
+            .chunks_exact(head.classes())
+        {
+            lines.add(found.name(place), row)?;
+            place += 1;
+        }
+        progress.step();
+    }
+    progress.finish();
+    Ok((lines.end()?, place))
+}
+
+/// The lines of the records of a table, which need not have the label, and their number. A record has its place, from 1.
+fn of_table(
+    description: &Description,
+    schema: &str,
+    model: &TableModel,
+    input: &Path,
+) -> Result<(Vec<u8>, usize), Failure> {
+    let whole = Schema::parse(SCHEMA, schema).or_failed()?;
+    let columns = whole.code_columns();
+    let sizes: Vec<usize> = columns.iter().map(|column| column.codes.len()).collect();
+    let ordered: Vec<usize> = columns.iter().map(|column| column.ordered).collect();
+    let advice = "give a table of the columns that the model's schema.toml has; it may lack the label and those that are ignored";
+    let without = tables::unlabelled(schema, &columns[model.label()].name)?;
+    let table = Schema::parse(SCHEMA, &without).and_then(|without| {
+        // A number outside of its range, or a value that nobody had, is refused by its place.
+        without.stored(input, Part::ALL, usize::MAX)
+    });
+    let table = table.map_err(|e| refused(&e, advice))?;
+    let mut lines = Lines::new(&description.classes)?;
+    let mut place = 0;
+    for block in table.blocks() {
+        let block = block.or_failed()?;
+        let mut codes = Vec::with_capacity(block.len() / table.columns * sizes.len());
+        for record in block.chunks_exact(table.columns) {
+            let (before, behind) = record.split_at(model.label());
+            codes.extend(before);
+            // The model does not look at it.
+            codes.push(0);
+            codes.extend(behind);
+        }
+        let coded = CodedRecords::new(&codes, &sizes, &ordered).or_failed()?;
+        let probabilities = model.probabilities(&coded).or_failed()?;
+        for row in probabilities.chunks_exact(model.classes()) {
+            place += 1;
+            lines.add(place.to_string(), row)?;
+        }
+    }
+    Ok((lines.end()?, place))
+}
+
+/// The records are those of who asks: what is wrong with them is said.
+fn refused(error: &DataError, advice: &str) -> Failure {
+    let whole = error
+        .private()
+        .map_or_else(|| error.to_string(), ToString::to_string);
+    Failure::input(whole, advice)
 }
 
 /// What is read of the records: their form is the model's.
@@ -79,7 +152,7 @@ fn asked(kind: &Kind) -> Result<Asked, Failure> {
         ..Asked::default()
     };
     Ok(match kind {
-        Kind::Embedding { .. } => asked,
+        Kind::Embedding { .. } | Kind::Table { .. } => asked,
         Kind::Scattering {
             channels,
             side,
@@ -94,25 +167,29 @@ fn asked(kind: &Kind) -> Result<Asked, Failure> {
     })
 }
 
-fn lines(model: &Model, found: &data::Found) -> Result<Vec<u8>, Failure> {
-    let classes = &model.description.classes;
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let heads = ["record", "class"].into_iter().map(String::from);
-    let heads = heads.chain(classes.iter().map(|class| format!("p({class})")));
-    writer.write_record(heads).or_failed()?;
-    let progress = Progress::new("blocks", found.records.len().div_ceil(BLOCK) as u64);
-    let mut place = 0;
-    for block in found.records.blocks(BLOCK) {
-        let probabilities = model.probabilities(&block.or_failed()?.values().or_failed()?)?;
-        for row in probabilities.chunks_exact(classes.len()) {
-            let class = classes[private_classifiers::largest(row)].clone();
-            let line = [found.name(place), class].into_iter();
-            let line = line.chain(row.iter().map(|p| format!("{p:.6}")));
-            writer.write_record(line).or_failed()?;
-            place += 1;
-        }
-        progress.step();
+/// The predictions, as a CSV file.
+struct Lines<'a> {
+    writer: csv::Writer<Vec<u8>>,
+    classes: &'a [String],
+}
+
+impl<'a> Lines<'a> {
+    fn new(classes: &'a [String]) -> Result<Self, Failure> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let heads = ["record", "class"].into_iter().map(String::from);
+        let heads = heads.chain(classes.iter().map(|class| format!("p({class})")));
+        writer.write_record(heads).or_failed()?;
+        Ok(Self { writer, classes })
     }
-    progress.finish();
-    writer.into_inner().or_failed()
+
+    fn add(&mut self, name: String, probabilities: &[f64]) -> Result<(), Failure> {
+        let class = self.classes[largest(probabilities)].clone();
+        let line = [name, class].into_iter();
+        let line = line.chain(probabilities.iter().map(|p| format!("{p:.6}")));
+        self.writer.write_record(line).or_failed()
+    }
+
+    fn end(self) -> Result<Vec<u8>, Failure> {
+        self.writer.into_inner().or_failed()
+    }
 }

@@ -1,53 +1,40 @@
 //! The model that a run leaves, and what is shown of it.
 
-use std::path::Path;
-
-use dp_core::mechanism::NoisyVector;
 use lab::prelude::*;
 use private_queries::Query;
 use serde_json::{Value, json};
 
-use super::model::{DESCRIPTION, Description, Model, TENSORS};
+use super::model::{DESCRIPTION, Description, Kind, Learned, Model, SCHEMA, TENSORS};
 use super::run::{Classify, MODEL};
-use super::score::{self, SCORE, Score};
+use super::score::{self, OF_PRIVATE, OF_TEST, SCORE, Score};
 use crate::export::{Card, Contents, Destination, Loading};
 use crate::records::file_name;
 
 /// Keeps the model, and scores it.
 pub(super) fn report(run: &mut Classify, session: &mut Session) -> Result<Report, Failure> {
-    let head = run.head();
-    let model = Model::new(
-        run.kind.clone(),
-        run.input.classes.clone(),
-        run.features.clone(),
-        head.clone(),
-    );
+    let (head, features) = (run.head(), run.features.clone());
+    let learned = Learned::Head {
+        features: features.clone(),
+        head: head.clone(),
+    };
+    let classes = run.input.classes.len();
+    let model = Model::new(run.kind.clone(), run.input.classes.clone(), learned);
     model.write(session.folder.path())?;
-    let (classes, features) = (run.input.classes.len(), run.features.clone());
     let found = match &run.input.test {
         Some(test) => {
             let codes = score::codes_of(&features, &head, test, &session.interrupt)?;
-            let query = score::query(classes, 1)?;
-            let exact = NoisyVector::without_privacy(query.measure(&codes).or_failed()?);
-            let tables = query.read(&exact).or_failed()?;
-            Some((
-                Score::of(&tables, classes, test.len()),
-                "public test records",
-            ))
+            Some((Score::exactly(&codes, classes)?, OF_TEST))
         }
         None if run.score_share > 0.0 => {
             let query = score::query(classes, run.settings.most())?;
             let tables = session.release(run, SCORE, &query, |run, _| {
                 let examples = run.examples()?;
                 let labels = examples.labels().iter().copied();
-                let codes = score::codes(&head, examples.rows(), labels)?;
+                let probabilities = head.probabilities(examples.rows()).or_failed()?;
+                let codes = score::codes(&probabilities, classes, labels);
                 query.measure(&codes).or_failed()
             })?;
-            let score = Score::of(&tables, classes, run.input.units);
-            Some((
-                score,
-                "the private records that it learned from, by noisy counts",
-            ))
+            Some((Score::of(&tables, classes, run.input.units), OF_PRIVATE))
         }
         None => None,
     };
@@ -71,12 +58,20 @@ pub(super) fn report(run: &mut Classify, session: &mut Session) -> Result<Report
     Ok(report)
 }
 
-/// The model of a finished run in a folder of its own, with a card: it may be published.
-pub(super) fn publish(folder: &RunFolder, to: &Path) -> Result<(), Failure> {
+/// The model of a finished run in a folder of its own, with a card, unless it is there: it may be published.
+pub(super) fn publish(folder: &RunFolder) -> Result<(), Failure> {
+    let to = folder.file(MODEL);
+    if to.exists() {
+        return Ok(());
+    }
     let record = RunRecord::read(folder.path())?;
     let run = record.run.clone().unwrap_or_default();
     let model = Model::read(folder.path())?;
     let knowledge = run.more.get("public_knowledge").and_then(Value::as_str);
+    let records = match model.learned {
+        Learned::Table { .. } => "new.csv",
+        Learned::Head { .. } => "new-records/",
+    };
     let contents = Contents {
         what: format!("{}, a private model", record.title()),
         facts: json!({"classes": model.description.classes, "features": model.description.features}),
@@ -86,6 +81,8 @@ pub(super) fn publish(folder: &RunFolder, to: &Path) -> Result<(), Failure> {
         kept_back: &[
             "input",
             "labels",
+            "schema",
+            "schema-from",
             "unit",
             "unit-from-name",
             "test",
@@ -95,24 +92,26 @@ pub(super) fn publish(folder: &RunFolder, to: &Path) -> Result<(), Failure> {
         loading: vec![Loading {
             program: "sliver",
             language: "sh",
-            code: "sliver predict export new-records/ --out predictions.csv\n".into(),
+            code: format!("sliver predict export {records} --out predictions.csv\n"),
         }],
     };
     let card = Card::new(&record, folder, contents, 0)?;
-    let place = Destination::new(to, false, 0)?;
+    let place = Destination::new(&to, false, 0)?;
     model.write(place.path())?;
-    card.finish(place, &[DESCRIPTION, TENSORS], None, "the model")
+    card.finish(place, &model.files(), None, "the model")
 }
 
 fn lead(description: &Description) -> String {
+    let (tells, schema) = match &description.features {
+        Kind::Table { label } => (
+            format!("It tells `{label}` from the other columns; "),
+            format!(", [{SCHEMA}]({SCHEMA}) what the columns hold"),
+        ),
+        _ => (String::new(), String::new()),
+    };
     format!(
-        "[{DESCRIPTION}]({DESCRIPTION}) has its classes and what it sees of a record, [{TENSORS}]({TENSORS}) its weights. The \
-         classes are: {}.\n\n",
+        "{tells}[{DESCRIPTION}]({DESCRIPTION}) has its classes and what it sees of a record{schema}, [{TENSORS}]({TENSORS}) its \
+         weights. The classes are: {}.\n\n",
         description.classes.join(", ")
     )
-}
-
-/// Where the model of a run lies that may be published.
-pub(super) fn place(folder: &RunFolder) -> std::path::PathBuf {
-    folder.file(MODEL)
 }

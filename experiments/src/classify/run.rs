@@ -61,6 +61,14 @@ impl Classify {
     }
 }
 
+/// What is said to somebody who resumes a run that is done.
+pub(super) fn finished(run: &Path, word: &str) -> String {
+    format!(
+        "`sliver predict {} RECORDS --out CSV` uses its model; leave {word} out here, or name another folder",
+        run.display()
+    )
+}
+
 /// The plan: all steps, and the score.
 fn plan(
     settings: &Settings,
@@ -83,6 +91,7 @@ fn plan(
 
 impl Experiment for Classify {
     const NAME: &'static str = "classify";
+    const KIND: Option<(&'static str, &'static str)> = Some(("kind", "images"));
     const ABOUT: &'static str = "Learn a private classifier of labelled images or of embeddings, which may be published. Every record is \
                                  private, and public is only what a flag says.";
     const STORED: &'static [&'static str] = &[SCORE];
@@ -235,18 +244,11 @@ impl Experiment for Classify {
     }
 
     fn when_done(run: &Path, word: &str) -> String {
-        format!(
-            "`sliver predict {} RECORDS --out CSV` uses its model; leave {word} out here, or name another folder",
-            run.display()
-        )
+        finished(run, word)
     }
 
     fn afterwards(_: &Arguments<Flags>, folder: &RunFolder, _: &Interrupt) -> Result<(), Failure> {
-        let to = report::place(folder);
-        if to.exists() {
-            return Ok(());
-        }
-        report::publish(folder, &to)
+        report::publish(folder)
     }
 
     fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {

@@ -1,14 +1,18 @@
 //! How good a classifier is: on public test records, or by noisy counts of private ones that a share of the budget buys.
 
 use data::Records;
+use dp_core::mechanism::NoisyVector;
 use lab::figures::heat;
 use lab::prelude::*;
 use private_classifiers::{Features, Head, largest};
-use private_queries::Contingency;
+use private_queries::{Contingency, Query};
 use serde_json::{Value, json};
 
 /// The name of the bought score in the plan.
 pub(super) const SCORE: &str = "score";
+/// What records a score is of, in words.
+pub(super) const OF_TEST: &str = "public test records";
+pub(super) const OF_PRIVATE: &str = "the private records that it learned from, by noisy counts";
 /// Bins of the probability that a classifier gives to its answer.
 const BINS: usize = 10;
 /// The share of a score for its confusion matrix; the rest is for its calibration.
@@ -16,24 +20,24 @@ const OF_CONFUSION: f64 = 0.75;
 /// Records that are classified at once.
 const BLOCK: usize = 5000;
 
-/// The codes of rows of features for [`query`]: of each its class, the answer, how sure the answer is, and whether it is right.
+/// The codes of records for [`query`], by the probabilities of their classes: of each its class, the answer, how sure the answer is, and
+/// whether it is right.
 pub(super) fn codes(
-    head: &Head,
-    rows: &[f32],
+    probabilities: &[f64],
+    classes: usize,
     labels: impl IntoIterator<Item = u16>,
-) -> Result<Vec<u16>, Failure> {
-    let probabilities = head.probabilities(rows).or_failed()?;
-    let each = probabilities.chunks_exact(head.classes()).zip(labels);
+) -> Vec<u16> {
+    let each = probabilities.chunks_exact(classes).zip(labels);
     let codes = each.flat_map(|(row, label)| {
         let answer = largest(row) as u16;
         let sure = row[usize::from(answer)];
         let bin = ((sure * BINS as f64) as usize).min(BINS - 1);
         [label, answer, bin as u16, u16::from(answer == label)]
     });
-    Ok(codes.collect())
+    codes.collect()
 }
 
-/// The same of records whose features are not computed yet.
+/// The same of images or rows whose features are not computed yet.
 pub(super) fn codes_of(
     features: &Features,
     head: &Head,
@@ -46,7 +50,8 @@ pub(super) fn codes_of(
         let block = block.or_failed()?;
         let rows = features.rows(&block.values().or_failed()?).or_failed()?;
         let labels = block.labels().iter().map(|&label| label.into());
-        all.extend(codes(head, &rows, labels)?);
+        let probabilities = head.probabilities(&rows).or_failed()?;
+        all.extend(codes(&probabilities, head.classes(), labels));
     }
     Ok(all)
 }
@@ -70,6 +75,14 @@ pub(super) struct Score {
 }
 
 impl Score {
+    /// What the query says of the codes of public records.
+    pub(super) fn exactly(codes: &[u16], classes: usize) -> Result<Self, Failure> {
+        let query = query(classes, 1)?;
+        let exact = NoisyVector::without_privacy(query.measure(codes).or_failed()?);
+        let tables = query.read(&exact).or_failed()?;
+        Ok(Self::of(&tables, classes, codes.len() / 4))
+    }
+
     /// Reads the tables of [`query`].
     ///
     /// - `records`: how many records or units there are at least.

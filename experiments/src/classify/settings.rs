@@ -9,6 +9,7 @@ use crate::records::{SHAPES, stem};
 
 /// The values of a run that no flag gives.
 const DEFAULTS: &str = "
+    kind = \"images\"
     input = \"shapes\"
     public = \"shapes\"
     epsilon = 1.0
@@ -21,6 +22,10 @@ lab::settings! {
     common {
         records: Option<usize>, epsilon: Option<f64>, delta: Option<f64>, steps: Option<u64>, learning_rate: Option<f64>, seed: u64,
         insecure_noise_seed: Option<u64>,
+    }
+    preset {
+        /// What `classify` learns from.
+        kind: String,
     }
     flags {
         /// The private records: a folder of classes, a .tar, .zip or .npz archive, an idx file, a data set by name; with --labels, an

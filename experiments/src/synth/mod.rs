@@ -20,4 +20,4 @@ pub use settings::{Flags, Settings};
 
 pub(crate) use run::Synth;
 pub(crate) use samples::sampler;
-pub(crate) use table::{TableCopy, export_table, names_table};
+pub(crate) use table::{TableCopy, export_table};

@@ -113,3 +113,113 @@ fn a_classifier_of_images_resumes() {
     assert!(text.starts_with("record,class,p(cat),p(dog)\n"), "{text}");
     assert!(text.contains("cat/"), "{text}");
 }
+
+/// What the columns of a table of people hold, with one that is ignored.
+const PEOPLE: &str = r#"
+    header = true
+    column = [
+        { name = "id", kind = "ignore" },
+        { name = "age", kind = "integer", min = 0, max = 99, outside = "clamp", public = true },
+        { name = "town", kind = "categorical", levels = ["Aa", "Bb"], other = "elsewhere", public = true },
+        { name = "retired", kind = "label", classes = [["no"], ["yes"]], public = true },
+    ]
+    [[rule]]
+    when = { column = "retired", values = ["yes"] }
+    then = { column = "age", min = 50 }
+"#;
+
+/// Lines of people; the last column is left out where it is asked for.
+fn people(home: &Home, name: &str, count: usize, labelled: bool) {
+    let line = |place: usize| {
+        let (age, town) = (place * 7 % 100, ["Aa", "Bb"][place % 2]);
+        let retired = ["no", "yes"][usize::from(age > 64)];
+        match labelled {
+            true => format!("p{place},{age},{town},{retired}\n"),
+            false => format!("{town},{age}\n"),
+        }
+    };
+    let names = match labelled {
+        true => "id,age,town,retired\n",
+        false => "town,age\n",
+    };
+    home.put(
+        name,
+        names.to_string() + &(0..count).map(line).collect::<String>(),
+    );
+    home.put("people.toml", PEOPLE);
+}
+
+/// New records need neither the label nor what is ignored, and their columns may have another order.
+#[test]
+fn a_model_of_a_table_predicts_without_the_private_records() {
+    let home = Home::new();
+    people(&home, "people.csv", 2000, true);
+    let said = home.done(
+        "classify people.csv --schema people.toml --epsilon 2 --run run --insecure-noise-seed 3",
+    );
+    assert!(
+        said.contains("model     of retired, 2 classes, by 2 other columns"),
+        "{said}"
+    );
+    let run = home.json("run/run.json");
+    let metric = &run["metrics"][0];
+    assert!(number(&metric["value"]) > 0.9, "{metric}");
+    assert_eq!(run["learner"], "logistic regression");
+    let influence = &run["influences"][0];
+    assert_eq!(influence["column"], "age");
+    assert!(number(&influence["loss"]) > 10.0 * number(&influence["deviation"]));
+    home.lose("people.csv people.toml");
+    people(&home, "new.csv", 100, false);
+    people(&home, "all.csv", 100, true);
+    for (model, new, out) in [
+        ("run", "new.csv", "a.csv"),
+        ("run/model", "all.csv", "b.csv"),
+    ] {
+        home.done(&format!("predict {model} {new} --out {out}"));
+    }
+    let text = home.text("a.csv");
+    assert_eq!(text, home.text("b.csv"));
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("record,class,p(no),p(yes)"));
+    let right = lines.enumerate().filter(|(place, line)| {
+        let age = place * 7 % 100;
+        line.starts_with(&format!(
+            "{},{},",
+            place + 1,
+            ["no", "yes"][usize::from(age > 64)]
+        ))
+    });
+    assert!(right.count() > 90, "{text}");
+    // A value that the schema does not have is refused by its place, and nothing is written.
+    home.put("bad.csv", "town,age\nAa,old\n");
+    let message = home.refuses("predict run bad.csv --out c.csv", &["bad.csv", "age"]);
+    assert!(!home.has("c.csv"), "{message}");
+    let card = home.json("run/model/card.json");
+    assert_eq!(card["privacy"]["delta"], run["plan"]["delta"]);
+    assert!(!home.text("run/model/schema.toml").contains("p1"));
+}
+
+/// A run that was cut off after its releases makes the same model of them, and spends nothing again.
+#[test]
+fn a_model_of_a_table_resumes() {
+    let home = Home::new();
+    people(&home, "people.csv", 600, true);
+    home.done(
+        "classify people.csv --schema people.toml --epsilon 2 --run run --insecure-noise-seed 3",
+    );
+    let model = home.bytes("run/model/model.safetensors");
+    let ledger = home.text("run/ledger.jsonl");
+    home.lose("run/model run/run.json run/report.html");
+    home.done("classify --resume run");
+    assert_eq!(model, home.bytes("run/model/model.safetensors"));
+    assert_eq!(ledger, home.text("run/ledger.jsonl"));
+    home.put("people.csv", "id,age,town,retired\np,1,Aa,no\nq,2,Aa,no\n");
+    home.refuses(
+        "classify people.csv --schema people.toml --label age --run other",
+        &["--label age", "2 to 64"],
+    );
+    home.refuses(
+        "classify people.csv --schema people.toml --label id --run other",
+        &["--label"],
+    );
+}

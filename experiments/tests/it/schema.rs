@@ -73,7 +73,7 @@ fn most_of_a_table_is_left_out_by_name_alone() {
     assert!(home.text("run/copy/table.csv").starts_with("ward,ill\n"));
     for name in ["README.md", "card.json"] {
         let page = home.text(&format!("run/copy/{name}"));
-        let left_out = "left out of the copy: id, full name, mail, note, age";
+        let left_out = "left out: id, full name, mail, note, age";
         says(&page, &[left_out]);
         assert!(!page.contains("A99"), "{page}");
     }

@@ -78,7 +78,7 @@ fn a_table_becomes_one_that_may_be_published() {
             assert!(!content.contains(private), "{}: {private}", name.display());
         }
         let says = name.ends_with("README.md") || name.ends_with("card.json");
-        let left_out = content.contains("left out of the copy: patient");
+        let left_out = content.contains("left out: patient");
         assert_eq!(left_out, says, "{}", name.display());
         assert_eq!(content.contains("patient"), says, "{}", name.display());
     }

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::records::CodedRecords;
+use private_classifiers::CodedRecords;
 
 /// Up to this number of cells, counts are kept for each. Beyond it most cells are empty, and records are sorted instead.
 const DENSE: u64 = 1 << 20;

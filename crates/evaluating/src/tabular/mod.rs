@@ -13,26 +13,21 @@
 //! They depend on the real records without noise: scores of private records are private.
 
 mod counts;
-mod features;
-mod logistic;
-mod one_against_rest;
+mod learned;
 mod pairs;
 mod rank;
-mod records;
 mod scores;
 mod single;
 mod sliced;
 #[cfg(test)]
 mod tests;
-mod trees;
 mod triples;
 
-pub use logistic::logistic_auc;
+pub use learned::{auc, learned_auc};
 pub use pairs::pairs_tvd;
+pub use private_classifiers::{CodedRecords, Learner};
 pub use rank::rank_auc;
-pub use records::CodedRecords;
 pub use scores::{TableScores, score_tables};
 pub use single::single_tvd;
 pub use sliced::sliced_distance;
-pub use trees::{trees_auc, trees_predictor};
 pub use triples::triples_tvd;

@@ -1,8 +1,8 @@
 //! The total variation distance of pairs of columns.
 
 use super::counts::Columns;
-use super::records::{CodedRecords, check_comparable};
 use crate::EvaluateError;
+use private_classifiers::CodedRecords;
 
 /// Returns the mean, over all pairs of columns, of the total variation distance between the copy and the real records,
 /// `1/2 sum_xy |p(x, y) - q(x, y)|`; `None` for a single column.
@@ -23,7 +23,7 @@ pub fn pairs_tvd(
     copy: &CodedRecords<'_>,
     real: &CodedRecords<'_>,
 ) -> Result<Option<f64>, EvaluateError> {
-    check_comparable(copy, real)?;
+    copy.comparable(real)?;
     let places = 0..copy.columns();
     let pairs: Vec<_> = places
         .flat_map(|a| (0..a).map(move |b| vec![b, a]))

@@ -1,6 +1,6 @@
 //! All scores of a copy of a table.
 
-use super::{CodedRecords, logistic_auc, pairs_tvd, single_tvd, trees_auc, triples_tvd};
+use super::{CodedRecords, Learner, learned_auc, pairs_tvd, single_tvd, triples_tvd};
 use crate::EvaluateError;
 
 /// Scores of a copy of a table.
@@ -16,9 +16,9 @@ pub struct TableScores {
     pub pairs_tvd: Option<f64>,
     /// The result of [`triples_tvd`]; `None` for fewer than 3 columns, or for more than 12 without a label.
     pub triples_tvd: Option<f64>,
-    /// The result of [`trees_auc`]; `None` without a label, or if all real records have the same label.
+    /// The result of [`learned_auc`] with trees; `None` without a label, or if all real records have the same label.
     pub trees_auc: Option<f64>,
-    /// The result of [`logistic_auc`]; `None` in the same cases as `trees_auc`.
+    /// The result of [`learned_auc`] with logistic regression; `None` in the same cases as `trees_auc`.
     pub logistic_auc: Option<f64>,
 }
 
@@ -43,8 +43,8 @@ pub fn score_tables(
     real: &CodedRecords<'_>,
     label: Option<usize>,
 ) -> Result<TableScores, EvaluateError> {
-    let auc = |of: fn(&_, &_, usize) -> Result<Option<f64>, EvaluateError>| match label {
-        Some(label) => of(copy, real, label),
+    let auc = |learner| match label {
+        Some(label) => learned_auc(learner, copy, real, label),
         None => Ok(None),
     };
     Ok(TableScores {
@@ -53,7 +53,7 @@ pub fn score_tables(
         single_tvd: single_tvd(copy, real)?,
         pairs_tvd: pairs_tvd(copy, real)?,
         triples_tvd: triples_tvd(copy, real, label)?,
-        trees_auc: auc(trees_auc)?,
-        logistic_auc: auc(logistic_auc)?,
+        trees_auc: auc(Learner::Trees)?,
+        logistic_auc: auc(Learner::Logistic)?,
     })
 }

@@ -1,8 +1,8 @@
 //! The total variation distance of single columns.
 
 use super::counts::Columns;
-use super::records::{CodedRecords, check_comparable};
 use crate::EvaluateError;
+use private_classifiers::CodedRecords;
 
 /// Returns the mean, over the columns, of the total variation distance between the copy and the real records,
 /// `1/2 sum_x |p(x) - q(x)|` with the shares `p` and `q` of each code: between 0 and 1.
@@ -19,7 +19,7 @@ use crate::EvaluateError;
 ///
 /// Tables without records, or with different columns.
 pub fn single_tvd(copy: &CodedRecords<'_>, real: &CodedRecords<'_>) -> Result<f64, EvaluateError> {
-    check_comparable(copy, real)?;
+    copy.comparable(real)?;
     let columns: Vec<_> = (0..copy.columns()).map(|at| vec![at]).collect();
     let mean = Columns::of(copy, real).mean_tvd(&columns);
     Ok(mean.expect("a table has a column"))

@@ -3,9 +3,9 @@
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::records::{CodedRecords, check_comparable};
 use crate::EvaluateError;
 use crate::error::check_count;
+use private_classifiers::CodedRecords;
 
 /// Returns the sliced Wasserstein distance between a copy and real records,
 /// `(mean over slices theta of W_2^2(theta . x, theta . y))^(1/2)`, on unit slices.
@@ -24,7 +24,7 @@ pub fn sliced_distance(
     slices: usize,
     rng: &mut impl Rng,
 ) -> Result<f64, EvaluateError> {
-    check_comparable(copy, real)?;
+    copy.comparable(real)?;
     check_count("slices", slices, 1)?;
     let lengths = copy.sizes.iter().zip(copy.ordered);
     // One coordinate for the ordered codes, if any, then one for each other code.

@@ -1,8 +1,8 @@
 //! The total variation distance of triples of columns.
 
 use super::counts::Columns;
-use super::records::{CodedRecords, check_comparable, check_label};
 use crate::EvaluateError;
+use private_classifiers::CodedRecords;
 
 /// The largest number of columns of which all triples are compared: 220 triples.
 const MOST_COLUMNS: usize = 12;
@@ -28,11 +28,11 @@ pub fn triples_tvd(
     real: &CodedRecords<'_>,
     label: Option<usize>,
 ) -> Result<Option<f64>, EvaluateError> {
-    check_comparable(copy, real)?;
+    copy.comparable(real)?;
     let columns = copy.columns();
     let mut triples = Vec::new();
     if let Some(label) = label {
-        check_label(copy, label)?;
+        copy.check_label(label)?;
         let others: Vec<_> = (0..columns).filter(|&at| at != label).collect();
         for (i, &a) in others.iter().enumerate() {
             triples.extend(others[..i].iter().map(|&b| vec![b, a, label]));

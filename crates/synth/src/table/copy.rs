@@ -8,6 +8,7 @@ use private_queries::NoisyCounts;
 use rand::Rng;
 
 use super::bins::{Bins, CATEGORIES};
+use super::measured::Aim;
 use super::model::{Counts, Model, Signal};
 use super::records::Records;
 use super::{bought, measured};
@@ -111,7 +112,7 @@ impl TableCopy {
         let noise = plan.noise_multiplier();
         let secret = NoiseSource::secret().map_err(SynthError::Randomness)?;
         let mut by = Direct::new(plan.releaser(secret), ledger);
-        let released = Released::of(records, noise, &mut by)?;
+        let released = Released::of(records, noise, Aim::Copy, &mut by)?;
         let model = released.fit(records, rng, &mut by)?;
         let schema = records.schema().clone();
         Ok(Fitted {
@@ -145,7 +146,7 @@ impl Fitted {
 }
 
 /// The releases of a table.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Released {
     /// The noisy counts of each column.
     pub columns: Vec<NoisyCounts>,
@@ -170,6 +171,7 @@ impl Released {
     pub fn of<R: Releasing>(
         records: &mut Records,
         noise_multiplier: f64,
+        aim: Aim,
         by: &mut R,
     ) -> Result<Self, R::Error> {
         let refused = |e: private_queries::QueryError| R::failed(e.into());
@@ -181,7 +183,7 @@ impl Released {
         let query = query.of_units(most);
         let columns = by.release(COLUMNS, &query, || records.measured(&query, None))?;
         let bins = joined(records, &columns, most_bins);
-        let query = measured::pairs(&bins, records.label()).map_err(refused)?;
+        let query = measured::pairs(&bins, records.label(), aim).map_err(refused)?;
         let query = query.of_units(most);
         let pairs = by.release(PAIRS, &query, || records.measured(&query, Some(&bins)))?;
         Ok(Self {

@@ -3,6 +3,7 @@
 
 mod bins;
 mod bought;
+mod classifier;
 mod copy;
 mod measured;
 mod model;
@@ -12,7 +13,8 @@ mod smooth;
 
 pub use bins::{Bins, grouped};
 pub use bought::RANGES;
+pub use classifier::{Classifier, Influence};
 pub use copy::{COLUMNS, Fitted, PAIRS, Released, TableCopy, check_size};
-pub use measured::pair_noise;
+pub use measured::{Aim, pair_noise};
 pub use model::{Model, Signal, independent};
 pub use records::{PerUnit, Reading, Records};

@@ -2,7 +2,6 @@
 //! the page, and the copy as files.
 
 mod copy;
-mod input;
 mod loading;
 mod marginals;
 mod pictures;
@@ -11,5 +10,4 @@ mod run;
 mod settings;
 
 pub(crate) use copy::export as export_table;
-pub(crate) use input::names_table;
 pub(crate) use run::TableCopy;

@@ -1,8 +1,9 @@
 //! What is shown of a copy.
 
 use data::CodedTable;
+use lab::evaluate::EvaluateError;
 use lab::evaluate::tabular::{
-    CodedRecords, TableScores, logistic_auc, pairs_tvd, single_tvd, sliced_distance, trees_auc,
+    CodedRecords, Learner, TableScores, learned_auc, pairs_tvd, single_tvd, sliced_distance,
     triples_tvd,
 };
 use lab::prelude::*;
@@ -143,8 +144,8 @@ impl Judged {
         let none = vec![0; sizes.len()];
         let [copy, real] = [copy, real].map(|codes| grouped(codes, &self.bins));
         let [copy, real] = [&copy, &real].map(|codes| CodedRecords::new(codes, &sizes, &none));
-        copy.and_then(|copy| {
-            let real = real?;
+        let (copy, real) = (copy.or_failed()?, real.or_failed()?);
+        let scores = || -> Result<TableScores, EvaluateError> {
             Ok(TableScores {
                 copy_records: copy.records(),
                 real_records: real.records(),
@@ -154,8 +155,8 @@ impl Judged {
                 trees_auc: None,
                 logistic_auc: None,
             })
-        })
-        .or_failed()
+        };
+        scores().or_failed()
     }
 
     /// The first records by their codes.
@@ -176,8 +177,9 @@ impl Judged {
         let few_classes = |&label: &usize| (2..=SCORED_CLASSES).contains(&self.sizes[label]);
         if let Some(label) = self.label.filter(few_classes) {
             let (copy, real) = (self.first(copy)?, self.first(real)?);
-            scores.trees_auc = trees_auc(&copy, &real, label).or_failed()?;
-            scores.logistic_auc = logistic_auc(&copy, &real, label).or_failed()?;
+            scores.trees_auc = learned_auc(Learner::Trees, &copy, &real, label).or_failed()?;
+            scores.logistic_auc =
+                learned_auc(Learner::Logistic, &copy, &real, label).or_failed()?;
         }
         Ok(scores)
     }

@@ -6,20 +6,22 @@ use clap::Id;
 use data::{CodedTable, Part};
 use dp_core::mechanism::Releaser;
 use dp_core::plan::{CheckedPlan, TrainingPlan};
-use lab::evaluate::tabular::{CodedRecords, trees_predictor};
+
 use lab::prelude::*;
+use private_classifiers::{CodedRecords, Learner, TableModel};
 use private_synth::table::{
-    COLUMNS, Model, PAIRS, RANGES, Released, Signal, TableCopy as Copying, check_size, pair_noise,
+    Aim, COLUMNS, Model, PAIRS, RANGES, Released, Signal, TableCopy as Copying, check_size,
+    pair_noise,
 };
 use serde_json::json;
 
-use super::input::Input;
 use super::settings::{Beside, Flags, Settings};
 use super::{copy, report};
 use crate::apart;
 use crate::in_run::{self, InRun, Watched};
 use crate::random::stream;
 use crate::synth::private_score::{self, Bought, SCORE};
+use crate::tables::Input;
 
 /// Classes of a label that is scored, at most: trees learn one against the rest.
 pub(super) const SCORED_CLASSES: usize = 20;
@@ -125,12 +127,14 @@ impl TableCopy {
         bought.metrics(self, session, |run, _| {
             let copy = report::few(&run.made, sizes.len());
             let copy = CodedRecords::new(copy, &sizes, &ordered).or_failed()?;
-            let class = trees_predictor(&copy, label).or_failed()?;
+            let trees = TableModel::learn(Learner::Trees, &copy, label).or_failed()?;
             let mut codes = Vec::new();
             for block in run.input.records.table().blocks() {
                 let block = block.or_failed()?;
                 let records = CodedRecords::new(&block, &sizes, &ordered);
-                let found = records.and_then(|records| class(&records)).or_failed()?;
+                let found = records
+                    .and_then(|records| trees.predict(&records))
+                    .or_failed()?;
                 let labels = block.iter().skip(label).step_by(sizes.len());
                 codes.extend(private_score::codes(labels.copied(), found));
             }
@@ -152,13 +156,13 @@ impl TableCopy {
     fn release(&mut self, session: &mut Session) -> Result<(), Failure> {
         let (noise, open) = (self.noise(), self.input.records.is_open());
         let by = &mut InRun::new(session, self.releaser.as_mut());
-        let released = Released::of(&mut self.input.records, noise, by)?;
+        let released = Released::of(&mut self.input.records, noise, Aim::Copy, by)?;
         if let Some(schema) = &released.found {
             self.input.text.clone_from(schema);
         }
         self.released = Some(released);
         if open {
-            self.input.settle(&self.settings)?;
+            self.input.settle(&self.settings.asked())?;
             self.settle()?;
         }
         Ok(())
@@ -196,7 +200,7 @@ impl Experiment for TableCopy {
             of: running.ranks.map_or(1, |ranks| ranks as usize),
             number: running.rank,
         };
-        let input = Input::load(settings, running.data_dir.as_deref(), part)?;
+        let input = Input::load(&settings.asked(), running.data_dir.as_deref(), part)?;
         let records = &input.records;
         let classes = records.label().map(|label| records.sizes()[label]);
         let scored = input.test.is_none()

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use lab::prelude::*;
 
 use crate::records::stem;
+use crate::tables::Asked;
 
 /// The values of a run that no flag gives.
 const DEFAULTS: &str = "
@@ -75,6 +76,24 @@ pub(crate) struct Beside {
     /// A copy of the same form that something else made: it is scored beside this one, on public test records.
     #[arg(long, value_name = "COPY")]
     pub compare: Option<PathBuf>,
+}
+
+impl Settings {
+    /// What is said of the private table.
+    pub(super) fn asked(&self) -> Asked<'_> {
+        Asked {
+            input: &self.input,
+            records: self.records,
+            schema: self.schema.as_deref(),
+            schema_from: self.schema_from.as_deref(),
+            private_schema: self.private_schema,
+            leave_out: self.leave_out.as_deref().unwrap_or_default(),
+            label: self.label.as_deref(),
+            unit: self.unit.as_deref(),
+            most_per_unit: self.most_per_unit,
+            test: self.test.as_deref(),
+        }
+    }
 }
 
 impl lab::session::Settings for Settings {

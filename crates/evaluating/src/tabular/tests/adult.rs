@@ -79,11 +79,17 @@ fn real_records_teach_what_the_field_measures() {
     let pairs = pairs_tvd(&train, &test).unwrap().unwrap();
     let triples = triples_tvd(&train, &test, Some(14)).unwrap().unwrap();
     println!("single {single:.5}, pairs {pairs:.5}, triples {triples:.5}");
-    let logistic = logistic_auc(&train, &test, 14).unwrap().unwrap();
-    let trees = trees_auc(&train, &test, 14).unwrap().unwrap();
+    let logistic = learned_auc(Learner::Logistic, &train, &test, 14)
+        .unwrap()
+        .unwrap();
+    let trees = learned_auc(Learner::Trees, &train, &test, 14)
+        .unwrap()
+        .unwrap();
     let [known, asked] =
         [train, test].map(|table| CodedRecords::new(table.codes, &sizes, &sizes).unwrap());
-    let trees_by_code = trees_auc(&known, &asked, 14).unwrap().unwrap();
+    let trees_by_code = learned_auc(Learner::Trees, &known, &asked, 14)
+        .unwrap()
+        .unwrap();
     // scikit-learn 1.9.1 on the same codes, categories in the order of their codes: HistGradientBoostingClassifier
     // without early stopping and with l2_regularization = 1, and LogisticRegression on the same inputs.
     assert!(

@@ -117,7 +117,7 @@ mod tests {
 
     use super::super::histogram::{Derivatives, histogram};
     use super::*;
-    use crate::tabular::CodedRecords;
+    use crate::CodedRecords;
 
     fn sums(codes: &[u16], derivatives: &[Derivatives], goes_left: &[bool]) -> Sums {
         let both = codes.iter().zip(derivatives);

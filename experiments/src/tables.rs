@@ -1,6 +1,6 @@
-//! The private table, what is public of it, and the public one that the copy is judged by.
+//! Private tables, for copies and for classifiers: what is public of them, and the public table that a result is judged by.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use data::adult;
 use data::penguins::{SCHEMA as PENGUINS_SCHEMA, TABLE as PENGUINS_TABLE};
@@ -11,7 +11,6 @@ use lab::prelude::*;
 use private_synth::SynthError;
 use private_synth::table::{PerUnit, Reading, Records};
 
-use super::settings::Settings;
 use crate::apart;
 use crate::in_run;
 use crate::random::stream;
@@ -28,7 +27,7 @@ const TABLES: [&str; 6] = ["csv", "tsv", "tab", "txt", "dat", "parquet"];
 /// Records of the simulated bias, and of its test.
 const SIMULATED: [usize; 2] = [30_000, 10_000];
 
-/// Whether the input of a copy is a table, as far as its name tells.
+/// Whether an input is a table, as far as its name tells.
 pub(crate) fn names_table(input: &str) -> bool {
     let name = input.to_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
@@ -38,8 +37,25 @@ pub(crate) fn names_table(input: &str) -> bool {
         || data::is_parts(Path::new(input))
 }
 
+/// What is said of a private table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// A file, a folder, a pattern, or a table by its name.
+    pub input: &'a str,
+    pub records: Option<usize>,
+    pub schema: Option<&'a Path>,
+    pub schema_from: Option<&'a Path>,
+    /// The share of the budget that finds what the schema leaves open.
+    pub private_schema: Option<f64>,
+    pub leave_out: &'a [String],
+    pub label: Option<&'a str>,
+    pub unit: Option<&'a str>,
+    pub most_per_unit: Option<usize>,
+    pub test: Option<&'a Path>,
+}
+
 /// What a run reads.
-pub(super) struct Input {
+pub(crate) struct Input {
     /// Private records, or the part of them that this process holds.
     pub records: Records,
     /// Their schema as text.
@@ -53,43 +69,43 @@ pub(super) struct Input {
 }
 
 impl Input {
-    pub(super) fn load(
-        settings: &Settings,
+    pub(crate) fn load(
+        asked: &Asked<'_>,
         data_dir: Option<&Path>,
         part: Part,
     ) -> Result<Self, Failure> {
-        let known = NAMES.contains(&&*settings.input);
+        let known = NAMES.contains(&asked.input);
         for (flag, given) in [
-            ("schema", settings.schema.is_some()),
-            ("schema-from", settings.schema_from.is_some()),
-            ("private-schema", settings.private_schema.is_some()),
-            ("leave-out", settings.leave_out.is_some()),
-            ("test", settings.test.is_some()),
-            ("unit", settings.unit.is_some()),
+            ("schema", asked.schema.is_some()),
+            ("schema-from", asked.schema_from.is_some()),
+            ("private-schema", asked.private_schema.is_some()),
+            ("leave-out", !asked.leave_out.is_empty()),
+            ("test", asked.test.is_some()),
+            ("unit", asked.unit.is_some()),
         ] {
             let bound = "left out for a table by its name";
-            bounded(flag, &settings.input, !(known && given), bound)?;
+            bounded(flag, asked.input, !(known && given), bound)?;
         }
-        let alone = settings.records.is_none() || settings.unit.is_none();
+        let alone = asked.records.is_none() || asked.unit.is_none();
         let bound = "left out where there are units";
-        bounded("records", settings.records.unwrap_or(0), alone, bound)?;
-        let unit = settings.unit.clone().zip(settings.most_per_unit);
+        bounded("records", asked.records.unwrap_or(0), alone, bound)?;
+        let unit = asked.unit.map(String::from).zip(asked.most_per_unit);
         let reading = Reading {
-            first: settings.records,
+            first: asked.records,
             part,
             unit: unit.map(|(column, most)| PerUnit { column, most }),
         };
-        let mut input = match &*settings.input {
+        let mut input = match asked.input {
             ADULT => adult(data_dir, &reading)?,
             BIASED => simulated(&reading)?,
             PENGUINS => penguins(&reading)?,
-            path => own(settings, Path::new(path), &reading)?,
+            path => own(asked, Path::new(path), &reading)?,
         };
         let all = input.records.table().rows;
-        let records = settings.records.unwrap_or(all);
+        let records = asked.records.unwrap_or(all);
         let bound = format!("at most {all}, the records that there are");
         bounded("records", records, records <= all, &bound)?;
-        if let Some(label) = &settings.label {
+        if let Some(label) = asked.label {
             let labelled = input.records.with_label(label);
             let advice = "give --label one of them, or leave it out";
             input.records = labelled.map_err(|error| match error {
@@ -97,27 +113,27 @@ impl Input {
                 other => in_run::refused(other),
             })?;
         }
-        input.settle(settings)?;
-        if let Some((path, table)) = settings.test.as_ref().zip(input.test.as_ref()) {
+        input.settle(asked)?;
+        if let Some((path, table)) = asked.test.zip(input.test.as_ref()) {
             let sum = table.sha256.clone();
             input.uses("test", path, &sum)?;
             input.public += ", and the test records that --test names";
         }
-        if let Some(path) = &settings.schema_from {
+        if let Some(path) = asked.schema_from {
             let table = input.records.schema().stored(path, Part::ALL, usize::MAX);
             let sum = table.map_err(refused)?.sha256;
             input.uses("schema-from", path, &sum)?;
         }
         let neighbours = input.records.neighbours();
         let bound = "a table of at least 2 records, or units: one has no other to hide behind";
-        bounded("input", &settings.input, neighbours >= 2, bound)?;
+        bounded("input", &asked.input, neighbours >= 2, bound)?;
         Ok(input)
     }
 
     /// What follows from the schema, when it is read and once all of it is known.
-    pub(super) fn settle(&mut self, settings: &Settings) -> Result<(), Failure> {
+    pub(crate) fn settle(&mut self, asked: &Asked<'_>) -> Result<(), Failure> {
         let schema = self.records.schema();
-        if let Some(path) = &settings.test {
+        if let Some(path) = asked.test {
             let table = schema.coded(path);
             let table = table.map_err(|e| private::refused_of("test", &e, ADVICE))?;
             self.test = Some(table);
@@ -153,7 +169,7 @@ impl Input {
     }
 
     /// A copy that something else made.
-    pub(super) fn compared(&self, path: &Path) -> Result<CodedTable, Failure> {
+    pub(crate) fn compared(&self, path: &Path) -> Result<CodedTable, Failure> {
         let tested = self.test.is_some();
         let bound = "left out where there are no public test records";
         bounded("compare", path.display(), tested, bound)?;
@@ -267,18 +283,15 @@ fn simulated(reading: &Reading) -> Result<Input, Failure> {
 }
 
 /// A file of one's own.
-fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Failure> {
+fn own(asked: &Asked<'_>, path: &Path, reading: &Reading) -> Result<Input, Failure> {
     let shown = path.display();
-    let public = [
-        ("test", &settings.test),
-        ("schema-from", &settings.schema_from),
-    ];
+    let public = [("test", asked.test), ("schema-from", asked.schema_from)];
     for (flag, public) in public {
-        let check = |public: &PathBuf| apart::check_table(flag, public, path);
-        public.as_ref().map_or(Ok(()), check)?;
+        let check = |public: &Path| apart::check_table(flag, public, path);
+        public.map_or(Ok(()), check)?;
     }
-    let leave_out = settings.leave_out.as_deref().unwrap_or_default();
-    let text = match (&settings.schema, &settings.schema_from) {
+    let leave_out = asked.leave_out;
+    let text = match (asked.schema, asked.schema_from) {
         (Some(schema), _) => std::fs::read_to_string(schema)
             .map_err(|e| Failure::input(format!("--schema {}: {e}", schema.display()), ADVICE))?,
         // Nobody has to confirm the schema of a public table.
@@ -287,14 +300,14 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
             Schema::of_public(from).map_err(|e| private::refused_of("schema-from", &e, advice))?
         }
         (None, None) => {
-            let open = settings.private_schema.is_some();
+            let open = asked.private_schema.is_some();
             let unsaid = format!(
                 "--input {shown}: which columns and values it has is public, and must be said"
             );
             let there = schema::draft_path(path);
             let known = there.exists();
             if !known {
-                schema::draft(path, settings.label.as_deref(), leave_out, open)?;
+                schema::draft(path, asked.label, leave_out, open)?;
             }
             // Not in the message, which is broken into lines.
             let by_schema = command_line("--schema", [&*there.to_string_lossy()]);
@@ -313,10 +326,7 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
         }
     };
     let text = schema::leaving_out(text, leave_out)?;
-    let file = settings
-        .schema
-        .as_deref()
-        .unwrap_or(Path::new("the schema"));
+    let file = asked.schema.unwrap_or(Path::new("the schema"));
     let name = file.display().to_string();
     let refused_records = |error: SynthError| match error {
         SynthError::Data(e) => private::refused_of("input", &e, ADVICE),
@@ -332,7 +342,7 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
     };
     let mut found = String::new();
     let left_out;
-    let records = match settings.private_schema {
+    let records = match asked.private_schema {
         None => {
             let schema = Schema::parse(&name, &text).map_err(refused)?;
             left_out = without(&schema.left_out());
@@ -353,7 +363,7 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
         Some(_) => "units",
         None => "records",
     };
-    let whence = match settings.schema_from {
+    let whence = match asked.schema_from {
         Some(_) => "as a public table has them",
         None => "as the schema has them",
     };
@@ -373,7 +383,25 @@ fn own(settings: &Settings, path: &Path, reading: &Reading) -> Result<Input, Fai
     })
 }
 
-/// The columns that are in no copy, and why, as far as that is public.
+/// A schema without comments, which tell of where it came from, and with nothing but the names of columns that are ignored: a model is
+/// given records that have them.
+pub(crate) fn kept(schema: &str) -> Result<String, Failure> {
+    let parsed = Schema::parse("the schema", schema).map_err(refused)?;
+    let ignored = parsed.left_out().into_iter();
+    let ignored: Vec<String> = ignored.map(|(name, _)| name.into()).collect();
+    let text = schema::leaving_out(schema.into(), &ignored)?;
+    toml::to_string(&toml::from_str::<toml::Table>(&text).or_failed()?).or_failed()
+}
+
+/// A schema of records that may lack the label, and without rules, which are for copies.
+pub(crate) fn unlabelled(schema: &str, label: &str) -> Result<String, Failure> {
+    let text = schema::leaving_out(schema.into(), &[label.to_string()])?;
+    let mut table: toml::Table = toml::from_str(&text).or_failed()?;
+    table.remove("rule");
+    toml::to_string(&table).or_failed()
+}
+
+/// The columns that are left out, and why, as far as that is public.
 fn without(columns: &[(&str, Option<&str>)]) -> String {
     let one = |&(name, why): &(&str, Option<&str>)| match why {
         None => name.to_string(),
@@ -383,7 +411,7 @@ fn without(columns: &[(&str, Option<&str>)]) -> String {
         [] => String::new(),
         columns => {
             let all: Vec<String> = columns.iter().map(one).collect();
-            format!("; left out of the copy: {}", all.join(", "))
+            format!("; left out: {}", all.join(", "))
         }
     }
 }

@@ -8,11 +8,13 @@ use super::split::{Split, best_split, value};
 const LEAVES: usize = 31;
 
 /// A tree, whose root is the first node.
-pub(super) struct Tree {
-    nodes: Vec<Node>,
+#[derive(Debug, Clone, PartialEq)]
+pub(in super::super) struct Tree {
+    pub(in super::super) nodes: Vec<Node>,
 }
 
-enum Node {
+#[derive(Debug, Clone, PartialEq)]
+pub(in super::super) enum Node {
     Leaf(f64),
     Inner {
         column: usize,

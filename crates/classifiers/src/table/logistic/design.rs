@@ -14,6 +14,26 @@ pub(super) struct Design<'a> {
     features: &'a Features,
 }
 
+/// A score that is a sum over codes.
+#[derive(Debug, Clone, PartialEq)]
+pub(in super::super) struct Linear {
+    pub(in super::super) intercept: f64,
+    /// What each code adds, one column after the other.
+    pub(in super::super) adds: Vec<f64>,
+}
+
+impl Linear {
+    /// Returns the scores of records, `[n]`.
+    pub(in super::super) fn scores(&self, features: &Features) -> Vec<f64> {
+        let records = (0..features.records()).into_par_iter().with_min_len(CHUNK);
+        let scores = records.map(|at| {
+            let added = features.places(at).map(|place| self.adds[place]);
+            self.intercept + added.sum::<f64>()
+        });
+        scores.collect()
+    }
+}
+
 /// Returns the place of a code in the order of its column, or the middle if the code has none.
 fn place(column: &Column, code: usize) -> f64 {
     if code < column.ordered && column.ordered > 1 {
@@ -39,20 +59,22 @@ impl<'a> Design<'a> {
 
     /// Returns `X w`, `[n]`.
     pub(super) fn scores(&self, weights: &[f64]) -> Vec<f64> {
+        self.by_code(weights).scores(self.features)
+    }
+
+    /// Returns what each code adds by these weights, of itself and by its place, so that a column takes one look-up.
+    pub(super) fn by_code(&self, weights: &[f64]) -> Linear {
         let (codes, places) = weights[1..].split_at(self.features.size());
-        // The sum of what a code and its place contribute, so that each column takes one look-up.
         let mut adds = codes.to_vec();
         for (column, weight) in self.features.columns().iter().zip(places) {
             for code in 0..column.size {
                 adds[column.start + code] += weight * place(column, code);
             }
         }
-        let records = (0..self.records()).into_par_iter().with_min_len(CHUNK);
-        let scores = records.map(|at| {
-            let added = self.features.places(at).map(|place| adds[place]);
-            weights[0] + added.sum::<f64>()
-        });
-        scores.collect()
+        Linear {
+            intercept: weights[0],
+            adds,
+        }
     }
 
     /// Returns `X^T v`, `[P]`.
@@ -104,7 +126,7 @@ impl<'a> Design<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tabular::CodedRecords;
+    use crate::CodedRecords;
 
     #[test]
     fn products_are_those_of_the_whole_matrix() {

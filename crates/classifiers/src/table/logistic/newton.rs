@@ -133,7 +133,7 @@ fn add(a: &[f64], t: f64, b: &[f64]) -> Vec<f64> {
 mod tests {
     use super::super::super::features::Features;
     use super::*;
-    use crate::tabular::CodedRecords;
+    use crate::CodedRecords;
 
     /// 300 records of two columns and a label, from a recurrence.
     fn codes() -> Vec<u16> {

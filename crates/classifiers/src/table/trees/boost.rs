@@ -14,14 +14,15 @@ const RATE: f64 = 0.1;
 const CHUNK: usize = 2048;
 
 /// Trees whose values add up to the log-odds of a class.
-pub(super) struct Ensemble {
-    start: f64,
-    trees: Vec<Tree>,
+#[derive(Debug, Clone, PartialEq)]
+pub(in super::super) struct Ensemble {
+    pub(in super::super) start: f64,
+    pub(in super::super) trees: Vec<Tree>,
 }
 
 impl Ensemble {
     /// Trains the trees to tell which records are `positive`, `[n]`.
-    pub(super) fn fit(features: &Features, positive: &[bool]) -> Self {
+    pub(in super::super) fn fit(features: &Features, positive: &[bool]) -> Self {
         let yes = positive.iter().filter(|&&p| p).count();
         let no = positive.len() - yes;
         if yes == 0 || no == 0 {
@@ -43,7 +44,7 @@ impl Ensemble {
     }
 
     /// Returns the log-odds of each record.
-    pub(super) fn scores(&self, features: &Features) -> Vec<f64> {
+    pub(in super::super) fn scores(&self, features: &Features) -> Vec<f64> {
         let records = (0..features.records()).into_par_iter();
         let scores = records.with_min_len(CHUNK).map(|at| {
             let record = features.record(at);

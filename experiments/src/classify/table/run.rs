@@ -1,0 +1,252 @@
+//! The run: the releases of all private records, and the model that is learned from them.
+
+use std::path::Path;
+
+use data::Part;
+use dp_core::mechanism::Releaser;
+use dp_core::plan::{CheckedPlan, TrainingPlan};
+use lab::prelude::*;
+use private_classifiers::CodedRecords;
+use private_synth::table::{
+    Aim, COLUMNS, Classifier, PAIRS, RANGES, Released, Signal, TableCopy as Copying, check_size,
+};
+use serde_json::json;
+
+use super::report;
+use super::settings::{Flags, Settings};
+
+use crate::classify::score::{self, SCORE};
+use crate::classify::{finished, publish};
+use crate::in_run::{self, InRun, Watched};
+use crate::random::stream;
+use crate::tables::Input;
+
+/// Classes of a label, at most.
+const CLASSES: usize = 64;
+
+/// A private model of a column of a table.
+pub(crate) struct ClassifyTable {
+    pub(super) input: Input,
+    pub(super) settings: Settings,
+    /// The share of the budget for a score on private records; 0 if there is none.
+    pub(super) score_share: f64,
+    releaser: Option<Releaser>,
+    /// What was learned.
+    learned: Option<Classifier>,
+    /// What the releases said of the columns that the schema leaves open, to those who read the page.
+    pub(super) warnings: Vec<String>,
+}
+
+impl ClassifyTable {
+    /// What was learned, once it was.
+    pub(super) fn learned(&self) -> Result<&Classifier, Failure> {
+        let learned = self.learned.as_ref();
+        learned.ok_or_else(|| Failure::failed("nothing was learned yet"))
+    }
+
+    /// The place of the label and the names of its classes.
+    pub(super) fn label(&self) -> Result<(usize, &[String]), Failure> {
+        let records = &self.input.records;
+        let unlabelled = || in_run::refused(private_synth::SynthError::Unlabelled);
+        let label = records.label().ok_or_else(unlabelled)?;
+        Ok((label, &records.columns()[label].codes))
+    }
+
+    /// Refuses a label that no classifier tells, as far as the schema has it.
+    fn check_label(&self) -> Result<(), Failure> {
+        let (label, classes) = self.label()?;
+        let (name, count) = (&self.input.records.columns()[label].name, classes.len());
+        let bound = format!(
+            "a column of 2 to {CLASSES} values, not {count}; join values of a category or widen the bins of a number in the schema"
+        );
+        bounded("label", name, (2..=CLASSES).contains(&count), &bound)
+    }
+
+    fn planned(
+        settings: &Settings,
+        input: &Input,
+        score: f64,
+    ) -> Result<Option<TrainingPlan>, Failure> {
+        let Some(epsilon) = settings.epsilon else {
+            return Ok(None);
+        };
+        let copy = Copying::new().epsilon(epsilon).reserve(SCORE, score);
+        let copy = copy.finding(settings.private_schema.unwrap_or(0.0));
+        let copy = settings.delta.into_iter().fold(copy, Copying::delta);
+        copy.plan(&input.records).map(Some).map_err(in_run::refused)
+    }
+
+    fn noise(&self) -> f64 {
+        let plan = self.releaser.as_ref().map(Releaser::plan);
+        plan.map_or(0.0, CheckedPlan::noise_multiplier)
+    }
+
+    /// What follows from the values of the columns.
+    fn settle(&mut self) -> Result<(), Failure> {
+        self.check_label()?;
+        let signal = Signal::new(self.input.records.neighbours(), self.noise());
+        let fits = check_size(&self.input.records, signal);
+        fits.map(|_| ()).map_err(in_run::refused)
+    }
+
+    /// All releases but the score.
+    fn release(&mut self, session: &mut Session) -> Result<Released, Failure> {
+        let (noise, open) = (self.noise(), self.input.records.is_open());
+        let by = &mut InRun::new(session, self.releaser.as_mut());
+        let released = Released::of(&mut self.input.records, noise, Aim::Model, by)?;
+        if let Some(schema) = &released.found {
+            self.input.text.clone_from(schema);
+        }
+        if open {
+            self.input.settle(&self.settings.asked())?;
+            self.settle()?;
+        }
+        self.warnings = report::warnings(&released);
+        Ok(released)
+    }
+
+    /// The codes of the score of all private records. **Private.**
+    pub(super) fn codes_of_private(&self) -> Result<Vec<u16>, Failure> {
+        let mut codes = Vec::new();
+        for block in self.input.records.table().blocks() {
+            codes.extend(self.codes(&block.or_failed()?)?);
+        }
+        Ok(codes)
+    }
+
+    /// The codes of the score of some records.
+    pub(super) fn codes(&self, records: &[u16]) -> Result<Vec<u16>, Failure> {
+        let (sizes, ordered) = (self.input.records.sizes(), self.input.records.ordered());
+        let model = &self.learned()?.model;
+        let coded = CodedRecords::new(records, &sizes, &ordered).or_failed()?;
+        let probabilities = model.probabilities(&coded).or_failed()?;
+        let labels = coded.column(model.label());
+        Ok(score::codes(&probabilities, model.classes(), labels))
+    }
+}
+
+impl Experiment for ClassifyTable {
+    const NAME: &'static str = "classify";
+    const KIND: Option<(&'static str, &'static str)> = Some(("kind", "table"));
+    const ABOUT: &'static str = "Learn a private model of one column of a table, given the others, which may be published. Every record is \
+                                 private, and public is only what the schema says.";
+    const STORED: &'static [&'static str] = &[RANGES[0], RANGES[1], COLUMNS, PAIRS, SCORE];
+    type Settings = Settings;
+
+    fn load(
+        settings: &Settings,
+        arguments: &Arguments<Flags>,
+        _: &Chosen,
+    ) -> Result<Self, Failure> {
+        let input = Input::load(
+            &settings.asked(),
+            arguments.running.data_dir.as_deref(),
+            Part::ALL,
+        )?;
+        let scored = input.test.is_none() && settings.epsilon.is_some();
+        let score_share = if scored { settings.score_share } else { 0.0 };
+        let plan = Self::planned(settings, &input, score_share)?;
+        let releaser = releaser(plan, settings.insecure_noise_seed)?;
+        let mut run = Self {
+            input,
+            settings: settings.clone(),
+            score_share,
+            releaser,
+            learned: None,
+            warnings: Vec::new(),
+        };
+        run.label()?;
+        if !run.input.records.is_open() {
+            run.settle()?;
+        }
+        Ok(run)
+    }
+
+    fn data(&mut self) -> DataSummary {
+        DataSummary {
+            name: self.input.used[0].what.clone(),
+            private: self.input.records.neighbours(),
+            test: self.input.test.as_ref().map_or(0, |test| test.rows),
+            used: self.input.used.clone(),
+        }
+    }
+
+    fn releaser(&mut self) -> Option<&mut Releaser> {
+        self.releaser.as_mut()
+    }
+
+    fn wording(&self) -> Wording {
+        let records = &self.input.records;
+        let unit = records.units().map(|_| {
+            format!(
+                "all records of one unit, {} of which count at most",
+                records.most_per_unit()
+            )
+        });
+        Wording {
+            unit,
+            releases: "all that is read of the private records".into(),
+            public: self.input.public.clone(),
+            without_noise: "Not private: --no-privacy adds no noise.".into(),
+            ..Wording::default()
+        }
+    }
+
+    fn announcement(&mut self) -> Result<Vec<String>, Failure> {
+        let records = &self.input.records;
+        let (label, classes) = self.label()?;
+        let columns = records.columns();
+        let name = &columns[label].name;
+        let classes = match records.is_open() {
+            true => "classes that the budget finds".to_string(),
+            false => format!("{} classes", classes.len()),
+        };
+        Ok(vec![
+            format!("public    {}", self.input.public),
+            format!(
+                "model     of {name}, {classes}, by {} other columns",
+                columns.len() - 1
+            ),
+            "          logistic regression or boosted trees, on samples of what is fitted to noisy counts".into(),
+        ])
+    }
+
+    fn join(&mut self, _: &Crew) -> Result<(), Failure> {
+        Err(Failure::input(
+            "--ranks: a model of a table is learned in one process",
+            "leave --ranks out",
+        ))
+    }
+
+    fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let public = json!({
+            "neighbours": self.input.records.neighbours(),
+            "schema": hex(self.input.text.as_bytes()),
+            "label": self.input.records.label(),
+        });
+        in_run::same_input(session, "the table", &public)?;
+        let released = self.release(session)?;
+        let (records, rng) = (&self.input.records, &mut stream(self.settings.seed, 76));
+        let watch = &mut Watched::new(&session.interrupt);
+        self.learned = Some(released.classifier(records, rng, watch)?);
+        Ok(())
+    }
+
+    fn fingerprint(&mut self) -> Result<Fingerprint, Failure> {
+        let Input { records, text, .. } = &self.input;
+        let of = format!("{} {}", records.table().sha256, hex(text.as_bytes()));
+        Ok(Fingerprint::of(of.as_bytes()))
+    }
+
+    fn when_done(run: &Path, word: &str) -> String {
+        finished(run, word)
+    }
+
+    fn afterwards(_: &Arguments<Flags>, folder: &RunFolder, _: &Interrupt) -> Result<(), Failure> {
+        publish(folder)
+    }
+
+    fn report(&mut self, session: &mut Session) -> Result<Report, Failure> {
+        report::report(self, session)
+    }
+}
