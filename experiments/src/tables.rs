@@ -126,7 +126,7 @@ impl Input {
         }
         let neighbours = input.records.neighbours();
         let bound = "a table of at least 2 records, or units: one has no other to hide behind";
-        bounded("input", &asked.input, neighbours >= 2, bound)?;
+        bounded("input", asked.input, neighbours >= 2, bound)?;
         Ok(input)
     }
 

@@ -6,8 +6,8 @@
 //! |---|---|---|
 //! | distance of single columns, of pairs, of triples | 0 | [`single_tvd`], [`pairs_tvd`], [`triples_tvd`] |
 //! | distance on slices, with ordered codes as numbers | 0 | [`sliced_distance`] |
-//! | ranking by boosted trees trained on the copy | 1 | [`trees_auc`] |
-//! | ranking by logistic regression trained on the copy | 1 | [`logistic_auc`] |
+//! | ranking by boosted trees trained on the copy | 1 | [`learned_auc`] |
+//! | ranking by logistic regression trained on the copy | 1 | [`learned_auc`] |
 //!
 //! A table is given by the codes of its values, [`CodedRecords`]. All scores are the same for any number of threads.
 //! They depend on the real records without noise: scores of private records are private.
