@@ -1,4 +1,4 @@
-//! What Python sees of sliver: accounting, audits, transport, private copies. Docstrings are those of `help`; types are in
+//! What Python sees of sliver: accounting, audits, transport, private copies, private classifiers. Docstrings are those of `help`; types are in
 //! `src/sliver_dp/_native.pyi`.
 
 #![forbid(unsafe_code)]
@@ -7,6 +7,7 @@ mod accountant;
 mod accounting;
 mod arrays;
 mod audit;
+mod classifiers;
 mod distance;
 mod event;
 mod refusal;
@@ -29,6 +30,11 @@ mod _native {
     use crate::audit::{
         LowerBound, best_guesses, epsilon_lower_of_canaries, epsilon_lower_of_counts,
         epsilon_lower_of_runs,
+    };
+    #[pymodule_export]
+    use crate::classifiers::{
+        ColumnModel, HeadModel, fit_column, fit_image_classifier, fit_rows, probabilities_of_rows,
+        probabilities_of_table,
     };
     #[pymodule_export]
     use crate::distance::{PrivateDistance, TwoSampleTest, private_distance};

@@ -8,7 +8,7 @@ use burn::tensor::Device;
 use data::{DataError, Part, Schema, Shapes, Units};
 use dp_accountant::ledger::Ledger;
 use dp_accountant::plan::{CheckedPlan, TrainingPlan};
-use dp_core::mechanism::{NameCounts, NoiseSource, SensitiveVector};
+use dp_core::mechanism::{NameCounts, NoiseSource, Releaser, SensitiveVector};
 use model::latent::{ImageShape, LatentSpace};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray4};
 use private_queries::Query;
@@ -30,18 +30,18 @@ use crate::refusal::{Whole, refused};
 /// One set of shapes for all seeds.
 const SHAPES_SEED: u64 = 0;
 
-/// What is promised of a copy.
-struct Promise {
-    epsilon_upper: f64,
-    delta: f64,
-    accountant: &'static str,
-    secret_noise: bool,
+/// What is promised of a copy, or of a model.
+pub(crate) struct Promise {
+    pub(crate) epsilon_upper: f64,
+    pub(crate) delta: f64,
+    pub(crate) accountant: &'static str,
+    pub(crate) secret_noise: bool,
     /// The lines of the ledger, as JSON.
-    releases: Vec<String>,
+    pub(crate) releases: Vec<String>,
 }
 
 /// Makes the releases of a plan; Python's signals end the work.
-struct Watched<'a>(Direct<'a>);
+pub(crate) struct Watched<'a>(pub(crate) Direct<'a>);
 
 impl Watch for Watched<'_> {
     type Error = PyErr;
@@ -77,7 +77,7 @@ impl Releasing for Watched<'_> {
 }
 
 /// Python's signals end the work.
-struct Signals;
+pub(crate) struct Signals;
 
 impl Watch for Signals {
     type Error = PyErr;
@@ -109,11 +109,11 @@ impl From<TrainingError> for Untaught {
 }
 
 /// Has `release` make what is planned, with secret noise unless its seed is given, and says what is promised of it.
-fn promised<T>(
+pub(crate) fn promised<T>(
     plan: TrainingPlan,
     path: &Path,
     insecure_noise_seed: Option<u64>,
-    release: impl FnOnce(f64, &mut Watched<'_>) -> PyResult<T>,
+    release: impl FnOnce(Releaser, &mut Ledger) -> PyResult<T>,
 ) -> PyResult<(T, Promise)> {
     let plan: CheckedPlan = plan.check().map_err(refused)?;
     let noise = match insecure_noise_seed {
@@ -133,9 +133,7 @@ fn promised<T>(
     };
     let mut ledger = opened.map_err(unwritten)?;
     let before = ledger.entries().map_err(unwritten)?.entries.len();
-    let multiplier = plan.noise_multiplier();
-    let mut by = Watched(Direct::new(plan.releaser(noise), &mut ledger));
-    let made = release(multiplier, &mut by)?;
+    let made = release(plan.releaser(noise), &mut ledger)?;
     let all = ledger.entries().map_err(unwritten)?.entries;
     let lines = all[before..].iter().map(serde_json::to_string);
     promise.releases = lines.collect::<Result<_, _>>().map_err(refused)?;
@@ -143,7 +141,7 @@ fn promised<T>(
 }
 
 /// Refuses fewer than two records, or units: one has no other to hide behind.
-fn several(what: &str, found: usize) -> PyResult<()> {
+pub(crate) fn several(what: &str, found: usize) -> PyResult<()> {
     match found {
         0 | 1 => Err(PyValueError::new_err(format!(
             "there are {found} {what}, expected at least 2: one has no other to hide behind"
@@ -153,7 +151,10 @@ fn several(what: &str, found: usize) -> PyResult<()> {
 }
 
 /// The unit of each record, and how many records of a unit are used.
-fn units(names: Option<Vec<String>>, most: Option<Whole>) -> PyResult<Option<(Units, usize)>> {
+pub(crate) fn units(
+    names: Option<Vec<String>>,
+    most: Option<Whole>,
+) -> PyResult<Option<(Units, usize)>> {
     let wrong = "units and most_per_unit: expected both, with most_per_unit at least 1, or none";
     match (names, most) {
         (None, None) => Ok(None),
@@ -206,7 +207,7 @@ pub(crate) struct ImagesModel {
 }
 
 macro_rules! promises {
-    ($model:ident { $count:ident }, $($rest:tt)*) => {
+    ($model:ident, $($rest:tt)*) => {
         #[pymethods]
         impl $model {
             /// An upper bound on the epsilon of all releases, at `delta`.
@@ -239,18 +240,20 @@ macro_rules! promises {
                 self.promise.releases.clone()
             }
 
-            /// Samples of the copy, unless another number is asked for; with units what noisy counts say.
-            #[getter]
-            fn count(&self) -> usize {
-                self.$count
-            }
-
             $($rest)*
         }
     };
 }
 
-promises! { TableModel { records },
+pub(crate) use promises;
+
+promises! { TableModel,
+    /// Samples of the copy, unless another number is asked for; with units what noisy counts say.
+    #[getter]
+    fn count(&self) -> usize {
+        self.records
+    }
+
     /// `count` records, each column as texts by its name.
     fn sample(
         &self,
@@ -277,7 +280,13 @@ promises! { TableModel { records },
     }
 }
 
-promises! { ImagesModel { images },
+promises! { ImagesModel,
+    /// Samples of the copy, unless another number is asked for; with units what noisy counts say.
+    #[getter]
+    fn count(&self) -> usize {
+        self.images
+    }
+
     /// `count` images, `[n c s s]` as bytes, and their classes, `[n]`, in random order.
     #[allow(clippy::type_complexity)]
     fn sample<'py>(
@@ -307,26 +316,17 @@ promises! { ImagesModel { images },
     }
 }
 
-/// Releases counts of a table, the text of a CSV file, and fits a model to them.
-#[pyfunction]
-#[pyo3(signature = (table, schema, *, epsilon, delta, label, units, most_per_unit, ledger, seed, insecure_noise_seed, show_private))]
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn fit_table(
+/// The private records of a table, the text of a CSV file.
+pub(crate) fn private_table(
     py: Python<'_>,
     table: &[u8],
     schema: &str,
-    epsilon: f64,
-    delta: Option<f64>,
     label: Option<&str>,
     units: Option<Vec<String>>,
     most_per_unit: Option<Whole>,
-    ledger: PathBuf,
-    seed: Whole,
-    insecure_noise_seed: Option<Whole>,
     show_private: bool,
-) -> PyResult<TableModel> {
+) -> PyResult<Records> {
     let units = self::units(units, most_per_unit)?;
-    let noise_seed = insecure_noise_seed.map(|seed| seed.0);
     let schema = Schema::parse("schema", schema).map_err(refused)?;
     let schema = match label {
         Some(label) => schema.with_label(label).map_err(refused)?,
@@ -345,11 +345,38 @@ pub(crate) fn fit_table(
             None => "records",
         };
         several(what, records.neighbours())?;
+        Ok(records)
+    })
+}
+
+/// Releases counts of a table, the text of a CSV file, and fits a model to them.
+#[pyfunction]
+#[pyo3(signature = (table, schema, *, epsilon, delta, label, units, most_per_unit, ledger, seed, insecure_noise_seed, show_private))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn fit_table(
+    py: Python<'_>,
+    table: &[u8],
+    schema: &str,
+    epsilon: f64,
+    delta: Option<f64>,
+    label: Option<&str>,
+    units: Option<Vec<String>>,
+    most_per_unit: Option<Whole>,
+    ledger: PathBuf,
+    seed: Whole,
+    insecure_noise_seed: Option<Whole>,
+    show_private: bool,
+) -> PyResult<TableModel> {
+    let noise_seed = insecure_noise_seed.map(|seed| seed.0);
+    let mut records = private_table(py, table, schema, label, units, most_per_unit, show_private)?;
+    py.detach(|| {
         let copy = TableCopy::new().epsilon(epsilon);
         let copy = delta.map_or(copy.clone(), |delta| copy.delta(delta));
         let plan = copy.plan(&records).map_err(Signals::failed)?;
         let rng = &mut ChaCha20Rng::seed_from_u64(seed.0);
-        let (fitted, promise) = promised(plan, &ledger, noise_seed, |multiplier, by| {
+        let (fitted, promise) = promised(plan, &ledger, noise_seed, |releaser, ledger| {
+            let multiplier = releaser.plan().noise_multiplier();
+            let by = &mut Watched(Direct::new(releaser, ledger));
             let released = Released::of(&mut records, multiplier, Aim::Copy, by)?;
             Ok(Fitted {
                 model: released.fit(&records, rng, by)?,
@@ -446,7 +473,8 @@ pub(crate) fn fit_images(
         let space = space(shape, latent, shapes)?;
         let rng = &mut ChaCha20Rng::seed_from_u64(seed.0);
         let copy = copy_in(&space);
-        let (latents, promise) = promised(plan, &ledger, noise_seed, |_, by| {
+        let (latents, promise) = promised(plan, &ledger, noise_seed, |releaser, ledger| {
+            let by = &mut Watched(Direct::new(releaser, ledger));
             let fitted = copy.released(&images, &Device::flex(), rng, by)?;
             Ok(fitted.latents)
         })?;

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import sliver_dp
-from sliver_dp import accounting, audit, synth, transport
+from sliver_dp import accounting, audit, classifiers, synth, transport
 
-PUBLIC = [getattr(module, name) for module in (accounting, audit, synth, transport) for name in module.__all__]
+PUBLIC = [getattr(module, name) for module in (accounting, audit, classifiers, synth, transport) for name in module.__all__]
 
 
 def test_everything_has_its_documentation():
@@ -29,7 +29,7 @@ def test_everything_has_its_documentation():
                 assert member.__doc__, f"{item.__name__}.{name}"
 
 
-@pytest.mark.parametrize("item", [accounting, audit, synth, transport, *PUBLIC], ids=lambda item: item.__name__)
+@pytest.mark.parametrize("item", [accounting, audit, classifiers, synth, transport, *PUBLIC], ids=lambda item: item.__name__)
 def test_examples_hold(item):
     globs = {"__name__": "examples"}
     for test in doctest.DocTestFinder(recurse=False).find(item, item.__name__, globs=globs):

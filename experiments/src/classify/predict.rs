@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use data::{Asked, Classes, DataError, Part, Schema};
 use lab::prelude::*;
-use private_classifiers::{CodedRecords, Features, Head, TableModel, largest};
+use private_classifiers::{Features, Head, TableModel, largest};
 
 use super::model::{DESCRIPTION, Description, Kind, Learned, Model, SCHEMA};
 use super::run::MODEL;
@@ -106,8 +106,6 @@ fn of_table(
 ) -> Result<(Vec<u8>, usize), Failure> {
     let whole = Schema::parse(SCHEMA, schema).or_failed()?;
     let columns = whole.code_columns();
-    let sizes: Vec<usize> = columns.iter().map(|column| column.codes.len()).collect();
-    let ordered: Vec<usize> = columns.iter().map(|column| column.ordered).collect();
     let advice = "give a table of the columns that the model's schema.toml has; it may lack the label and those that are ignored";
     let without = tables::unlabelled(schema, &columns[model.label()].name)?;
     let table = Schema::parse(SCHEMA, &without).and_then(|without| {
@@ -118,17 +116,8 @@ fn of_table(
     let mut lines = Lines::new(&description.classes)?;
     let mut place = 0;
     for block in table.blocks() {
-        let block = block.or_failed()?;
-        let mut codes = Vec::with_capacity(block.len() / table.columns * sizes.len());
-        for record in block.chunks_exact(table.columns) {
-            let (before, behind) = record.split_at(model.label());
-            codes.extend(before);
-            // The model does not look at it.
-            codes.push(0);
-            codes.extend(behind);
-        }
-        let coded = CodedRecords::new(&codes, &sizes, &ordered).or_failed()?;
-        let probabilities = model.probabilities(&coded).or_failed()?;
+        let probabilities = model.probabilities_without_label(&block.or_failed()?);
+        let probabilities = probabilities.or_failed()?;
         for row in probabilities.chunks_exact(model.classes()) {
             place += 1;
             lines.add(place.to_string(), row)?;

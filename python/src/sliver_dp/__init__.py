@@ -4,6 +4,7 @@
 - `sliver_dp.audit`: what an attack proves of a mechanism, as a lower bound on epsilon
 - `sliver_dp.transport`: sliced Wasserstein distances with gradients, plans on a line, Sinkhorn
 - `sliver_dp.synth`: private copies of tables and of images; imported by itself, with `pip install sliver-dp[synth]`
+- `sliver_dp.classifiers`: private classifiers of images, of rows and of tables, as scikit-learn has them; imported by itself
 - `sliver_dp.torch`: the distance as a loss of PyTorch; imported by itself, where torch is installed
 """
 

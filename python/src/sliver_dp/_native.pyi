@@ -1,4 +1,4 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Literal, NoReturn, final
 
@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "ColumnModel",
     "EntropicTransport",
     "Event",
+    "HeadModel",
     "ImagesModel",
     "LowerBound",
     "PrivateDistance",
@@ -27,11 +29,16 @@ __all__ = [
     "epsilon_upper",
     "epsilon_upper_of_ledger",
     "epsilon_upper_of_opacus",
+    "fit_column",
+    "fit_image_classifier",
     "fit_images",
+    "fit_rows",
     "fit_table",
     "noise_multiplier_for",
     "plan_1d",
     "private_distance",
+    "probabilities_of_rows",
+    "probabilities_of_table",
     "sinkhorn",
     "sinkhorn_divergence",
     "sliced_cost_and_gradient",
@@ -402,6 +409,97 @@ class ImagesModel:
     def count(self) -> int: ...
     def sample(self, count: int, seed: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]: ...
 
+@final
+class HeadModel:
+    @property
+    def epsilon_upper(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def accountant(self) -> str: ...
+    @property
+    def secret_noise(self) -> bool: ...
+    @property
+    def releases(self) -> list[str]: ...
+    @property
+    def weights(self) -> NDArray[np.float64]: ...
+    @property
+    def whitening(self) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None: ...
+
+@final
+class ColumnModel:
+    @property
+    def epsilon_upper(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def accountant(self) -> str: ...
+    @property
+    def secret_noise(self) -> bool: ...
+    @property
+    def releases(self) -> list[str]: ...
+    @property
+    def classes(self) -> list[str]: ...
+    @property
+    def learner(self) -> str: ...
+    @property
+    def form(self) -> tuple[list[int], list[int], int]: ...
+    @property
+    def tensors(self) -> dict[str, NDArray[np.float32]]: ...
+
+def fit_rows(
+    values: NDArray[np.float32],
+    labels: NDArray[np.uint16],
+    classes: int,
+    *,
+    epsilon: float,
+    delta: float | None,
+    ledger: str | PathLike[str],
+    insecure_noise_seed: int | None,
+) -> HeadModel: ...
+def fit_image_classifier(
+    images: NDArray[np.uint8],
+    labels: NDArray[np.uint8],
+    classes: int,
+    *,
+    epsilon: float,
+    delta: float | None,
+    units: Sequence[str] | None,
+    most_per_unit: int | None,
+    order: int,
+    shapes: bool,
+    ledger: str | PathLike[str],
+    insecure_noise_seed: int | None,
+) -> HeadModel: ...
+def fit_column(
+    table: bytes,
+    schema: str,
+    *,
+    epsilon: float,
+    delta: float | None,
+    label: str | None,
+    units: Sequence[str] | None,
+    most_per_unit: int | None,
+    ledger: str | PathLike[str],
+    seed: int,
+    insecure_noise_seed: int | None,
+    show_private: bool,
+) -> ColumnModel: ...
+def probabilities_of_rows(
+    values: NDArray[np.float32],
+    *,
+    form: Sequence[int],
+    classes: int,
+    weights: NDArray[np.float64],
+    whitening: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
+) -> NDArray[np.float64]: ...
+def probabilities_of_table(
+    table: bytes,
+    schema: str,
+    *,
+    form: tuple[Sequence[int], Sequence[int], int],
+    tensors: Mapping[str, NDArray[np.float32]],
+) -> NDArray[np.float64]: ...
 def fit_table(
     table: bytes,
     schema: str,

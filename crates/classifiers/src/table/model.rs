@@ -115,6 +115,16 @@ impl TableModel {
         self.label
     }
 
+    /// Returns the number of codes of each column, `[D]`.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// Returns how many codes of each column are in order, `[D]`.
+    pub fn ordered(&self) -> &[usize] {
+        &self.ordered
+    }
+
     /// Returns the number of classes, `C`.
     pub fn classes(&self) -> usize {
         self.sizes[self.label]
@@ -163,6 +173,29 @@ impl TableModel {
             }
         }
         Ok(all)
+    }
+
+    /// Returns the probabilities of the classes of records without their label, `[n, D - 1]` codes in rows, as `[n, C]` in rows.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CodedRecords::new`].
+    pub fn probabilities_without_label(&self, codes: &[u16]) -> Result<Vec<f64>, ClassifierError> {
+        let width = self.sizes.len() - 1;
+        if width == 0 || !codes.len().is_multiple_of(width) {
+            let bound = format!("whole records of {width} codes");
+            let name = "the number of codes of a table";
+            return Err(ClassifierError::range(name, codes.len() as f64, bound));
+        }
+        let mut whole = Vec::with_capacity(codes.len() / width * self.sizes.len());
+        for record in codes.chunks_exact(width) {
+            let (before, behind) = record.split_at(self.label);
+            whole.extend(before);
+            // It is not looked at.
+            whole.push(0);
+            whole.extend(behind);
+        }
+        self.probabilities(&CodedRecords::new(&whole, &self.sizes, &self.ordered)?)
     }
 
     /// Returns the most probable class of each record, `[n]`; the first of equals.

@@ -1,0 +1,383 @@
+"""Private classifiers of images, of rows such as embeddings, and of tables, made in this process: no private record is written to a file.
+
+They follow the conventions of scikit-learn, whose base classes they have where it is installed: `fit`, `predict`, `predict_proba`,
+`score`, `classes_`, `get_params`, pipelines, `clone`. Each fit is a release of its own: the epsilons of several, such as those of a
+cross-validation, add up. Nothing public is read from the records: classes, sides and schemas are declared.
+
+`ImageClassifier` needs numpy alone, `TableClassifier` pandas: `pip install sliver-dp[synth]`.
+
+>>> import numpy as np
+>>> from sliver_dp.classifiers import LinearClassifier
+>>> rows = np.array([[np.cos(i), np.sin(i)] for i in range(600)])
+>>> above = (rows[:, 1] > 0).astype(int)
+>>> model = LinearClassifier(epsilon=2, classes=2, data_norm="own").fit(rows, above)
+>>> model.score(rows, above) > 0.9, round(model.epsilon_, 3), model.ledger_.neighbours
+(True, 2.0, 'replace one row and its label')
+"""
+
+import inspect
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _native
+from .synth import Ledger
+from .synth._copy import ledger_at, number, required, units_of, whole
+from .synth._images import _names, _places, _planes
+from .synth._schema import Schema, tomllib
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+except ImportError:
+
+    class BaseEstimator:  # type: ignore[no-redef]
+        """Parameters, as scikit-learn's estimators have them."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]:
+            """The parameters, by their names."""
+            names = inspect.signature(type(self).__init__).parameters
+            return {name: getattr(self, name) for name in names if name != "self"}
+
+        def set_params(self, **parameters: Any) -> "BaseEstimator":
+            """Sets parameters."""
+            for name, value in parameters.items():
+                if name not in self.get_params():
+                    raise ValueError(f"{name!r} is no parameter: expected one of {', '.join(self.get_params())}")
+                setattr(self, name, value)
+            return self
+
+    class ClassifierMixin:  # type: ignore[no-redef]
+        """What classifiers have."""
+
+
+__all__ = ["ImageClassifier", "LinearClassifier", "TableClassifier"]
+
+
+class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What classifiers of all kinds have in common. Only the released model is kept, so pickles hold nothing private."""
+
+    epsilon: float
+    delta: "float | None"
+    insecure_noise_seed: "int | None"
+    classes_: "npt.NDArray[Any]"
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "epsilon": required("epsilon", self.epsilon),
+            "delta": number("delta", self.delta),
+            "insecure_noise_seed": whole("insecure_noise_seed", self.insecure_noise_seed),
+        }
+
+    def _keep(self, model: Any, neighbours: str) -> None:
+        self.ledger_ = Ledger.of(model, neighbours)
+        self.epsilon_ = self.ledger_.epsilon_upper
+        self.card_ = {
+            "epsilon_upper": self.ledger_.epsilon_upper,
+            "delta": self.ledger_.delta,
+            "neighbours": neighbours,
+            "accountant": self.ledger_.accountant,
+            "private": self.ledger_.private,
+            "releases": len(self.ledger_.releases),
+        }
+
+    def _fitted(self) -> None:
+        if not hasattr(self, "ledger_"):
+            raise RuntimeError(f"this {type(self).__name__} is not fitted: call fit first")
+
+    def _keep_head(self, model: Any, neighbours: str, *form: int) -> None:
+        self._form, self._weights, self._whitening = form, model.weights, model.whitening
+        self._keep(model, neighbours)
+
+    def _of_head(self, values: "npt.NDArray[np.float32]") -> "npt.NDArray[np.float64]":
+        classes = len(self.classes_)
+        head = {"classes": classes, "weights": self._weights, "whitening": self._whitening}
+        return _native.probabilities_of_rows(values, form=list(self._form), **head).reshape(-1, classes)
+
+    def predict_proba(self, X: Any) -> "npt.NDArray[np.float64]":
+        """The probabilities of the classes, shape `[n, classes]`, in the order of `classes_`. No private record is read."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> "npt.NDArray[Any]":
+        """The most probable class of each record, shape `[n]`. No private record is read."""
+        self._fitted()
+        found: "npt.NDArray[Any]" = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return found
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy on public records: of private ones it would tell of them."""
+        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+
+
+class LinearClassifier(_Classifier):
+    """Softmax regression on rows of numbers, such as the embeddings of a public network, by private gradient descent.
+
+    Neighbours replace one row with its label. `classes` says how many classes there are, or names them. `data_norm` is a bound on the
+    norms of rows, and longer ones are cut to it; with "own" each row is divided by its own norm. Neither is ever read from the rows.
+    `delta` is a tenth of one over the number of rows if it is None. `insecure_noise_seed` makes the noise known, and nothing private.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: "float | None" = None,
+        classes: "int | Sequence[str] | None" = None,
+        data_norm: "float | str | None" = None,
+        insecure_noise_seed: "int | None" = None,
+    ) -> None:
+        self.epsilon, self.delta, self.classes, self.data_norm = epsilon, delta, classes, data_norm
+        self.insecure_noise_seed = insecure_noise_seed
+
+    def _rows(self, X: Any) -> "npt.NDArray[np.float32]":
+        rows = np.asarray(X)
+        if rows.ndim != 2 or 0 in rows.shape:
+            raise ValueError(f"X is of shape {rows.shape}: expected [n, d], none 0")
+        if rows.dtype.kind not in "fiu":
+            raise ValueError(f"X is of type {rows.dtype}: expected numbers")
+        rows = rows.astype(np.float64)
+        if not np.isfinite(rows).all():
+            raise ValueError("X: a value is not finite: expected numbers")
+        if self.data_norm == "own":
+            return np.ascontiguousarray(rows, dtype=np.float32)
+        if self.data_norm is None:
+            raise ValueError(
+                'data_norm is None: declare a bound on the norms of rows, to which longer ones are cut, or "own" to divide each by '
+                "its own; a bound read from the rows would tell of them"
+            )
+        bound = required("data_norm", self.data_norm)
+        if not 0 < bound < float("inf"):
+            raise ValueError(f"data_norm is {bound}: expected a positive number")
+        rows = rows / bound
+        lengths = np.sqrt((rows**2).sum(axis=1, keepdims=True))
+        rows = rows / np.maximum(lengths, 1.0)
+        # Divided by its norm with this, a row keeps what its length says.
+        rest = np.sqrt(np.maximum(0.0, 1.0 - (rows**2).sum(axis=1, keepdims=True)))
+        return np.ascontiguousarray(np.hstack([rows, rest]), dtype=np.float32)
+
+    def fit(self, X: Any, y: Any, *, ledger: "str | os.PathLike[str] | None" = None) -> "LinearClassifier":
+        """Learns from rows `X`, `[n, d]`, and labels `y`, `[n]`: this is the release.
+
+        Labels are whole numbers below the number of classes, or names of `classes`. `ledger` is a file, to whose lines those of this fit
+        are added before its noise. Raises ValueError for what is no such array and for settings out of bounds: nothing is released
+        then. OSError if the ledger cannot be written.
+        """
+        names = _names(self.classes)
+        rows = self._rows(X)
+        places = _places(y, names, self.classes or 0, len(rows)).astype(np.uint16)
+        with ledger_at(ledger) as path:
+            model = _native.fit_rows(rows, places, len(names), ledger=path, **self._settings())
+        self.classes_ = _classes(self.classes, names)
+        self.n_features_in_ = np.asarray(X).shape[1]
+        self._keep_head(model, "replace one row and its label", rows.shape[1])
+        return self
+
+    def predict_proba(self, X: Any) -> "npt.NDArray[np.float64]":
+        """The probabilities of the classes, shape `[n, classes]`, in the order of `classes_`. No private record is read."""
+        self._fitted()
+        rows = self._rows(X)
+        if np.asarray(X).shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {np.asarray(X).shape[1]} features: expected {self.n_features_in_}, as the fit had")
+        return self._of_head(rows.ravel())
+
+
+class ImageClassifier(_Classifier):
+    """A classifier of square images of `side` pixels: scattering features that synthetic shapes decorrelate, and softmax regression by private
+    gradient descent.
+
+    Neighbours replace one image with its label; with `most_per_unit` all images of one unit, and `fit` takes the unit of each image.
+    `classes` says how many there are, or names them. `public` is "shapes", or "none": features as they are. `order` is that of the
+    scattering. `delta` and `insecure_noise_seed` are as those of `LinearClassifier`.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        side: "int | None" = None,
+        classes: "int | Sequence[str] | None" = None,
+        delta: "float | None" = None,
+        most_per_unit: "int | None" = None,
+        public: str = "shapes",
+        order: int = 1,
+        insecure_noise_seed: "int | None" = None,
+    ) -> None:
+        self.epsilon, self.delta, self.classes, self.side = epsilon, delta, classes, side
+        self.most_per_unit, self.public, self.order = most_per_unit, public, order
+        self.insecure_noise_seed = insecure_noise_seed
+
+    def _images(self, X: Any) -> "npt.NDArray[np.uint8]":
+        planes, _ = _planes(X)
+        side = whole("side", self.side)
+        if side is None:
+            raise ValueError("side is None: declare how many pixels a side has, which is public")
+        if planes.shape[2:] != (side, side):
+            raise ValueError(f"images are of {planes.shape[2]} x {planes.shape[3]} pixels: expected {side} x {side}")
+        return planes
+
+    def fit(
+        self,
+        X: "npt.NDArray[np.uint8]",
+        y: Any,
+        *,
+        units: "Sequence[Any] | npt.NDArray[Any] | None" = None,
+        ledger: "str | os.PathLike[str] | None" = None,
+    ) -> "ImageClassifier":
+        """Learns from images `X`, bytes of shape `[n, side, side]`, `[n, 1 or 3, side, side]` or `[n, side, side, 1 or 3]`, and labels `y`,
+        `[n]`: this is the release. Labels and `ledger` are as those of `LinearClassifier.fit`, which says what is raised.
+        """
+        if self.public not in ("shapes", "none"):
+            raise ValueError(f"public is {self.public!r}: expected 'shapes' or 'none'; of other images `sliver classify` learns")
+        names = _names(self.classes)
+        planes = self._images(X)
+        places = _places(y, names, self.classes or 0, len(planes))
+        of_units = None if units is None else units_of(units, len(planes), "image")
+        most = whole("most_per_unit", self.most_per_unit)
+        with ledger_at(ledger) as path:
+            model = _native.fit_image_classifier(
+                planes,
+                places,
+                len(names),
+                units=of_units,
+                most_per_unit=most,
+                order=whole("order", self.order) or 0,
+                shapes=self.public == "shapes",
+                ledger=path,
+                **self._settings(),
+            )
+        self.classes_ = _classes(self.classes, names)
+        several = "" if most is None else f"all images of one unit, {most} of which count at most"
+        form = planes.shape[1], planes.shape[2], whole("order", self.order) or 0
+        self._keep_head(model, f"replace {several or 'one image and its label'}", *form)
+        return self
+
+    def predict_proba(self, X: Any) -> "npt.NDArray[np.float64]":
+        """The probabilities of the classes, shape `[n, classes]`, in the order of `classes_`. No private record is read."""
+        self._fitted()
+        planes = self._images(X)
+        if planes.shape[1] != self._form[0]:
+            raise ValueError(f"images have {planes.shape[1]} channels: expected {self._form[0]}, as the fit had")
+        return self._of_head((planes.astype(np.float32) / np.float32(255)).ravel())
+
+
+class TableClassifier(_Classifier):
+    """A model of one column of a table, `label`, given the others: counts are released once, a mixture is fitted to them, and logistic
+    regression or boosted trees learn from samples of it.
+
+    Neighbours replace one record; with `unit`, a column that the schema ignores, all records of one unit, `most_per_unit` of which count
+    at most. `schema` is the path of a TOML file, or the same as a dict: it is public and never read from the records. `label` is that of
+    the schema if it is None. `seed` is that of public randomness, and never of the noise; `delta`, `show_private` and
+    `insecure_noise_seed` are as those of `sliver_dp.synth.Table`.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        schema: "str | os.PathLike[str] | Mapping[str, Any] | None" = None,
+        label: "str | None" = None,
+        delta: "float | None" = None,
+        unit: "str | None" = None,
+        most_per_unit: "int | None" = None,
+        seed: "int | None" = None,
+        show_private: bool = False,
+        insecure_noise_seed: "int | None" = None,
+    ) -> None:
+        self.epsilon, self.delta, self.schema, self.label = epsilon, delta, schema, label
+        self.unit, self.most_per_unit, self.seed = unit, most_per_unit, seed
+        self.show_private, self.insecure_noise_seed = show_private, insecure_noise_seed
+
+    def fit(self, X: Any, y: Any = None, *, ledger: "str | os.PathLike[str] | None" = None) -> "TableClassifier":
+        """Learns from a table `X` that has the label, or from one without it and labels `y`: this is the release.
+
+        A table is a data frame of pandas or polars, a table of pyarrow, or a dict of columns. Raises ValueError for values that do not fit
+        the schema, with their column, and for settings out of bounds: nothing is released then. OSError if the ledger cannot be
+        written.
+        """
+        if self.schema is None:
+            raise ValueError("schema is None: declare what the columns hold, which is public; `sliver schema FILE` drafts it")
+        written = Schema.of(self.schema)
+        label = self.label or _label_of(written)
+        if y is not None:
+            import pandas as pd
+
+            X = _framed(X).assign(**{label: pd.Series(np.asarray(y))})
+        frame = written.framed(X, self.unit)
+        units = None
+        if self.unit is not None:
+            if self.unit not in written.ignored:
+                raise ValueError(f"unit {self.unit!r}: expected a column that the schema ignores, which the model does not see")
+            units = units_of(written.texts(frame, self.unit, is_unit=True), len(frame), "record")
+        most = whole("most_per_unit", self.most_per_unit)
+        with ledger_at(ledger) as path:
+            model = _native.fit_column(
+                written.text_of(frame),
+                written.text,
+                label=label,
+                units=units,
+                most_per_unit=most,
+                ledger=path,
+                seed=whole("seed", self.seed) or 0,
+                show_private=bool(self.show_private),
+                **self._settings(),
+            )
+        self.classes_, self.learner_ = np.array(model.classes), model.learner
+        self._others, self._columns, self._tensors = _without(written, label), model.form, model.tensors
+        several = "" if most is None else f"all records of one unit, {most} of which count at most"
+        self._keep(model, f"replace {several or 'one record'}")
+        return self
+
+    def predict_proba(self, X: Any) -> "npt.NDArray[np.float64]":
+        """The probabilities of the classes, shape `[n, classes]`, in the order of `classes_`. `X` may lack the label, and columns that the
+        schema ignores. No private record is read."""
+        self._fitted()
+        others = Schema.of(self._others)
+        frame = others.framed(X, None)
+        found = _native.probabilities_of_table(
+            others.text_of(frame), others.text, form=self._columns, tensors=self._tensors
+        )
+        return found.reshape(len(frame), -1)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy on public records, whose labels `X` has if `y` is None: of private ones it would tell of them."""
+        if y is None:
+            self._fitted()
+            y = _framed(X)[self.label or _label_of(Schema.of(self.schema or {}))]
+        return super().score(X, np.asarray(y).astype(str), sample_weight)
+
+
+def _classes(given: Any, names: list[str]) -> "npt.NDArray[Any]":
+    """The classes as labels name them: numbers if only their number was said."""
+    return np.array(names) if isinstance(given, Sequence) else np.arange(len(names))
+
+
+def _framed(X: Any) -> Any:
+    """A table as a data frame of pandas, whatever columns it has."""
+    import pandas as pd
+
+    if isinstance(X, Mapping):
+        return pd.DataFrame(X)
+    if not isinstance(X, pd.DataFrame) and callable(getattr(X, "to_pandas", None)):
+        X = X.to_pandas()
+    if not isinstance(X, pd.DataFrame):
+        raise TypeError(f"X is of type {type(X).__name__}: expected a data frame of pandas or polars, a table of pyarrow, or a dict")
+    return X.reset_index(drop=True)
+
+
+def _label_of(schema: Schema) -> str:
+    for column in schema.columns:
+        if column.get("kind") == "label":
+            return str(column["name"])
+    raise ValueError("label is None, and no column of the schema is of kind label: name the column to predict")
+
+
+def _without(schema: Schema, label: str) -> dict[str, Any]:
+    """A schema whose label is ignored, and without rules, which are for copies."""
+    known = tomllib.loads(schema.text)
+    known.pop("rule", None)
+    columns = (column if column["name"] != label else {"name": label, "kind": "ignore"} for column in known["column"])
+    return {**known, "column": list(columns)}
