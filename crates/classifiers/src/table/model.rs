@@ -36,7 +36,7 @@ impl Learner {
 }
 
 /// What tells a class from the others.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(super) enum Scorer {
     Linear(Linear),
     Trees(Ensemble),
@@ -73,13 +73,26 @@ impl Scorer {
 /// }
 /// # Ok::<(), private_classifiers::ClassifierError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct TableModel {
     pub(super) sizes: Vec<usize>,
     pub(super) ordered: Vec<usize>,
     pub(super) label: usize,
     /// One for two classes, one for each of more.
     pub(super) scorers: Vec<Scorer>,
+}
+
+/// Without what it learned: of private records that would tell of them.
+impl std::fmt::Debug for TableModel {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("TableModel");
+        shown
+            .field("sizes", &self.sizes)
+            .field("label", &self.label);
+        shown
+            .field("learner", &self.learner())
+            .finish_non_exhaustive()
+    }
 }
 
 impl TableModel {

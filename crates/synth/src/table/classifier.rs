@@ -226,7 +226,11 @@ mod tests {
             assert_eq!(chosen.model.learner(), learner, "{:?}", chosen.losses);
             // Which records break the rule is told by the third, in part.
             let of = |column: usize| chosen.influences[column].loss;
-            assert!(of(0) > 0.3 && of(2) < of(0) / 3.0, "{:?}", chosen.influences);
+            assert!(
+                of(0) > 0.3 && of(2) < of(0) / 3.0,
+                "{:?}",
+                chosen.influences
+            );
         }
     }
 

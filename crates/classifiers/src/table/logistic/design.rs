@@ -15,7 +15,7 @@ pub(super) struct Design<'a> {
 }
 
 /// A score that is a sum over codes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(in super::super) struct Linear {
     pub(in super::super) intercept: f64,
     /// What each code adds, one column after the other.

@@ -14,7 +14,7 @@ const RATE: f64 = 0.1;
 const CHUNK: usize = 2048;
 
 /// Trees whose values add up to the log-odds of a class.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(in super::super) struct Ensemble {
     pub(in super::super) start: f64,
     pub(in super::super) trees: Vec<Tree>,

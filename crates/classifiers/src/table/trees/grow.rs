@@ -8,12 +8,12 @@ use super::split::{Split, best_split, value};
 const LEAVES: usize = 31;
 
 /// A tree, whose root is the first node.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(in super::super) struct Tree {
     pub(in super::super) nodes: Vec<Node>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(in super::super) enum Node {
     Leaf(f64),
     Inner {
