@@ -537,6 +537,8 @@ const PUBLIC: [(&str, &[&str]); 11] = [
         &[
             "SynthError",
             "Bins",
+            // Of samples of what was released.
+            "Classifier",
             "Model",
             "Products",
             "Released",
