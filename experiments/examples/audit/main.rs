@@ -109,14 +109,8 @@ impl Arguments {
             "above 0 and below 1",
         )?;
         if self.mechanism == Mechanism::FinalModel {
-            let ok = self.rate > 0.0 && self.rate <= 1.0;
-            within(
-                "records",
-                self.records as f64,
-                self.records >= 2,
-                "at least 2",
-            )?;
-            return within("rate", self.rate, ok, "above 0 and at most 1");
+            let (records, ok) = (self.records as f64, self.records >= 2);
+            return within("records", records, ok, "at least 2");
         }
         let ok = self.rate > 0.0 && self.rate < 1.0;
         within("rate", self.rate, ok, "above 0 and below 1")

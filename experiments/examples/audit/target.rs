@@ -23,8 +23,7 @@ pub(crate) enum Mechanism {
     FixedSize,
     /// Of Poisson samples: DP-SGD where a neighbour lacks a record.
     Poisson,
-    /// Trainings of softmax regression on images, of which the last weights alone are seen (--rate 1: on all records in
-    /// each step).
+    /// Trainings of the head of `sliver classify` on images, of which the last weights alone are seen.
     FinalModel,
     /// Whole trainings of a small network, recorded and replayed on neighbours: no noise hides what reaches it.
     Training,
@@ -86,10 +85,8 @@ impl AuditedMechanism {
             Mechanism::FinalModel => Some(FinalModel::load(arguments)?),
             _ => None,
         };
-        let all = match arguments.mechanism {
-            Mechanism::FinalModel => arguments.rate >= 1.0,
-            mechanism => mechanism == Mechanism::Gaussian,
-        };
+        let full = [Mechanism::FinalModel, Mechanism::Gaussian];
+        let all = full.contains(&arguments.mechanism);
         match arguments.sabotage {
             None => {}
             Some(Sabotage::HalfNoise) if images.is_none() => {}
