@@ -393,14 +393,6 @@ pub(crate) fn kept(schema: &str) -> Result<String, Failure> {
     toml::to_string(&toml::from_str::<toml::Table>(&text).or_failed()?).or_failed()
 }
 
-/// A schema of records that may lack the label, and without rules, which are for copies.
-pub(crate) fn unlabelled(schema: &str, label: &str) -> Result<String, Failure> {
-    let text = schema::leaving_out(schema.into(), &[label.to_string()])?;
-    let mut table: toml::Table = toml::from_str(&text).or_failed()?;
-    table.remove("rule");
-    toml::to_string(&table).or_failed()
-}
-
 /// The columns that are left out, and why, as far as that is public.
 fn without(columns: &[(&str, Option<&str>)]) -> String {
     let one = |&(name, why): &(&str, Option<&str>)| match why {

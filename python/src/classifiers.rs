@@ -14,7 +14,7 @@ use numpy::{
 use private_classifiers::{
     Embedding, Examples, Features, Head, HeadConfig, Scattering, TableModel, Whitening,
 };
-use private_synth::table::{Aim, Released, TableCopy};
+use private_synth::table::{Aim, CLASSES, Released, TableCopy};
 use private_synth::{Direct, Watch, Work};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -140,14 +140,36 @@ pub(crate) fn probabilities_of_rows<'py>(
     found.map(|found| PyArray1::from_vec(py, found))
 }
 
-/// The probabilities of the classes, `[n, classes]` in rows, that a model of a column gives to the records of a CSV file, which this
-/// schema has without that column.
+/// A schema and its label.
+fn labelled(schema: &str, label: &str) -> PyResult<Schema> {
+    let schema = Schema::parse("schema", schema).map_err(refused)?;
+    schema.with_label(label).map_err(refused)
+}
+
+/// The places of the labels of the records of a CSV file among the classes, `[n]`.
 #[pyfunction]
-#[pyo3(signature = (table, schema, *, form, tensors))]
+pub(crate) fn classes_of_table<'py>(
+    py: Python<'py>,
+    table: &[u8],
+    schema: &str,
+    label: &str,
+) -> PyResult<Bound<'py, PyArray1<u16>>> {
+    let schema = labelled(schema, label)?;
+    let place = schema.label().unwrap_or_default();
+    let table = schema.coded_bytes("df", table).map_err(refused)?;
+    let codes = table.codes.iter().skip(place).step_by(table.columns);
+    Ok(PyArray1::from_vec(py, codes.copied().collect()))
+}
+
+/// The probabilities of the classes, `[n, classes]` in rows, that a model of a column, the label, gives to the records of a CSV file,
+/// whose labels are not looked at.
+#[pyfunction]
+#[pyo3(signature = (table, schema, label, *, form, tensors))]
 pub(crate) fn probabilities_of_table<'py>(
     py: Python<'py>,
     table: &[u8],
     schema: &str,
+    label: &str,
     form: (Vec<usize>, Vec<usize>, usize),
     tensors: HashMap<String, PyReadonlyArray1<'py, f32>>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
@@ -155,11 +177,11 @@ pub(crate) fn probabilities_of_table<'py>(
         .into_iter()
         .map(|(name, values)| Ok((name, values.to_vec().map_err(refused)?)));
     let tensors = tensors.collect::<PyResult<HashMap<String, Vec<f32>>>>()?;
-    let (sizes, ordered, label) = form;
+    let (sizes, ordered, place) = form;
     let found = py.detach(|| {
         let values = |name: &str| tensors.get(name).cloned();
-        let model = TableModel::of_tensors(sizes, ordered, label, values).map_err(refused)?;
-        let schema = Schema::parse("schema", schema).map_err(refused)?;
+        let model = TableModel::of_tensors(sizes, ordered, place, values).map_err(refused)?;
+        let schema = labelled(schema, label)?.without_label();
         let table = schema.coded_bytes("df", table).map_err(refused)?;
         model
             .probabilities_without_label(&table.codes)
@@ -348,6 +370,14 @@ pub(crate) fn fit_column(
 ) -> PyResult<ColumnModel> {
     let noise_seed = insecure_noise_seed.map(|seed| seed.0);
     let mut records = private_table(py, table, schema, label, units, most_per_unit, show_private)?;
+    let (sizes, label) = (records.sizes(), records.label());
+    let classes = label.map_or(0, |label| sizes[label]);
+    if !CLASSES.contains(&classes) {
+        let (least, most) = (CLASSES.start(), CLASSES.end());
+        return Err(PyValueError::new_err(format!(
+            "the label has {classes} values: expected a column of {least} to {most}"
+        )));
+    }
     py.detach(|| {
         let copy = TableCopy::new().epsilon(epsilon);
         let copy = delta.map_or(copy.clone(), |delta| copy.delta(delta));

@@ -33,8 +33,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::classifiers::{
-        ColumnModel, HeadModel, fit_column, fit_image_classifier, fit_rows, probabilities_of_rows,
-        probabilities_of_table,
+        ColumnModel, HeadModel, classes_of_table, fit_column, fit_image_classifier, fit_rows,
+        probabilities_of_rows, probabilities_of_table,
     };
     #[pymodule_export]
     use crate::distance::{PrivateDistance, TwoSampleTest, private_distance};

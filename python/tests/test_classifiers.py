@@ -83,13 +83,26 @@ def test_a_table_needs_no_label_to_be_predicted():
     found = model.predict_proba(bare)
     np.testing.assert_array_equal(found[::-1], model.predict_proba(df))
     assert np.allclose(found.sum(axis=1), 1)
-    assert model.score(df, (df["ill"] > 0).astype(int)) > 0.9
+    assert model.score(df) > 0.9 and model.score(df, df["ill"]) == model.score(df)
+    assert model.score(df.drop(columns="ill"), df["ill"]) == model.score(df)
+    assert model.score(df, 1 - df["ill"]) == pytest.approx(1 - model.score(df))
     apart = table().fit(df.drop(columns="ill"), df["ill"])
     assert apart.ledger_ == model.ledger_
     of_units = table(unit="patient", most_per_unit=2).fit(df)
     assert "2 of which count at most" in of_units.ledger_.neighbours
     wards = table(label="ward").fit(df)
     assert list(wards.classes_) == ["east", "west, new"]
+    assert 0.3 < wards.score(df) < 0.8
+
+
+def test_labels_are_scored_as_they_are_learned():
+    values, labels = rows()
+    names = ["a", "b", "c"]
+    model = linear(classes=names).fit(values, labels)
+    assert model.score(values, labels) == model.score(values, [names[label] for label in labels]) > 0.9
+    assert list(model.predict(values[:3])) == names
+    with pytest.raises(ValueError, match="labels are of shape"):
+        model.score(values, labels[:, None])
 
 
 def test_a_declared_norm_cuts_rows():
@@ -153,6 +166,8 @@ def test_conventions_of_scikit_learn():
         (lambda: small(public="mine").fit(*images()), "public is 'mine'"),
         (lambda: table(schema=None).fit(people()), "schema is None: declare"),
         (lambda: table(label="none").fit(people()), "none"),
+        (lambda: table(label="weight").fit(people()), "expected a column of 2 to 64"),
+        (lambda: table().fit(people(), np.ones(301)), "y is of shape"),
         (lambda: table(unit="age", most_per_unit=1).fit(people()), "unit 'age'"),
     ],
 )

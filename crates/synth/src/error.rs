@@ -60,7 +60,7 @@ pub enum SynthError {
         label: String,
     },
     /// The table has no label that a model could tell.
-    #[error("no column is the label: expected one of at least 2 classes")]
+    #[error("no column of 2 to 64 values is the label: expected one")]
     Unlabelled,
     /// A model of the label cannot be learned.
     #[error(transparent)]

@@ -1,8 +1,8 @@
 //! The attack on a final model: the head of `sliver classify` on images, of which the attacker sees the last weights.
 //!
 //! The record under attack is one pixel, where no image has any ink: it moves the ten weights of that pixel and no
-//! others, in a direction that hardly changes while they are small. The weights at the end are then its gradients of all
-//! steps, added up, in noise that is added up too.
+//! others, in a direction that hardly changes while they are small. The weights at the end are then a sum of its gradients of
+//! all steps, of which some count more than others, in noise that is added up likewise.
 
 use std::path::Path;
 

@@ -9,7 +9,6 @@ use private_classifiers::{Features, Head, TableModel, largest};
 use super::model::{DESCRIPTION, Description, Kind, Learned, Model, SCHEMA};
 use super::run::MODEL;
 use crate::images::levels;
-use crate::tables;
 
 /// Records that are classified at once.
 const BLOCK: usize = 5000;
@@ -104,14 +103,13 @@ fn of_table(
     model: &TableModel,
     input: &Path,
 ) -> Result<(Vec<u8>, usize), Failure> {
-    let whole = Schema::parse(SCHEMA, schema).or_failed()?;
-    let columns = whole.code_columns();
     let advice = "give a table of the columns that the model's schema.toml has; it may lack the label and those that are ignored";
-    let without = tables::unlabelled(schema, &columns[model.label()].name)?;
-    let table = Schema::parse(SCHEMA, &without).and_then(|without| {
-        // A number outside of its range, or a value that nobody had, is refused by its place.
-        without.stored(input, Part::ALL, usize::MAX)
-    });
+    let Kind::Table { label } = &description.features else {
+        return Err(Failure::failed("a model of a table without its label"));
+    };
+    let whole = Schema::parse(SCHEMA, schema).and_then(|schema| schema.with_label(label));
+    // A value that the schema does not have is refused by its place.
+    let table = whole.and_then(|whole| whole.without_label().stored(input, Part::ALL, usize::MAX));
     let table = table.map_err(|e| refused(&e, advice))?;
     let mut lines = Lines::new(&description.classes)?;
     let mut place = 0;

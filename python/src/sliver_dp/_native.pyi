@@ -19,6 +19,7 @@ __all__ = [
     "TwoSampleTest",
     "batch_for",
     "best_guesses",
+    "classes_of_table",
     "delta_lower",
     "delta_upper",
     "delta_upper_curve",
@@ -493,9 +494,11 @@ def probabilities_of_rows(
     weights: NDArray[np.float64],
     whitening: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
 ) -> NDArray[np.float64]: ...
+def classes_of_table(table: bytes, schema: str, label: str) -> NDArray[np.uint16]: ...
 def probabilities_of_table(
     table: bytes,
     schema: str,
+    label: str,
     *,
     form: tuple[Sequence[int], Sequence[int], int],
     tensors: Mapping[str, NDArray[np.float32]],

@@ -109,8 +109,14 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy on public records: of private ones it would tell of them."""
-        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+        """The accuracy on public records, whose labels are as those of `fit`: of private ones it would tell of them."""
+        found = self.predict_proba(X).argmax(axis=1)
+        return float(np.average(found == self._truth(X, y, len(found)), weights=sample_weight))
+
+    def _truth(self, X: Any, y: Any, records: int) -> "npt.NDArray[Any]":
+        """The places of labels in `classes_`."""
+        classes = self.get_params(deep=False)["classes"]
+        return _places(y, _names(classes), classes, records)
 
 
 class LinearClassifier(_Classifier):
@@ -302,11 +308,7 @@ class TableClassifier(_Classifier):
             raise ValueError("schema is None: declare what the columns hold, which is public; `sliver schema FILE` drafts it")
         written = Schema.of(self.schema)
         label = self.label or _label_of(written)
-        if y is not None:
-            import pandas as pd
-
-            X = _framed(X).assign(**{label: pd.Series(np.asarray(y))})
-        frame = written.framed(X, self.unit)
+        frame = written.framed(X if y is None else _labelled(X, label, y), self.unit)
         units = None
         if self.unit is not None:
             if self.unit not in written.ignored:
@@ -326,7 +328,7 @@ class TableClassifier(_Classifier):
                 **self._settings(),
             )
         self.classes_, self.learner_ = np.array(model.classes), model.learner
-        self._others, self._columns, self._tensors = _without(written, label), model.form, model.tensors
+        self._schema, self._label, self._columns, self._tensors = written.text, label, model.form, model.tensors
         several = "" if most is None else f"all records of one unit, {most} of which count at most"
         self._keep(model, f"replace {several or 'one record'}")
         return self
@@ -335,19 +337,27 @@ class TableClassifier(_Classifier):
         """The probabilities of the classes, shape `[n, classes]`, in the order of `classes_`. `X` may lack the label, and columns that the
         schema ignores. No private record is read."""
         self._fitted()
-        others = Schema.of(self._others)
+        # Any label does: it is not looked at.
+        written = self._written()
+        others = Schema(written.text, {**tomllib.loads(written.text), "column": _without(written, self._label)})
         frame = others.framed(X, None)
         found = _native.probabilities_of_table(
-            others.text_of(frame), others.text, form=self._columns, tensors=self._tensors
+            others.text_of(frame), written.text, self._label, form=self._columns, tensors=self._tensors
         )
         return found.reshape(len(frame), -1)
 
+    def _written(self) -> Schema:
+        return Schema(self._schema, tomllib.loads(self._schema))
+
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The accuracy on public records, whose labels `X` has if `y` is None: of private ones it would tell of them."""
-        if y is None:
-            self._fitted()
-            y = _framed(X)[self.label or _label_of(Schema.of(self.schema or {}))]
-        return super().score(X, np.asarray(y).astype(str), sample_weight)
+        self._fitted()
+        return super().score(X, y, sample_weight)
+
+    def _truth(self, X: Any, y: Any, records: int) -> "npt.NDArray[Any]":
+        written = self._written()
+        frame = written.framed(X if y is None else _labelled(X, self._label, y), None)
+        return _native.classes_of_table(written.text_of(frame), written.text, self._label)
 
 
 def _classes(given: Any, names: list[str]) -> "npt.NDArray[Any]":
@@ -375,9 +385,14 @@ def _label_of(schema: Schema) -> str:
     raise ValueError("label is None, and no column of the schema is of kind label: name the column to predict")
 
 
-def _without(schema: Schema, label: str) -> dict[str, Any]:
-    """A schema whose label is ignored, and without rules, which are for copies."""
-    known = tomllib.loads(schema.text)
-    known.pop("rule", None)
-    columns = (column if column["name"] != label else {"name": label, "kind": "ignore"} for column in known["column"])
-    return {**known, "column": list(columns)}
+def _labelled(X: Any, label: str, y: Any) -> Any:
+    """A table with these labels."""
+    frame, labels = _framed(X), np.asarray(y)
+    if labels.shape != (len(frame),):
+        raise ValueError(f"y is of shape {labels.shape}: expected {(len(frame),)}, one label a record")
+    return frame.assign(**{label: labels})
+
+
+def _without(schema: Schema, label: str) -> list[dict[str, Any]]:
+    """The columns of a schema, of which the label is ignored."""
+    return [column if column["name"] != label else {"name": label, "kind": "ignore"} for column in schema.columns]

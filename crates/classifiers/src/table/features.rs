@@ -2,6 +2,12 @@
 
 use super::records::CodedRecords;
 
+/// The log-odds of a class by its count and that of the others, half a record more of each: finite if one of them has none.
+pub(super) fn smoothed_log_odds(positive: &[bool]) -> f64 {
+    let yes = positive.iter().filter(|&&p| p).count() as f64;
+    ((yes + 0.5) / (positive.len() as f64 - yes + 0.5)).ln()
+}
+
 /// One column among the features.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Column {

@@ -3,7 +3,7 @@
 use super::logistic::Linear;
 use super::model::{Scorer, TableModel, scored};
 use super::records::CodedRecords;
-use super::trees::{Ensemble, Node, Tree};
+use super::trees::{Ensemble, LEAVES, Node, ROUNDS, Tree};
 use crate::ClassifierError;
 
 /// The column of a leaf, which has none.
@@ -181,10 +181,11 @@ fn trees(
     let mut scorers = Vec::with_capacity(scores);
     for _ in 0..scores {
         let start = starts.next()?.into();
-        let count = counts.whole(sizes.values.len() + 1)?;
+        // No more than were learned: a node takes as much memory as its column has codes.
+        let count = counts.whole(ROUNDS + 1)?;
         let mut trees = Vec::with_capacity(count);
         for _ in 0..count {
-            let size = sizes.whole(nodes.values.len() / OF_NODE + 1)?;
+            let size = sizes.whole(2 * LEAVES)?;
             let tree: Result<Vec<Node>, ClassifierError> = (0..size)
                 .map(|at| node(at, size, columns, &mut nodes, &mut codes))
                 .collect();
@@ -261,6 +262,19 @@ mod tests {
     fn read(named: &HashMap<String, Vec<f32>>) -> Result<TableModel, ClassifierError> {
         let values = |name: &str| named.get(name).cloned();
         TableModel::of_tensors(vec![5, 4, 3], vec![5, 0, 0], 2, values)
+    }
+
+    /// A class that no record has is less probable than any that some have.
+    #[test]
+    fn a_class_without_records_is_not_probable() {
+        let codes = codes();
+        let table = CodedRecords::new(&codes, &[5, 4, 6], &[5, 0, 0]).unwrap();
+        for learner in Learner::ALL {
+            let model = TableModel::learn(learner, &table, 2).unwrap();
+            let probabilities = model.probabilities(&table).unwrap();
+            let absent = |row: &[f64]| row[3..].iter().sum::<f64>();
+            assert!(probabilities.chunks_exact(6).all(|row| absent(row) < 0.01));
+        }
     }
 
     #[test]

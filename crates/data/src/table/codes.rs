@@ -143,6 +143,16 @@ impl Schema {
         Ok(self)
     }
 
+    /// Ignores the label, and all rules: this reads records whose label is not known, and which may lack its column.
+    #[must_use]
+    pub fn without_label(mut self) -> Self {
+        if let Some(label) = self.label.take() {
+            self.columns[label].role = Role::Ignored(None);
+        }
+        self.rules = super::rules::Rules::default();
+        self
+    }
+
     /// Reads a table as codes: a Parquet file if its name ends in `.parquet`, otherwise a CSV file. A folder of Parquet files,
     /// or a pattern such as `part-*.csv`, is read one file after the other. A null in a Parquet file is the first word for a
     /// missing value.

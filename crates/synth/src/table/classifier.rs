@@ -1,5 +1,7 @@
 //! A model of the label, learned from samples of a mixture that was fitted to released counts.
 
+use std::ops::RangeInclusive;
+
 use private_classifiers::{ClassifierError, CodedRecords, Learner, TableModel};
 use rand::Rng;
 use rand::seq::SliceRandom;
@@ -13,6 +15,8 @@ use crate::{SynthError, Watch, Work};
 const TIMES: usize = 20;
 /// The minimum and maximum number of samples; of more than two classes each takes as long as two do.
 const SAMPLES: [usize; 2] = [50_000, 1_000_000];
+/// The number of values of a label that a model is learned of: each takes a learner of its own.
+pub const CLASSES: RangeInclusive<usize> = 2..=64;
 /// The share of the samples by which learners are compared.
 const COMPARED: usize = 4;
 /// The share of the loss of logistic regression that trees may have at most to be chosen. A mixture has dependencies of its own that
@@ -47,7 +51,7 @@ pub struct Influence {
 
 impl Released {
     /// Divides the noise in two: `y + e` and `y - e`, with `e` of the same deviation as the noise of `y`, are independent releases whose
-    /// noise has `sqrt 2` times the deviation.
+    /// noise has `sqrt 2` times the deviation. The groups of values, which follow from `y`, stay those of both.
     fn halves(&self, rng: &mut impl Rng) -> [Self; 2] {
         let mut halves = [self.clone(), self.clone()];
         let [first, second] = &mut halves;
@@ -71,7 +75,7 @@ impl Released {
     /// from one half, and is scored on samples of the other.
     ///
     /// # Errors
-    /// Returns [`SynthError::Unlabelled`], [`SynthError::Rules`], and the errors of `watch`.
+    /// Returns [`SynthError::Unlabelled`] if the label has not [`CLASSES`], [`SynthError::Rules`], and the errors of `watch`.
     pub fn classifier<W: Watch>(
         &self,
         records: &Records,
@@ -79,7 +83,8 @@ impl Released {
         watch: &mut W,
     ) -> Result<Classifier, W::Error> {
         let classes = records.label().map(|label| (label, records.sizes()[label]));
-        let Some((label, classes)) = classes.filter(|(_, classes)| *classes > 1) else {
+        let Some((label, classes)) = classes.filter(|(_, classes)| CLASSES.contains(classes))
+        else {
             return Err(W::failed(SynthError::Unlabelled));
         };
         let refused = |error: ClassifierError| W::failed(error.into());

@@ -8,7 +8,8 @@ use dp_core::plan::{CheckedPlan, TrainingPlan};
 use lab::prelude::*;
 use private_classifiers::CodedRecords;
 use private_synth::table::{
-    Aim, COLUMNS, Classifier, PAIRS, RANGES, Released, Signal, TableCopy as Copying, check_size,
+    Aim, CLASSES, COLUMNS, Classifier, PAIRS, RANGES, Released, Signal, TableCopy as Copying,
+    check_size,
 };
 use serde_json::json;
 
@@ -20,9 +21,6 @@ use crate::classify::{finished, publish};
 use crate::in_run::{self, InRun, Watched};
 use crate::random::stream;
 use crate::tables::Input;
-
-/// Classes of a label, at most.
-const CLASSES: usize = 64;
 
 /// A private model of a column of a table.
 pub(crate) struct ClassifyTable {
@@ -52,14 +50,28 @@ impl ClassifyTable {
         Ok((label, &records.columns()[label].codes))
     }
 
+    /// Whether the categories of the label are found with noise. A number whose range is found would have too many bins, and is refused.
+    fn label_is_open(&self) -> Result<bool, Failure> {
+        let (label, _) = self.label()?;
+        let name = &self.input.records.columns()[label].name;
+        let [numbers, categories] = self.input.records.open();
+        let bound = "a column whose values or bins the schema has; a range that is found with noise has too many of them";
+        bounded("label", name, !numbers.contains(name), bound)?;
+        Ok(categories.contains(name))
+    }
+
     /// Refuses a label that no classifier tells, as far as the schema has it.
     fn check_label(&self) -> Result<(), Failure> {
+        if self.label_is_open()? {
+            return Ok(());
+        }
         let (label, classes) = self.label()?;
         let (name, count) = (&self.input.records.columns()[label].name, classes.len());
+        let (least, most) = (CLASSES.start(), CLASSES.end());
         let bound = format!(
-            "a column of 2 to {CLASSES} values, not {count}; join values of a category or widen the bins of a number in the schema"
+            "a column of {least} to {most} values, not {count}; join values of a category or widen the bins of a number in the schema"
         );
-        bounded("label", name, (2..=CLASSES).contains(&count), &bound)
+        bounded("label", name, CLASSES.contains(&count), &bound)
     }
 
     fn planned(
@@ -83,7 +95,6 @@ impl ClassifyTable {
 
     /// What follows from the values of the columns.
     fn settle(&mut self) -> Result<(), Failure> {
-        self.check_label()?;
         let signal = Signal::new(self.input.records.neighbours(), self.noise());
         let fits = check_size(&self.input.records, signal);
         fits.map(|_| ()).map_err(in_run::refused)
@@ -99,6 +110,7 @@ impl ClassifyTable {
         }
         if open {
             self.input.settle(&self.settings.asked())?;
+            self.check_label()?;
             self.settle()?;
         }
         self.warnings = report::warnings(&released);
@@ -155,7 +167,7 @@ impl Experiment for ClassifyTable {
             learned: None,
             warnings: Vec::new(),
         };
-        run.label()?;
+        run.check_label()?;
         if !run.input.records.is_open() {
             run.settle()?;
         }
@@ -197,7 +209,7 @@ impl Experiment for ClassifyTable {
         let (label, classes) = self.label()?;
         let columns = records.columns();
         let name = &columns[label].name;
-        let classes = match records.is_open() {
+        let classes = match self.label_is_open()? {
             true => "classes that the budget finds".to_string(),
             false => format!("{} classes", classes.len()),
         };

@@ -1,6 +1,7 @@
 //! The minimum of the logistic loss, by Newton's method with conjugate gradients (Nocedal and Wright 2006,
 //! algorithm 7.1).
 
+use super::super::features::smoothed_log_odds;
 use super::design::Design;
 
 /// The penalty on the squared weights other than the intercept.
@@ -18,6 +19,7 @@ pub(super) fn fit(design: &Design<'_>, positive: &[bool]) -> Vec<f64> {
     let mut weights = vec![0.0; design.inputs()];
     if !positive.contains(&true) || !positive.contains(&false) {
         // All records are of one class, and the best intercept is infinite.
+        weights[0] = smoothed_log_odds(positive);
         return weights;
     }
     let mut scores = vec![0.0; design.records()];
@@ -175,6 +177,8 @@ mod tests {
         let table = CodedRecords::new(&codes, &[4, 3, 2], &[4, 0, 0]).unwrap();
         let features = Features::of(&table, 2);
         let weights = fit(&Design::of(&features), &[true; 300]);
-        assert!(weights.iter().all(|&w| w == 0.0));
+        // 300 records of the class, and none of the other.
+        assert!((weights[0] - 601.0_f64.ln()).abs() < 1e-12);
+        assert!(weights[1..].iter().all(|&w| w == 0.0));
     }
 }

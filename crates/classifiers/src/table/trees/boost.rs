@@ -2,12 +2,12 @@
 
 use rayon::prelude::*;
 
-use super::super::features::Features;
+use super::super::features::{Features, smoothed_log_odds};
 use super::grow::Tree;
 use super::histogram::Derivatives;
 
 /// The number of trees.
-const ROUNDS: usize = 100;
+pub(in super::super) const ROUNDS: usize = 100;
 /// The learning rate, by which the values of trees are multiplied.
 const RATE: f64 = 0.1;
 /// Records that one thread scores together.
@@ -28,7 +28,7 @@ impl Ensemble {
         if yes == 0 || no == 0 {
             // All records are of one class.
             return Self {
-                start: 0.0,
+                start: smoothed_log_odds(positive),
                 trees: Vec::new(),
             };
         }

@@ -5,7 +5,7 @@ use super::histogram::{Derivatives, Sums, histogram};
 use super::split::{Split, best_split, value};
 
 /// The largest number of leaves of a tree.
-const LEAVES: usize = 31;
+pub(in super::super) const LEAVES: usize = 31;
 
 /// A tree, whose root is the first node.
 #[derive(Clone, PartialEq)]

@@ -9,5 +9,5 @@ mod grow;
 mod histogram;
 mod split;
 
-pub(super) use boost::Ensemble;
-pub(super) use grow::{Node, Tree};
+pub(super) use boost::{Ensemble, ROUNDS};
+pub(super) use grow::{LEAVES, Node, Tree};
