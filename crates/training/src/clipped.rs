@@ -5,8 +5,8 @@ use dp_core::sampling::Draw;
 
 use crate::TrainingError;
 
-/// The clipped gradient of a batch with its sensitivity. It can be released only once it is tied to the draw of the batch, by
-/// [`Clipped::tied_to`].
+/// The clipped gradient of a batch with its sensitivity. A training ties it to the draw of the batch before it
+/// releases it.
 pub struct Clipped {
     gradient: ParameterGradient,
     sensitivity: Sensitivity,
@@ -54,7 +54,7 @@ impl Clipped {
     /// # Errors
     ///
     /// [`dp_core::DpError::SampledSizes`] if the batch has other strata than the draw.
-    pub fn tied_to(self, draw: Draw) -> Result<BoundedGradient, TrainingError> {
+    pub(crate) fn tied_to(self, draw: Draw) -> Result<BoundedGradient, TrainingError> {
         let bounded = BoundedGradient::new(self.gradient, self.sensitivity, &self.sizes, draw);
         Ok(bounded?)
     }
