@@ -33,7 +33,7 @@ pub(super) enum Kind {
     },
     /// Rows of `size` numbers.
     Embedding { size: usize },
-    /// Records of a table, of which one column is told from the others.
+    /// Records of a table, whose column `label` the model predicts.
     Table { label: String },
 }
 

@@ -4,7 +4,7 @@ They follow the conventions of scikit-learn, whose base classes they have where 
 `score`, `classes_`, `get_params`, pipelines, `clone`. Each fit is a release of its own: the epsilons of several, such as those of a
 cross-validation, add up. Nothing public is read from the records: classes, sides and schemas are declared.
 
-`ImageClassifier` needs numpy alone, `TableClassifier` pandas: `pip install sliver-dp[synth]`.
+`pip install sliver-dp[synth]` brings what they need beside numpy: `TableClassifier` needs pandas.
 
 >>> import numpy as np
 >>> from sliver_dp.classifiers import LinearClassifier

@@ -123,7 +123,7 @@ impl<'a> CodedRecords<'a> {
         self.same_columns(other.sizes, other.ordered)
     }
 
-    /// Checks that the columns are of these sizes, with so many ordered codes.
+    /// Checks that the columns are of these sizes, with these numbers of ordered codes.
     pub(super) fn same_columns(
         &self,
         sizes: &[usize],

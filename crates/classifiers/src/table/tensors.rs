@@ -49,7 +49,7 @@ impl TableModel {
         named.collect()
     }
 
-    /// Returns the model that has these tensors, of columns of these sizes with so many ordered codes.
+    /// Returns the model that has these tensors, of columns of these sizes and numbers of ordered codes.
     ///
     /// # Errors
     ///

@@ -93,7 +93,7 @@ impl Released {
         let scores = if classes == 2 { 1 } else { classes };
         let most = (SAMPLES[1] / scores).max(SAMPLES[0]);
         let samples = (TIMES * self.records(records)).clamp(SAMPLES[0], most);
-        let mut sampled = |released: &Self, count: usize, rng: &mut _| {
+        let sampled = |released: &Self, count: usize, rng: &mut _, watch: &mut W| {
             let model = released.fit(records, rng, watch)?;
             let made = model.sample(records.schema().rules(), count, rng, watch)?;
             watch.go_on(Work::Sampling)?;
@@ -101,12 +101,15 @@ impl Released {
         };
         let mut halves = Vec::new();
         for half in self.halves(rng) {
-            halves.push(sampled(&half, samples / COMPARED, rng)?);
+            halves.push(sampled(&half, samples / COMPARED, rng, watch)?);
         }
         let [one, other] = [coded(&halves[0])?, coded(&halves[1])?];
         let mut compared = Vec::new();
         for learner in Learner::ALL {
-            let learn = |table| TableModel::learn(learner, table, label).map_err(refused);
+            let mut learn = |table| {
+                watch.go_on(Work::Sampling)?;
+                TableModel::learn(learner, table, label).map_err(refused)
+            };
             let models = [learn(&one)?, learn(&other)?];
             let loss = |model: &TableModel, table| model.log_loss(table).map_err(refused);
             let loss = (loss(&models[0], &other)? + loss(&models[1], &one)?) / 2.0;
@@ -120,7 +123,7 @@ impl Released {
         };
         let best = compared.into_iter().rfind(better);
         let (learner, _, models) = best.ok_or_else(|| W::failed(SynthError::Unlabelled))?;
-        let made = sampled(self, samples, rng)?;
+        let made = sampled(self, samples, rng, watch)?;
         let table = coded(&made)?;
         let model = TableModel::learn(learner, &table, label).map_err(refused)?;
         let probe = &made[..made.len().min(PROBED * sizes.len())];
@@ -193,7 +196,7 @@ mod tests {
         ]
     "#;
 
-    /// Releases of 4000 records whose label is told by `of` two categories, but for one in ten.
+    /// Releases of 4000 records whose label follows from two categories by `of`, but for one in ten.
     fn released(of: fn(bool, bool) -> bool) -> (Records, Released) {
         let line = |i: usize| {
             let (a, b) = (i % 2 == 1, i / 2 % 2 == 1);
@@ -229,7 +232,7 @@ mod tests {
             let chosen = released.classifier(&records, &mut seeded(), &mut crate::Unwatched);
             let chosen = chosen.unwrap();
             assert_eq!(chosen.model.learner(), learner, "{:?}", chosen.losses);
-            // Which records break the rule is told by the third, in part.
+            // The third tells in part which records break the rule.
             let of = |column: usize| chosen.influences[column].loss;
             assert!(
                 of(0) > 0.3 && of(2) < of(0) / 3.0,

@@ -4,21 +4,16 @@ use std::path::Path;
 
 use data::Part;
 use dp_core::mechanism::Releaser;
-use dp_core::plan::{CheckedPlan, TrainingPlan};
 use lab::prelude::*;
 use private_classifiers::CodedRecords;
-use private_synth::table::{
-    Aim, CLASSES, COLUMNS, Classifier, PAIRS, RANGES, Released, Signal, TableCopy as Copying,
-    check_size,
-};
-use serde_json::json;
+use private_synth::table::{Aim, CLASSES, COLUMNS, Classifier, PAIRS, RANGES, Released};
 
 use super::report;
 use super::settings::{Flags, Settings};
 
 use crate::classify::score::{self, SCORE};
 use crate::classify::{finished, publish};
-use crate::in_run::{self, InRun, Watched};
+use crate::in_run::{self, Watched};
 use crate::random::stream;
 use crate::tables::Input;
 
@@ -74,44 +69,13 @@ impl ClassifyTable {
         bounded("label", name, CLASSES.contains(&count), &bound)
     }
 
-    fn planned(
-        settings: &Settings,
-        input: &Input,
-        score: f64,
-    ) -> Result<Option<TrainingPlan>, Failure> {
-        let Some(epsilon) = settings.epsilon else {
-            return Ok(None);
-        };
-        let copy = Copying::new().epsilon(epsilon).reserve(SCORE, score);
-        let copy = copy.finding(settings.private_schema.unwrap_or(0.0));
-        let copy = settings.delta.into_iter().fold(copy, Copying::delta);
-        copy.plan(&input.records).map(Some).map_err(in_run::refused)
-    }
-
-    fn noise(&self) -> f64 {
-        let plan = self.releaser.as_ref().map(Releaser::plan);
-        plan.map_or(0.0, CheckedPlan::noise_multiplier)
-    }
-
-    /// What follows from the values of the columns.
-    fn settle(&mut self) -> Result<(), Failure> {
-        let signal = Signal::new(self.input.records.neighbours(), self.noise());
-        let fits = check_size(&self.input.records, signal);
-        fits.map(|_| ()).map_err(in_run::refused)
-    }
-
     /// All releases but the score.
     fn release(&mut self, session: &mut Session) -> Result<Released, Failure> {
-        let (noise, open) = (self.noise(), self.input.records.is_open());
-        let by = &mut InRun::new(session, self.releaser.as_mut());
-        let released = Released::of(&mut self.input.records, noise, Aim::Model, by)?;
-        if let Some(schema) = &released.found {
-            self.input.text.clone_from(schema);
-        }
-        if open {
-            self.input.settle(&self.settings.asked())?;
+        let (asked, releaser) = (self.settings.asked(), self.releaser.as_mut());
+        let (released, was_open) = self.input.release(&asked, Aim::Model, releaser, session)?;
+        if was_open {
             self.check_label()?;
-            self.settle()?;
+            self.input.check_size(self.releaser.as_ref())?;
         }
         self.warnings = report::warnings(&released);
         Ok(released)
@@ -157,9 +121,10 @@ impl Experiment for ClassifyTable {
         )?;
         let scored = input.test.is_none() && settings.epsilon.is_some();
         let score_share = if scored { settings.score_share } else { 0.0 };
-        let plan = Self::planned(settings, &input, score_share)?;
+        let budget = [settings.epsilon, settings.delta];
+        let plan = input.plan(budget, &settings.asked(), (SCORE, score_share))?;
         let releaser = releaser(plan, settings.insecure_noise_seed)?;
-        let mut run = Self {
+        let run = Self {
             input,
             settings: settings.clone(),
             score_share,
@@ -169,18 +134,13 @@ impl Experiment for ClassifyTable {
         };
         run.check_label()?;
         if !run.input.records.is_open() {
-            run.settle()?;
+            run.input.check_size(run.releaser.as_ref())?;
         }
         Ok(run)
     }
 
     fn data(&mut self) -> DataSummary {
-        DataSummary {
-            name: self.input.used[0].what.clone(),
-            private: self.input.records.neighbours(),
-            test: self.input.test.as_ref().map_or(0, |test| test.rows),
-            used: self.input.used.clone(),
-        }
+        self.input.summary()
     }
 
     fn releaser(&mut self) -> Option<&mut Releaser> {
@@ -188,20 +148,7 @@ impl Experiment for ClassifyTable {
     }
 
     fn wording(&self) -> Wording {
-        let records = &self.input.records;
-        let unit = records.units().map(|_| {
-            format!(
-                "all records of one unit, {} of which count at most",
-                records.most_per_unit()
-            )
-        });
-        Wording {
-            unit,
-            releases: "all that is read of the private records".into(),
-            public: self.input.public.clone(),
-            without_noise: "Not private: --no-privacy adds no noise.".into(),
-            ..Wording::default()
-        }
+        self.input.wording()
     }
 
     fn announcement(&mut self) -> Result<Vec<String>, Failure> {
@@ -231,12 +178,7 @@ impl Experiment for ClassifyTable {
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let public = json!({
-            "neighbours": self.input.records.neighbours(),
-            "schema": hex(self.input.text.as_bytes()),
-            "label": self.input.records.label(),
-        });
-        in_run::same_input(session, "the table", &public)?;
+        self.input.check_same(session)?;
         let released = self.release(session)?;
         let (records, rng) = (&self.input.records, &mut stream(self.settings.seed, 76));
         let watch = &mut Watched::new(&session.interrupt);
@@ -245,9 +187,7 @@ impl Experiment for ClassifyTable {
     }
 
     fn fingerprint(&mut self) -> Result<Fingerprint, Failure> {
-        let Input { records, text, .. } = &self.input;
-        let of = format!("{} {}", records.table().sha256, hex(text.as_bytes()));
-        Ok(Fingerprint::of(of.as_bytes()))
+        Ok(self.input.fingerprint())
     }
 
     fn when_done(run: &Path, word: &str) -> String {

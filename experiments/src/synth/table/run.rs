@@ -5,23 +5,18 @@ use std::path::Path;
 use clap::Id;
 use data::{CodedTable, Part};
 use dp_core::mechanism::Releaser;
-use dp_core::plan::{CheckedPlan, TrainingPlan};
 
 use lab::prelude::*;
 use private_classifiers::{CodedRecords, Learner, TableModel};
-use private_synth::table::{
-    Aim, COLUMNS, Model, PAIRS, RANGES, Released, Signal, TableCopy as Copying, check_size,
-    pair_noise,
-};
-use serde_json::json;
+use private_synth::table::{Aim, COLUMNS, Model, PAIRS, RANGES, Released, Signal, pair_noise};
 
 use super::settings::{Beside, Flags, Settings};
 use super::{copy, report};
 use crate::apart;
-use crate::in_run::{self, InRun, Watched};
+use crate::in_run::Watched;
 use crate::random::stream;
 use crate::synth::private_score::{self, Bought, SCORE};
-use crate::tables::Input;
+use crate::tables::{self, Input};
 
 /// Classes of a label that is scored, at most: trees learn one against the rest.
 pub(super) const SCORED_CLASSES: usize = 20;
@@ -68,34 +63,19 @@ impl TableCopy {
         self.settings.count.unwrap_or(self.records())
     }
 
-    fn planned(
-        settings: &Settings,
-        input: &Input,
-        score: f64,
-    ) -> Result<Option<TrainingPlan>, Failure> {
-        let Some(epsilon) = settings.epsilon else {
-            return Ok(None);
-        };
-        let copy = Copying::new().epsilon(epsilon).reserve(SCORE, score);
-        let copy = copy.finding(settings.private_schema.unwrap_or(0.0));
-        let copy = settings.delta.into_iter().fold(copy, Copying::delta);
-        copy.plan(&input.records).map(Some).map_err(in_run::refused)
-    }
-
-    fn noise(&self) -> f64 {
-        let plan = self.releaser.as_ref().map(Releaser::plan);
-        plan.map_or(0.0, CheckedPlan::noise_multiplier)
-    }
-
     fn signal(&self) -> Signal {
-        Signal::new(self.input.records.neighbours(), self.noise())
+        self.input.signal(self.releaser.as_ref())
     }
 
     /// What is said of a table with many columns for its records and its budget.
     fn crowded(&self) -> Option<String> {
         let records = &self.input.records;
         let (columns, neighbours) = (records.columns().len(), records.neighbours());
-        let noise = pair_noise(columns, records.label().is_some(), self.noise());
+        let noise = pair_noise(
+            columns,
+            records.label().is_some(),
+            tables::noise(self.releaser.as_ref()),
+        );
         (noise > MOST_NOISE * neighbours as f64).then(|| {
             let pairs = columns * (columns - 1) / 2;
             format!(
@@ -142,27 +122,12 @@ impl TableCopy {
         })
     }
 
-    /// Refuses to resume a run of another table, as far as what is public tells: what was released is of that.
-    fn same_table(&self, session: &Session) -> Result<(), Failure> {
-        let here = json!({
-            "neighbours": self.input.records.neighbours(),
-            "schema": hex(self.input.text.as_bytes()),
-            "label": self.input.records.label(),
-        });
-        in_run::same_input(session, "the table", &here)
-    }
-
     /// All releases.
     fn release(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let (noise, open) = (self.noise(), self.input.records.is_open());
-        let by = &mut InRun::new(session, self.releaser.as_mut());
-        let released = Released::of(&mut self.input.records, noise, Aim::Copy, by)?;
-        if let Some(schema) = &released.found {
-            self.input.text.clone_from(schema);
-        }
+        let (asked, releaser) = (self.settings.asked(), self.releaser.as_mut());
+        let (released, was_open) = self.input.release(&asked, Aim::Copy, releaser, session)?;
         self.released = Some(released);
-        if open {
-            self.input.settle(&self.settings.asked())?;
+        if was_open {
             self.settle()?;
         }
         Ok(())
@@ -175,8 +140,7 @@ impl TableCopy {
             self.input.compared(path)
         });
         self.compared = compared.transpose()?;
-        let fits = check_size(&self.input.records, self.signal());
-        fits.map(|_| ()).map_err(in_run::refused)
+        self.input.check_size(self.releaser.as_ref())
     }
 }
 
@@ -207,7 +171,8 @@ impl Experiment for TableCopy {
             && settings.epsilon.is_some()
             && classes.is_some_and(|classes| (2..=SCORED_CLASSES).contains(&classes));
         let score_share = if scored { settings.score_share } else { 0.0 };
-        let plan = Self::planned(settings, &input, score_share)?;
+        let budget = [settings.epsilon, settings.delta];
+        let plan = input.plan(budget, &settings.asked(), (SCORE, score_share))?;
         let releaser = releaser(plan, settings.insecure_noise_seed)?;
         let mut run = Self {
             input,
@@ -227,12 +192,7 @@ impl Experiment for TableCopy {
     }
 
     fn data(&mut self) -> DataSummary {
-        DataSummary {
-            name: self.input.used[0].what.clone(),
-            private: self.input.records.neighbours(),
-            test: self.input.test.as_ref().map_or(0, |test| test.rows),
-            used: self.input.used.clone(),
-        }
+        self.input.summary()
     }
 
     fn releaser(&mut self) -> Option<&mut Releaser> {
@@ -240,20 +200,9 @@ impl Experiment for TableCopy {
     }
 
     fn wording(&self) -> Wording {
-        let records = &self.input.records;
-        let unit = records.units().map(|_| {
-            format!(
-                "all records of one unit, {} of which count at most",
-                records.most_per_unit()
-            )
-        });
         Wording {
-            unit,
-            releases: "all that is read of the private records".into(),
-            public: self.input.public.clone(),
-            without_noise: "Not private: --no-privacy adds no noise.".into(),
             cautions: self.crowded().into_iter().collect(),
-            ..Wording::default()
+            ..self.input.wording()
         }
     }
 
@@ -307,7 +256,7 @@ impl Experiment for TableCopy {
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
-        self.same_table(session)?;
+        self.input.check_same(session)?;
         self.release(session)?;
         let (records, rng) = (&self.input.records, &mut stream(self.settings.seed, 71));
         let watch = &mut Watched::new(&session.interrupt);
@@ -319,10 +268,7 @@ impl Experiment for TableCopy {
     }
 
     fn fingerprint(&mut self) -> Result<Fingerprint, Failure> {
-        // Which of the file's records count, and as what, the settings and the schema say.
-        let Input { records, text, .. } = &self.input;
-        let of = format!("{} {}", records.table().sha256, hex(text.as_bytes()));
-        Ok(Fingerprint::of(of.as_bytes()))
+        Ok(self.input.fingerprint())
     }
 
     fn afterwards(

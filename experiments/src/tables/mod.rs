@@ -1,5 +1,7 @@
 //! Private tables, for copies and for classifiers: what is public of them, and the public table that a result is judged by.
 
+mod releases;
+
 use std::path::Path;
 
 use data::adult;
@@ -16,6 +18,8 @@ use crate::in_run;
 use crate::random::stream;
 use crate::records::{self, of_path};
 use crate::schema;
+
+pub(crate) use releases::noise;
 
 /// Tables by name.
 const ADULT: &str = "adult";
