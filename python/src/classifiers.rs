@@ -12,9 +12,9 @@ use numpy::{
     PyUntypedArrayMethods,
 };
 use private_classifiers::{
-    Embedding, Examples, Features, Head, HeadConfig, Scattering, TableModel, Whitening,
+    Embedding, Examples, Features, Head, HeadConfig, Scattering, TableModel, ValueLoss, Whitening,
 };
-use private_synth::table::{Aim, CLASSES, Released, TableCopy};
+use private_synth::table::{Aim, CLASSES, Released, Signal, TableCopy, check_classes};
 use private_synth::{Direct, Watch, Work};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -104,7 +104,7 @@ fn features_of(form: &[usize]) -> PyResult<Features> {
     .map_err(refused)
 }
 
-/// The probabilities of `classes` classes, `[n, classes]` in rows, that a head gives to rows or images.
+/// The probabilities of `classes` classes, `[n, classes]` in rows, that a head gives to rows or images; of 1 the numbers that it says.
 #[pyfunction]
 #[pyo3(signature = (values, *, form, classes, weights, whitening))]
 #[allow(clippy::type_complexity)]
@@ -134,8 +134,12 @@ pub(crate) fn probabilities_of_rows<'py>(
             None => features,
         };
         let head = Head::new(features.width(), classes, weights).map_err(refused)?;
-        head.probabilities(&rows(&features, &values)?)
-            .map_err(refused)
+        let rows = rows(&features, &values)?;
+        let found = match classes {
+            1 => head.values(&rows),
+            _ => head.probabilities(&rows),
+        };
+        found.map_err(refused)
     });
     found.map(|found| PyArray1::from_vec(py, found))
 }
@@ -200,9 +204,15 @@ fn rows(features: &Features, values: &[f32]) -> PyResult<Vec<f32>> {
     Ok(rows)
 }
 
+/// What a head is to say of each record.
+enum Targets {
+    Classes(Vec<u16>, usize),
+    /// Numbers from -1 to 1.
+    Values(Vec<f32>, ValueLoss),
+}
+
 /// How a head learns.
 struct Learning {
-    classes: usize,
     epsilon: f64,
     delta: Option<f64>,
     /// Units or records, whichever neighbours replace.
@@ -213,14 +223,17 @@ struct Learning {
 }
 
 impl Learning {
-    fn of(self, features: Features, values: &[f32], labels: Vec<u16>) -> PyResult<HeadModel> {
+    fn of(self, features: Features, values: &[f32], targets: Targets) -> PyResult<HeadModel> {
         let (count, epsilon) = (self.neighbours, self.epsilon);
         if !(epsilon > 0.0 && epsilon.is_finite()) {
             return Err(PyValueError::new_err(format!(
                 "epsilon is {epsilon}: expected a positive number"
             )));
         }
-        let suited = HeadConfig::suited(count, Some(epsilon));
+        let suited = match &targets {
+            Targets::Classes(..) => HeadConfig::suited(count, Some(epsilon)),
+            Targets::Values(_, loss) => HeadConfig::suited_to_values(count, Some(epsilon), *loss),
+        };
         let config = HeadConfig {
             most_per_unit: self.most_per_unit,
             ..suited
@@ -230,8 +243,20 @@ impl Learning {
             .delta
             .unwrap_or(default_delta(sampler.presumed_records()));
         let plan = TrainingPlan::for_epsilon(epsilon, delta, config.steps, sampler);
-        plan.clone().check().map_err(refused)?;
-        let examples = Examples::new(rows(&features, values)?, labels, self.classes);
+        let checked = plan.clone().check().map_err(refused)?;
+        if let Targets::Classes(_, classes) = targets {
+            let (noise, rng) = (
+                checked.noise_multiplier(),
+                &mut ChaCha20Rng::seed_from_u64(0),
+            );
+            let told = config.check_classes(classes, count, noise, rng);
+            told.map_err(refused)?;
+        }
+        let rows = rows(&features, values)?;
+        let examples = match targets {
+            Targets::Classes(labels, classes) => Examples::new(rows, labels, classes),
+            Targets::Values(values, loss) => Examples::of_values(rows, values, loss),
+        };
         let examples = examples.map_err(refused)?;
         let seed = self.insecure_noise_seed;
         let (head, promise) = promised(plan, &self.ledger, seed, |mut releaser, ledger| {
@@ -247,15 +272,17 @@ impl Learning {
     }
 }
 
-/// Learns a classifier of rows, `[n, d]`, each of which is divided by its norm.
+/// Learns a classifier of rows, `[n, d]`, each of which is divided by its norm; without classes a model of labels that are numbers from -1
+/// to 1.
 #[pyfunction]
-#[pyo3(signature = (values, labels, classes, *, epsilon, delta, ledger, insecure_noise_seed))]
+#[pyo3(signature = (values, labels, classes, *, absolute, epsilon, delta, ledger, insecure_noise_seed))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_rows(
     py: Python<'_>,
     values: PyReadonlyArray2<'_, f32>,
-    labels: PyReadonlyArray1<'_, u16>,
-    classes: Whole,
+    labels: PyReadonlyArray1<'_, f32>,
+    classes: Option<Whole>,
+    absolute: bool,
     epsilon: f64,
     delta: Option<f64>,
     ledger: PathBuf,
@@ -265,8 +292,16 @@ pub(crate) fn fit_rows(
     let (values, labels) = (values.to_vec().map_err(refused)?, labels.to_vec());
     let labels = labels.map_err(refused)?;
     several("rows", count)?;
+    let targets = match classes {
+        // Below 65 536, so that a float holds them.
+        Some(classes) => {
+            let labels = labels.iter().map(|&label| label as u16).collect();
+            Targets::Classes(labels, classes.size()?)
+        }
+        None if absolute => Targets::Values(labels, ValueLoss::Absolute),
+        None => Targets::Values(labels, ValueLoss::Squared),
+    };
     let learning = Learning {
-        classes: classes.size()?,
         epsilon,
         delta,
         neighbours: count,
@@ -276,7 +311,7 @@ pub(crate) fn fit_rows(
     };
     py.detach(|| {
         let features = features_of(&[size])?;
-        learning.of(features, &values, labels)
+        learning.of(features, &values, targets)
     })
 }
 
@@ -323,7 +358,6 @@ pub(crate) fn fit_image_classifier(
             several("images", count)?;
         }
         let learning = Learning {
-            classes,
             epsilon,
             delta,
             neighbours,
@@ -346,7 +380,7 @@ pub(crate) fn fit_image_classifier(
         };
         let labels = images.labels().iter().map(|&label| label.into()).collect();
         let values = images.values().map_err(refused)?;
-        learning.of(features, &values, labels)
+        learning.of(features, &values, Targets::Classes(labels, classes))
     })
 }
 
@@ -383,6 +417,10 @@ pub(crate) fn fit_column(
         let copy = delta.map_or(copy.clone(), |delta| copy.delta(delta));
         let plan = copy.plan(&records).map_err(Signals::failed)?;
         let rng = &mut ChaCha20Rng::seed_from_u64(seed.0);
+        let noise = plan.clone().check().map_err(refused)?.noise_multiplier();
+        let signal = Signal::new(records.neighbours(), noise);
+        check_classes(classes, signal, &mut ChaCha20Rng::seed_from_u64(0))
+            .map_err(Signals::failed)?;
         let (found, promise) = promised(plan, &ledger, noise_seed, |releaser, ledger| {
             let multiplier = releaser.plan().noise_multiplier();
             let by = &mut Watched(Direct::new(releaser, ledger));

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sliver_dp import classifiers
-from sliver_dp.classifiers import ImageClassifier, LinearClassifier, TableClassifier
+from sliver_dp.classifiers import ImageClassifier, LinearClassifier, LinearRegressor, TableClassifier
 
 from test_synth import SCHEMA, SCHEMA_AS_DICT, images, people, temporary  # noqa: F401
 
@@ -206,3 +206,60 @@ def test_without_scikit_learn_parameters_are_the_same(monkeypatch):
     finally:
         monkeypatch.undo()
         importlib.reload(classifiers)
+
+
+def measured(count=1500, seed=0):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(count, 5))
+    values /= np.linalg.norm(values, axis=1, keepdims=True)
+    return values, 50 + 40 * values[:, 0] + rng.normal(0, 2, count)
+
+
+def number(**more):
+    return LinearRegressor(**{"epsilon": 4, "bounds": (0, 100), "data_norm": "own", "insecure_noise_seed": 3, **more})
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_a_model_of_a_number_is_that_of_the_program(sliver, tmp_path, loss):
+    values, labels = measured()
+    np.save(tmp_path / "rows.npy", values.astype(np.float32))
+    np.save(tmp_path / "labels.npy", labels.astype(np.float32))
+    model = number(loss=loss).fit(values.astype(np.float32), labels.astype(np.float32))
+    flags = f"{tmp_path / 'rows.npy'} --labels {tmp_path / 'labels.npy'} --range 0..100 --loss {loss} --epsilon 4".split()
+    place, lines = run(sliver, tmp_path, *flags)
+    assert model.ledger_.releases == lines
+    new, truth = measured(300, 1)
+    np.save(tmp_path / "new.npy", new.astype(np.float32))
+    found = model.predict(new)
+    out = tmp_path / "new.csv"
+    subprocess.run([sliver, "predict", place / "model", tmp_path / "new.npy", "--out", out], check=True, capture_output=True)
+    with open(out, newline="") as file:
+        theirs = np.array([float(line[1]) for line in list(csv.reader(file))[1:]])
+    assert np.abs(found - theirs).max() < 1e-3
+    assert model.score(new, truth) > 0.8
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict(new), found)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"bounds": None}, "bounds is None: declare what numbers lie between"),
+        ({"bounds": (5, 5)}, r"bounds is \(5, 5\): expected two numbers, the lower one first"),
+        ({"bounds": (0, float("inf"))}, "expected two numbers"),
+        ({"loss": "huber"}, "loss is 'huber': expected"),
+        ({"data_norm": None}, "data_norm is None"),
+        ({"epsilon": -1}, "epsilon"),
+    ],
+)
+def test_a_model_of_a_number_refuses(more, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        number(**more).fit(*measured(60), ledger=tmp_path / "ledger.jsonl")
+    assert not (tmp_path / "ledger.jsonl").exists()
+
+
+def test_more_classes_than_noise_leaves_are_refused(tmp_path):
+    values, labels = rows(300)
+    with pytest.raises(ValueError, match="the number of classes is 60, expected fewer, or more records or a larger epsilon"):
+        linear(classes=60, epsilon=0.5).fit(values, labels, ledger=tmp_path / "ledger.jsonl")
+    assert not (tmp_path / "ledger.jsonl").exists()

@@ -8,7 +8,9 @@
 //!   public network made;
 //! - [`Whitening`] decorrelates features by public records;
 //! - [`Features`] are either of them, with a whitening or without;
-//! - [`Head`] is the classifier of their rows. [`HeadConfig`] trains it, and [`Descent`] is one that learns a step at a time;
+//! - [`Head`] is the classifier of their rows, or the model of a number. [`HeadConfig`] trains it, and says what noise would leave of it
+//!   before anything is spent; [`Descent`] is one that learns a step at a time, with [`ClassWeights`] if rare classes shall weigh as
+//!   much as others;
 //! - [`TableModel`] tells a column of a table from the others. It learns from coded records, such as samples of a private copy,
 //!   without any budget of its own.
 //!
@@ -37,7 +39,7 @@
 //! let head = config.fit(&examples, &mut releaser, &mut Ledger::create(&path)?)?;
 //! // What it could reach at most.
 //! let ceiling = config.fit_without_privacy(&examples)?;
-//! assert_eq!(ceiling.classes(), head.classes());
+//! assert_eq!(ceiling.outputs(), head.outputs());
 //!
 //! let new = features.rows(&[3.0, -1.0])?;
 //! assert_eq!(head.predict(&new)?.len(), 1);
@@ -53,5 +55,5 @@ mod table;
 
 pub use error::ClassifierError;
 pub use features::{Embedding, Features, Scattering, Whitening};
-pub use head::{Descent, Examples, Head, HeadConfig, largest};
+pub use head::{ClassWeights, Descent, Examples, Head, HeadConfig, ValueLoss, largest};
 pub use table::{CodedRecords, Learner, TableModel};

@@ -33,6 +33,19 @@ pub enum SynthError {
         /// The names of the columns.
         columns: Vec<String>,
     },
+    /// Noise leaves nothing of so many classes.
+    #[error(
+        "noise leaves an accuracy of {} at most of {classes} classes, where chance has {}: give more records or a larger epsilon, or join \
+         classes",
+        (most * 1000.0).round() / 1000.0,
+        (1000.0 / *classes as f64).round() / 1000.0
+    )]
+    TooManyClasses {
+        /// The number of classes.
+        classes: usize,
+        /// The accuracy if every other column told the label by itself.
+        most: f64,
+    },
     /// Pairs of columns have more counts than the maximum.
     #[error(
         "the pairs of columns and values have {found} counts: expected at most {most}: ignore columns, or join values"

@@ -8,7 +8,8 @@ use lab::prelude::*;
 use private_classifiers::Features;
 
 use super::model::Kind;
-use super::settings::Settings;
+use super::settings::{Loss, Settings};
+use super::values::Range;
 use crate::apart;
 use crate::images::{CIFAR10, Input, cifar10, in_folder, named, names_data_set};
 use crate::records::{NO_IMAGES, SHAPES, of_path};
@@ -19,7 +20,10 @@ const PUBLIC_PER_FEATURE: usize = 3;
 const SHAPES_SEED: u64 = 5;
 
 /// What `--input` names, and the public records that `--test` names.
-pub(super) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Input, Failure> {
+pub(super) fn load(
+    settings: &Settings,
+    data_dir: Option<&Path>,
+) -> Result<(Input, Option<Numbers>), Failure> {
     let naming = settings.naming();
     let mut input = match &settings.labels {
         Some(labels) => of_rows(settings, labels)?,
@@ -29,9 +33,10 @@ pub(super) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Input
             input
         }
     };
-    let classes = input.classes.len();
+    let told = input.classes.len() >= 2 || settings.range.is_some();
     let bound = "of at least 2 classes; a folder of classes, or --classes with an archive of arrays, says which there are";
-    bounded("input", &settings.input, classes >= 2, bound)?;
+    bounded("input", &settings.input, told, bound)?;
+    let mut numbers = Numbers::read(settings, &input)?;
     // Files are a set, and a secret sample of them is another one when the run resumes.
     if let Some(records) = settings.records.filter(|_| input.is_files()) {
         let bound = "left out with a folder or an archive of files, all of which are learned from";
@@ -39,7 +44,20 @@ pub(super) fn load(settings: &Settings, data_dir: Option<&Path>) -> Result<Input
     }
     let unasked = || Err(Failure::failed("no sample of files is asked for"));
     input.cut(&naming, settings.records, unasked)?;
-    Ok(input)
+    if let Some(numbers) = &mut numbers {
+        numbers.own.truncate(input.images.len());
+    }
+    Ok((input, numbers))
+}
+
+/// The labels of a model of a number.
+pub(super) struct Numbers {
+    pub range: Range,
+    pub loss: Loss,
+    /// Those of the private rows. **Private.**
+    pub own: Vec<f32>,
+    /// Those of the test rows.
+    pub test: Vec<f32>,
 }
 
 /// Rows of numbers with their labels.
@@ -47,7 +65,10 @@ fn of_rows(settings: &Settings, labels: &Path) -> Result<Input, Failure> {
     let path = Path::new(&settings.input);
     let found = rows("input", path, settings, labels)?;
     let sha256 = found.records.sha256().or_failed()?;
-    let count = found.classes.len();
+    let said = match settings.range()? {
+        Some(range) => format!("that labels are from {range}"),
+        None => format!("the {} classes, as --classes has them", found.classes.len()),
+    };
     let mut input = Input {
         units: found.records.len(),
         arrays: found.arrays,
@@ -57,7 +78,7 @@ fn of_rows(settings: &Settings, labels: &Path) -> Result<Input, Failure> {
         half: None,
         used: vec![of_path("rows", path, &sha256, Use::AllPrivate)],
         public: format!(
-            "the number of rows, their length ({}), and the {count} classes, as --classes has them",
+            "the number of rows, their length ({}), and {said}",
             found.records.image_size()
         ),
         images: found.records,
@@ -87,12 +108,53 @@ fn rows(
     settings: &Settings,
     labels: &Path,
 ) -> Result<data::Found, Failure> {
-    let asked = Asked {
-        labels: Some(labels.to_path_buf()),
-        ..settings.naming().asked()?
+    let asked = match settings.range {
+        None => Asked {
+            labels: Some(labels.to_path_buf()),
+            ..settings.naming().asked()?
+        },
+        // [`Numbers::read`] reads them.
+        Some(_) => unread(),
     };
     data::read(path, &asked, &|_| {})
         .map_err(|e| private::refused_of(flag, &e, "give .npy files of rows and of whole labels"))
+}
+
+/// Rows without labels.
+fn unread() -> Asked {
+    Asked {
+        classes: data::Classes::Unread,
+        ..Asked::default()
+    }
+}
+
+impl Numbers {
+    /// Of a model of a number; none of one of classes.
+    fn read(settings: &Settings, input: &Input) -> Result<Option<Self>, Failure> {
+        let (Some(range), Some(labels)) = (settings.range()?, &settings.labels) else {
+            return Ok(None);
+        };
+        let test = match (&settings.test_labels, &input.test) {
+            (Some(path), Some(test)) => numbers("test-labels", path, test.len())?,
+            _ => Vec::new(),
+        };
+        Ok(Some(Self {
+            range,
+            loss: settings.loss.unwrap_or(Loss::Squared),
+            own: numbers("labels", labels, input.images.len())?,
+            test,
+        }))
+    }
+}
+
+/// The labels of so many rows.
+fn numbers(flag: &str, path: &Path, rows: usize) -> Result<Vec<f32>, Failure> {
+    let found = data::read(path, &unread(), &|_| {});
+    let found = found.map_err(|e| private::refused_of(flag, &e, "give an .npy file of numbers"))?;
+    let (count, width) = (found.records.len(), found.records.image_size());
+    let bound = format!("a number for each of {rows} rows, not {count} rows of {width}");
+    bounded(flag, path.display(), count == rows && width == 1, &bound)?;
+    found.records.values().or_failed()
 }
 
 /// What the head sees of a record.
@@ -183,11 +245,7 @@ pub(super) fn features(
 }
 
 fn public_rows(path: &Path) -> Result<(Records, Used), Failure> {
-    let asked = Asked {
-        classes: data::Classes::Unread,
-        ..Asked::default()
-    };
-    let found = data::read(path, &asked, &|_| {});
+    let found = data::read(path, &unread(), &|_| {});
     let found =
         found.map_err(|e| private::refused_of("public", &e, "give an .npy file of rows"))?;
     let sha256 = found.records.sha256().or_failed()?;

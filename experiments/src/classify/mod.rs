@@ -1,4 +1,4 @@
-//! A private classifier of labelled images, or of rows such as embeddings: public features, and a linear head that learns by private
+//! A private model of the labels of images, or of rows such as embeddings: public features, and a linear head that learns by private
 //! gradient descent; or of a table, by counts that are released once. [`predict`](Predict) uses it, and reads no private record.
 
 mod input;
@@ -9,6 +9,7 @@ mod run;
 mod score;
 mod settings;
 mod table;
+mod values;
 
 pub use predict::Predict;
 pub use settings::{Flags, Settings};

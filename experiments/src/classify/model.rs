@@ -9,9 +9,11 @@ use private_classifiers::{Embedding, Features, Head, Scattering, TableModel, Whi
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
+use super::values::Range;
+
 /// The description of a model.
 pub(super) const DESCRIPTION: &str = "model.toml";
-/// Its tensors, in 32 bits: `head` of `[width, classes]`; of decorrelated features `mean` of `[width]` and `map` of `[width, width]`; of a
+/// Its tensors, in 32 bits: `head` of `[width, classes]`, of `[width, 1]` for a number; of decorrelated features `mean` of `[width]` and `map` of `[width, width]`; of a
 /// table those of [`TableModel::tensors`].
 pub(super) const TENSORS: &str = "model.safetensors";
 /// What a table's columns hold.
@@ -59,8 +61,12 @@ impl Kind {
 #[serde(deny_unknown_fields)]
 pub(super) struct Description {
     version: u32,
-    /// The names of the classes, in the order of probabilities.
+    /// The names of the classes, in the order of probabilities; none of a model of a number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<String>,
+    /// What a number lies between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<Range>,
     pub features: Kind,
 }
 
@@ -84,10 +90,16 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub(super) fn new(kind: Kind, classes: Vec<String>, learned: Learned) -> Self {
+    pub(super) fn new(
+        kind: Kind,
+        classes: Vec<String>,
+        range: Option<Range>,
+        learned: Learned,
+    ) -> Self {
         let description = Description {
             version: VERSION,
             classes,
+            range,
             features: kind,
         };
         Self {
@@ -107,9 +119,9 @@ impl Model {
         let mut tensors = Vec::new();
         match &self.learned {
             Learned::Head { features, head } => {
-                let (width, classes) = (head.width(), head.classes());
+                let (width, outputs) = (head.width(), head.outputs());
                 let weights: Vec<f32> = head.weights().iter().map(|&x| x as f32).collect();
-                tensors.push(("head".to_string(), vec![width, classes], weights));
+                tensors.push(("head".to_string(), vec![width, outputs], weights));
                 if let Some(whitening) = features.whitening() {
                     tensors.push(("mean".into(), vec![width], whitening.mean().to_vec()));
                     tensors.push(("map".into(), vec![width, width], whitening.map().to_vec()));
@@ -148,6 +160,15 @@ impl Model {
         if description.version != VERSION {
             let why = format!("version {}, expected {VERSION}", description.version);
             return Err(refused(&path, &why));
+        }
+        let rows = matches!(description.features, Kind::Embedding { .. });
+        let of_range = |range: &Range| rows && description.classes.is_empty() && range.is_one();
+        if !description.range.as_ref().is_none_or(of_range) {
+            let why = "a range must have two ends, and stands in the place of the classes of rows";
+            return Err(refused(&path, &why));
+        }
+        if description.range.is_none() && description.classes.len() < 2 {
+            return Err(refused(&path, &"fewer than 2 classes"));
         }
         let path = folder.join(TENSORS);
         let bytes = file(TENSORS)?;
@@ -188,7 +209,11 @@ impl Model {
         let weights =
             values("head").ok_or_else(|| damaged(&"there is no tensor head of 32 bits"))?;
         let weights = weights.iter().map(|&x| f64::from(x)).collect();
-        let head = Head::new(features.width(), description.classes.len(), weights);
+        let outputs = match description.range {
+            Some(_) => 1,
+            None => description.classes.len(),
+        };
+        let head = Head::new(features.width(), outputs, weights);
         let head = head.map_err(|e| damaged(&e))?;
         let features = match values("mean").zip(values("map")) {
             None => features,

@@ -15,7 +15,7 @@ const BLOCK: usize = 5000;
 
 /// Classify new records by a model of `sliver classify`
 ///
-/// Writes a line for each record: its name, the most probable class, and the probability of each class. Only the model and these
+/// Writes a line for each record: its name, the most probable class, and the probability of each class; or the number. Only the model and these
 /// records are read, and nothing is spent.
 #[derive(Debug, clap::Parser)]
 #[command(name = "predict")]
@@ -76,18 +76,21 @@ fn of_records(
         let (reason, count, name) = (skipped.reason, skipped.count, &skipped.name);
         eprintln!("passed over  {reason}: {count}, the first: {name}");
     }
-    let mut lines = Lines::new(&description.classes)?;
     let progress = Progress::new("blocks", found.records.len().div_ceil(BLOCK) as u64);
     let mut place = 0;
+    let mut lines = Lines::new(&description.classes)?;
     for block in found.records.blocks(BLOCK) {
         let values = block.or_failed()?.values().or_failed()?;
         let rows = features.rows(&values).or_failed()?;
-        for row in head
-            .probabilities(&rows)
-            .or_failed()?
-            .chunks_exact(head.classes())
-        {
-            lines.add(found.name(place), row)?;
+        let answers = match description.range {
+            Some(_) => head.values(&rows),
+            None => head.probabilities(&rows),
+        };
+        for answer in answers.or_failed()?.chunks_exact(head.outputs()) {
+            match description.range {
+                Some(range) => lines.add_number(found.name(place), range.value(answer[0]))?,
+                None => lines.add(found.name(place), answer)?,
+            }
             place += 1;
         }
         progress.step();
@@ -163,7 +166,12 @@ struct Lines<'a> {
 impl<'a> Lines<'a> {
     fn new(classes: &'a [String]) -> Result<Self, Failure> {
         let mut writer = csv::Writer::from_writer(Vec::new());
-        let heads = ["record", "class"].into_iter().map(String::from);
+        let said = if classes.is_empty() {
+            "number"
+        } else {
+            "class"
+        };
+        let heads = ["record", said].into_iter().map(String::from);
         let heads = heads.chain(classes.iter().map(|class| format!("p({class})")));
         writer.write_record(heads).or_failed()?;
         Ok(Self { writer, classes })
@@ -173,6 +181,11 @@ impl<'a> Lines<'a> {
         let class = self.classes[largest(probabilities)].clone();
         let line = [name, class].into_iter();
         let line = line.chain(probabilities.iter().map(|p| format!("{p:.6}")));
+        self.writer.write_record(line).or_failed()
+    }
+
+    fn add_number(&mut self, name: String, number: f64) -> Result<(), Failure> {
+        let line = [name, (number as f32).to_string()];
         self.writer.write_record(line).or_failed()
     }
 

@@ -1,12 +1,14 @@
 //! The model that a run leaves, and what is shown of it.
 
 use lab::prelude::*;
+use private_classifiers::Head;
 use private_queries::Query;
 use serde_json::{Value, json};
 
 use super::model::{DESCRIPTION, Description, Kind, Learned, Model, SCHEMA, TENSORS};
 use super::run::{Classify, MODEL};
 use super::score::{self, OF_PRIVATE, OF_TEST, SCORE, Score};
+use super::values::{self, Error, Range};
 use crate::export::{Card, Contents, Destination, Loading};
 use crate::records::file_name;
 
@@ -17,13 +19,42 @@ pub(super) fn report(run: &mut Classify, session: &mut Session) -> Result<Report
         features: features.clone(),
         head: head.clone(),
     };
-    let classes = run.input.classes.len();
-    let model = Model::new(run.kind.clone(), run.input.classes.clone(), learned);
+    let (classes, range) = (run.input.classes.clone(), run.range());
+    let model = Model::new(run.kind.clone(), classes, range, learned);
     model.write(session.folder.path())?;
-    let found = match &run.input.test {
+    let mut report = Report {
+        title: Some(match range {
+            Some(_) => format!("Model of {}", file_name(&run.settings.input)),
+            None => format!("Classifier of {}", file_name(&run.settings.input)),
+        }),
+        more: vec![("public_knowledge", json!(run.knowledge))],
+        warnings: run
+            .input
+            .passed
+            .iter()
+            .map(|what| format!("Not learned from: {what}"))
+            .collect(),
+        ..Report::default()
+    };
+    match range {
+        Some(range) => of_number(run, session, &head, range, &mut report)?,
+        None => of_classes(run, session, &head, &mut report)?,
+    }
+    Ok(report)
+}
+
+/// How good a classifier is.
+fn of_classes(
+    run: &mut Classify,
+    session: &mut Session,
+    head: &Head,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let classes = run.input.classes.len();
+    let (score, of) = match &run.input.test {
         Some(test) => {
-            let codes = score::codes_of(&features, &head, test, &session.interrupt)?;
-            Some((Score::exactly(&codes, classes)?, OF_TEST))
+            let codes = score::codes_of(&run.features, head, test, &session.interrupt)?;
+            (Score::exactly(&codes, classes)?, OF_TEST)
         }
         None if run.score_share > 0.0 => {
             let query = score::query(classes, run.settings.most())?;
@@ -34,28 +65,47 @@ pub(super) fn report(run: &mut Classify, session: &mut Session) -> Result<Report
                 let codes = score::codes(&probabilities, classes, labels);
                 query.measure(&codes).or_failed()
             })?;
-            Some((Score::of(&tables, classes, run.input.units), OF_PRIVATE))
+            (Score::of(&tables, classes, run.input.units), OF_PRIVATE)
         }
-        None => None,
+        None => return Ok(()),
     };
-    let mut report = Report {
-        title: Some(format!("Classifier of {}", file_name(&run.settings.input))),
-        more: vec![("public_knowledge", json!(run.knowledge))],
-        warnings: run
-            .input
-            .passed
-            .iter()
-            .map(|what| format!("Not learned from: {what}"))
-            .collect(),
-        ..Report::default()
+    let names = &run.input.classes;
+    report.metrics = score.metrics(of, names);
+    report.pictures = vec![score.picture(of, names)?];
+    report.more.push(("score", score.counts()));
+    Ok(())
+}
+
+/// How good a model of a number is.
+fn of_number(
+    run: &mut Classify,
+    session: &mut Session,
+    head: &Head,
+    range: Range,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let (error, of) = match (&run.input.test, &run.numbers) {
+        (Some(test), Some(numbers)) => {
+            let mut found = Vec::new();
+            values::answers(&run.features, head, range, test, |number| {
+                found.push(number);
+                session.interrupt.check("records were looked at")
+            })?;
+            let labels: Vec<f64> = numbers.test.iter().map(|&label| label.into()).collect();
+            (Error::exactly(&found, &labels), OF_TEST)
+        }
+        _ if run.score_share > 0.0 => {
+            let query = values::query(run.settings.most())?;
+            let tables = session.release(run, SCORE, &query, |run, _| {
+                let codes = values::codes(head, run.examples()?)?;
+                query.measure(&codes).or_failed()
+            })?;
+            (Error::of(&tables, range, run.input.units), OF_PRIVATE)
+        }
+        _ => return Ok(()),
     };
-    if let Some((score, of)) = found {
-        let names = &run.input.classes;
-        report.metrics = score.metrics(of, names);
-        report.pictures = vec![score.picture(of, names)?];
-        report.more.push(("score", score.counts()));
-    }
-    Ok(report)
+    report.metrics = error.metrics(of);
+    Ok(())
 }
 
 /// The model of a finished run in a folder of its own, with a card, unless it is there: it may be published.
@@ -74,7 +124,12 @@ pub(super) fn publish(folder: &RunFolder) -> Result<(), Failure> {
     };
     let contents = Contents {
         what: format!("{}, a private model", record.title()),
-        facts: json!({"classes": model.description.classes, "features": model.description.features}),
+        facts: match &model.description.range {
+            Some(range) => json!({"range": range, "features": model.description.features}),
+            None => {
+                json!({"classes": model.description.classes, "features": model.description.features})
+            }
+        },
         lead: lead(&model.description),
         public_knowledge: knowledge.unwrap_or_default().into(),
         scores_are_of: "this model".into(),
@@ -111,7 +166,10 @@ fn lead(description: &Description) -> String {
     };
     format!(
         "{tells}[{DESCRIPTION}]({DESCRIPTION}) has its classes and what it sees of a record{schema}, [{TENSORS}]({TENSORS}) its \
-         weights. The classes are: {}.\n\n",
-        description.classes.join(", ")
+         weights. {}.\n\n",
+        match &description.range {
+            Some(range) => format!("It says a number from {range}"),
+            None => format!("The classes are: {}", description.classes.join(", ")),
+        }
     )
 }

@@ -9,35 +9,46 @@ use dp_core::mechanism::Releaser;
 use dp_core::plan::{ReleaseNoise, TrainingPlan};
 use dp_core::sampling::Sampler;
 use lab::prelude::*;
-use private_classifiers::{Descent, Examples, Features, Head, HeadConfig};
+use private_classifiers::{ClassWeights, Descent, Examples, Features, Head, HeadConfig, ValueLoss};
+use private_queries::{Contingency, Query};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::input;
+use super::input::{self, Numbers};
 use super::model::Kind;
 use super::report;
 use super::score::SCORE;
-use super::settings::{Flags, Settings};
+use super::settings::{Flags, Loss, Settings};
+use super::values::Range;
 use crate::apart;
 use crate::images::{Input, names_data_set};
+use crate::random::stream;
 
 /// Where the model lies in the run's folder.
 pub(super) const MODEL: &str = "model";
 /// What a checkpoint keeps.
 const STATE: &str = "head.json";
+/// The name in the plan of the counts of classes.
+const CLASSES: &str = "classes";
 
-/// A private classifier.
+/// A private model of labels.
 pub(crate) struct Classify {
     pub(super) settings: Settings,
     pub(super) input: Input,
     pub(super) kind: Kind,
     pub(super) features: Features,
+    /// The labels of a model of a number.
+    pub(super) numbers: Option<Numbers>,
     /// What public records taught, in words.
     pub(super) knowledge: String,
     /// The features of private records, with their labels, once they are computed.
     pub(super) examples: Option<Examples>,
     config: HeadConfig,
     descent: Descent,
+    /// What the classes weigh, once they are counted.
+    balance: Option<ClassWeights>,
+    /// The accuracy that noise leaves if the records of a class are all alike.
+    best_case: Option<f64>,
     releaser: Option<Releaser>,
     /// The share of the budget for a score on private records; 0 if there is none.
     pub(super) score_share: f64,
@@ -55,9 +66,53 @@ impl Classify {
         self.descent.head()
     }
 
+    /// What a number lies between.
+    pub(super) fn range(&self) -> Option<Range> {
+        self.numbers.as_ref().map(|numbers| numbers.range)
+    }
+
+    /// What the head says of a row: a probability of each class, or one number.
+    fn outputs(&self) -> usize {
+        self.numbers
+            .as_ref()
+            .map_or(self.input.classes.len(), |_| 1)
+    }
+
+    /// A descent that has made no step.
+    fn start(&self) -> Result<Descent, Failure> {
+        let descent = Descent::new(self.config, self.features.width(), self.outputs());
+        let descent = descent.or_failed()?;
+        match self.balance.clone() {
+            Some(balance) => descent.balanced(balance).or_failed(),
+            None => Ok(descent),
+        }
+    }
+
+    /// Counts the classes with noise, and lets each weigh as much as any other.
+    fn count_classes(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let classes = self.input.classes.len();
+        let query = Contingency::new([classes], [(vec![0], 1.0)]).or_failed()?;
+        let query = query.of_units(self.settings.most());
+        let tables = session.release(self, CLASSES, &query, |run, _| {
+            query.measure(run.examples()?.labels()).or_failed()
+        })?;
+        let (counts, deviation) = (&tables[0].counts, tables[0].deviation);
+        self.balance = Some(ClassWeights::of_counts(counts, deviation).or_failed()?);
+        self.descent = self.start()?;
+        Ok(())
+    }
+
     pub(super) fn examples(&self) -> Result<&Examples, Failure> {
         let none = || Failure::failed("features are not computed yet");
         self.examples.as_ref().ok_or_else(none)
+    }
+}
+
+/// The loss of a head.
+fn loss(loss: Loss) -> ValueLoss {
+    match loss {
+        Loss::Squared => ValueLoss::Squared,
+        Loss::Absolute => ValueLoss::Absolute,
     }
 }
 
@@ -69,32 +124,30 @@ pub(super) fn finished(run: &Path, word: &str) -> String {
     )
 }
 
-/// The plan: all steps, and the score.
+/// The plan: all steps, and what else is bought with a share of the budget.
 fn plan(
     settings: &Settings,
     sampler: &Sampler,
     steps: u64,
-    score_share: f64,
+    bought: &[(&str, f64)],
 ) -> Option<TrainingPlan> {
     let delta = settings.delta;
     let delta = delta.unwrap_or(default_delta(sampler.presumed_records()));
     let plan = TrainingPlan::for_epsilon(settings.epsilon?, delta, steps, sampler.clone());
-    Some(match score_share {
-        0.0 => plan,
+    let left = 1.0 - bought.iter().map(|(_, share)| share).sum::<f64>();
+    let bought = bought.iter().filter(|(_, share)| *share > 0.0);
+    Some(bought.fold(plan, |plan, (name, share)| {
         // Of the `1 / z^2` of each of the steps.
-        share => {
-            let share = ReleaseNoise::Share(steps as f64 * share / (1.0 - share));
-            plan.with_release(SCORE, share)
-        }
-    })
+        plan.with_release(*name, ReleaseNoise::Share(steps as f64 * share / left))
+    }))
 }
 
 impl Experiment for Classify {
     const NAME: &'static str = "classify";
     const KIND: Option<(&'static str, &'static str)> = Some(("kind", "images"));
-    const ABOUT: &'static str = "Learn a private classifier of labelled images or of embeddings, which may be published. Every record is \
-                                 private, and public is only what a flag says.";
-    const STORED: &'static [&'static str] = &[SCORE];
+    const ABOUT: &'static str = "Learn a private classifier of labelled images or of embeddings, or a model of a number, which may be \
+                                 published. Every record is private, and public is only what a flag says.";
+    const STORED: &'static [&'static str] = &[CLASSES, SCORE];
     type Settings = Settings;
 
     fn load(
@@ -106,14 +159,20 @@ impl Experiment for Classify {
         if !names_data_set(&settings.input) {
             apart::check_output(&arguments.running, Path::new(&settings.input))?;
         }
-        let mut input = input::load(settings, data_dir)?;
+        let (mut input, numbers) = input::load(settings, data_dir)?;
         let sampler = Sampler::all(input.units)
             .map_err(|e| Failure::input(e.to_string(), "give more records"))?;
         let scored = input.test.is_none() && settings.epsilon.is_some();
         let score_share = if scored { settings.score_share } else { 0.0 };
         let kind = input::kind(settings, &input);
-        let (width, classes) = (kind.features()?.width(), input.classes.len());
-        let suited = HeadConfig::suited(input.units, settings.epsilon);
+        let balance = settings.balance.filter(|_| settings.epsilon.is_some());
+        let suited = match &numbers {
+            None => HeadConfig::suited(input.units, settings.epsilon),
+            Some(numbers) => {
+                let loss = loss(numbers.loss);
+                HeadConfig::suited_to_values(input.units, settings.epsilon, loss)
+            }
+        };
         let config = HeadConfig {
             max_grad_norm: settings.max_grad_norm.unwrap_or(suited.max_grad_norm),
             rate: settings.learning_rate.unwrap_or(suited.rate),
@@ -122,13 +181,34 @@ impl Experiment for Classify {
         };
         // Before features are computed, which takes long.
         let releaser = releaser(
-            plan(settings, &sampler, config.steps, score_share),
+            plan(
+                settings,
+                &sampler,
+                config.steps,
+                &[(CLASSES, balance.unwrap_or(0.0)), (SCORE, score_share)],
+            ),
             settings.insecure_noise_seed,
         )?;
+        let best_case = match (&releaser, &numbers) {
+            (Some(releaser), None) => {
+                let (noise, rng) = (
+                    releaser.plan().noise_multiplier(),
+                    &mut stream(settings.seed, 77),
+                );
+                let told = config.check_classes(input.classes.len(), input.units, noise, rng);
+                let advice = "join classes, give more records, or a larger --epsilon";
+                Some(told.map_err(|e| Failure::input(e.to_string(), advice))?)
+            }
+            _ => None,
+        };
         let (features, knowledge) = input::features(settings, &mut input, data_dir)?;
+        let outputs = numbers.as_ref().map_or(input.classes.len(), |_| 1);
         Ok(Self {
             examples: None,
-            descent: Descent::new(config, width, classes).or_failed()?,
+            descent: Descent::new(config, features.width(), outputs).or_failed()?,
+            balance: None,
+            best_case,
+            numbers,
             settings: settings.clone(),
             kind,
             features,
@@ -172,14 +252,33 @@ impl Experiment for Classify {
             ..
         } = self.config;
         let (width, classes) = (self.features.width(), self.input.classes.len());
-        Ok(vec![
+        let model = match &self.numbers {
+            None => format!("softmax regression of {classes} classes on {width} features"),
+            Some(Numbers { range, loss, .. }) => {
+                let loss = match loss {
+                    Loss::Squared => "squared",
+                    Loss::Absolute => "absolute",
+                };
+                format!(
+                    "linear regression of a number from {range} on {width} features, {loss} loss"
+                )
+            }
+        };
+        let best_case = self.best_case.map(|accuracy| {
+            format!(
+                "noise     leaves an accuracy of {accuracy:.3} if the records of a class are all alike; chance has {:.3}",
+                1.0 / classes as f64
+            )
+        });
+        let lines = [
             format!("public    {}", self.input.public),
             format!("          {}", self.knowledge),
-            format!("model     softmax regression of {classes} classes on {width} features"),
+            format!("model     {model}"),
             format!(
                 "          {steps} steps over all records, clipping norm {max_grad_norm}, rate {rate}"
             ),
-        ])
+        ];
+        Ok(lines.into_iter().chain(best_case).collect())
     }
 
     fn prepare(&mut self, session: &mut Session) -> Result<(), Failure> {
@@ -195,10 +294,20 @@ impl Experiment for Classify {
             progress.step();
         }
         progress.finish();
-        let labels = images.labels().iter().map(|&label| label.into());
-        let classes = self.input.classes.len();
-        let examples = Examples::new(rows, labels.collect(), classes);
+        let examples = match &self.numbers {
+            Some(numbers) => {
+                let values = numbers.range.coded(&numbers.own);
+                Examples::of_values(rows, values, loss(numbers.loss))
+            }
+            None => {
+                let labels = images.labels().iter().map(|&label| label.into());
+                Examples::new(rows, labels.collect(), self.input.classes.len())
+            }
+        };
         self.examples = Some(examples.or_failed()?);
+        if self.settings.balance.is_some() {
+            self.count_classes(session)?;
+        }
         Ok(())
     }
 
@@ -208,6 +317,8 @@ impl Experiment for Classify {
         // In parts: of all rows at once there would be a copy.
         const PART: usize = 1 << 22;
         let parts = self.examples()?.rows().chunks(PART);
+        // Of numbers the labels too, which the images have no part of.
+        let parts = parts.chain([self.examples()?.values()]);
         let sums = parts.map(|part| hex(&floats_to_bytes(part))).collect();
         Ok(Fingerprint {
             records: self.input.images.sha256().or_failed()?,
@@ -268,9 +379,8 @@ impl RunState for Classify {
 
     fn restore(&mut self, checkpoint: &RestoredCheckpoint, _: &Ledger) -> Result<(), Failure> {
         let State { step, values } = checkpoint.json(STATE)?;
-        let (width, classes) = (self.features.width(), self.input.classes.len());
-        let descent = Descent::new(self.config, width, classes).or_failed()?;
-        self.descent = descent
+        self.descent = self
+            .start()?
             .resumed(step, values)
             .map_err(|e| checkpoint.damaged(&e))?;
         Ok(())

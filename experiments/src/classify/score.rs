@@ -51,7 +51,7 @@ pub(super) fn codes_of(
         let rows = features.rows(&block.values().or_failed()?).or_failed()?;
         let labels = block.labels().iter().map(|&label| label.into());
         let probabilities = head.probabilities(&rows).or_failed()?;
-        all.extend(codes(&probabilities, head.classes(), labels));
+        all.extend(codes(&probabilities, head.outputs(), labels));
     }
     Ok(all)
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use lab::prelude::*;
+use serde::{Deserialize, Serialize};
 
+use super::values::Range;
 use crate::images::{Naming, names_data_set};
 use crate::records::{SHAPES, stem};
 
@@ -16,6 +18,16 @@ const DEFAULTS: &str = "
     order = 1
     score-share = 0.02
 ";
+
+/// What a model of numbers is charged for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Loss {
+    /// The square of a distance: the model says the mean.
+    Squared,
+    /// The distance: it says the median.
+    Absolute,
+}
 
 lab::settings! {
     /// Everything that decides a run's result, as written to `config.toml`.
@@ -41,8 +53,18 @@ lab::settings! {
         score_share: f64,
     }
     optional {
-        /// The labels of an .npy file of rows: an .npy file of whole numbers from 0.
+        /// The labels of an .npy file of rows: an .npy file of whole numbers from 0; of any numbers with --range.
         labels: PathBuf,
+        /// For a model of a number: what labels lie between, public, such as 0..100. Labels beyond are taken for its ends.
+        #[flag(value_name = "LOW..HIGH", requires = "labels", conflicts_with = "classes", allow_hyphen_values = true)]
+        range: String,
+        /// What a model of a number is charged for (default: squared).
+        #[flag(requires = "range")]
+        loss: Loss,
+        /// Share of the budget that counts classes, so that rare ones weigh as much as others (default: every record weighs the same).
+        #[flag(value_name = "SHARE", conflicts_with = "range")]
+        #[bound(within((Excluded(0.0), Included(0.5))))]
+        balance: f64,
         /// Pixels along a side, public: 8 to 128 and a multiple of 4. Images are cut to squares of it.
         #[bound(must_be("a multiple of 4 from 8 to 128", |n: usize| (8..=128).contains(&n) && n.is_multiple_of(4)))]
         side: usize,
@@ -92,6 +114,11 @@ impl Settings {
         }
     }
 
+    /// What labels lie between, of a model of a number.
+    pub(super) fn range(&self) -> Result<Option<Range>, Failure> {
+        self.range.as_deref().map(Range::parse).transpose()
+    }
+
     /// Maximum number of records used per unit.
     pub(super) fn most(&self) -> usize {
         self.most_per_unit.unwrap_or(1)
@@ -113,6 +140,11 @@ impl lab::session::Settings for Settings {
             let (count, text) = (classes.len(), self.classes.as_deref().unwrap_or_default());
             bounded("classes", text, count >= 2, "at least 2 classes")?;
         }
+        self.range()?;
+        let balance = self.balance.unwrap_or(0.0);
+        let rest = balance + self.score_share < 1.0;
+        let bound = "less than what --score-share leaves";
+        bounded("balance", balance, rest, bound)?;
         if self.labels.is_none() {
             return Ok(());
         }
@@ -134,10 +166,10 @@ impl lab::session::Settings for Settings {
         }
         let bound = "an .npy file with --labels";
         bounded("input", &self.input, !names_data_set(&self.input), bound)?;
-        let counted = self.classes.is_some();
-        let bound = "beside --classes, which says how many there are: to look at the labels would tell of them";
+        let said = self.classes.is_some() || self.range.is_some();
+        let bound = "beside --classes, which says how many there are, or --range: to look at the labels would tell of them";
         let labels = self.labels.as_deref().unwrap_or(std::path::Path::new(""));
-        bounded("labels", labels.display(), counted, bound)?;
+        bounded("labels", labels.display(), said, bound)?;
         let tested = self.test.is_some() == self.test_labels.is_some();
         let test = self.test.as_deref().unwrap_or(std::path::Path::new(""));
         bounded("test", test.display(), tested, "beside --test-labels")?;

@@ -87,6 +87,108 @@ fn test_rows_judge_a_model() {
     assert!(home.has("run/mistakes.svg"));
 }
 
+/// Rows whose label is a number, twice their first value and 30, give or take 1.
+fn measured(home: &Home, name: &str, count: usize, shift: usize) {
+    let value = |record: usize, place: usize| {
+        (((record + shift) * 7 + place * 13 + record * place) % 29) as f32 / 29.0 - 0.5
+    };
+    let values: Vec<f32> = (0..count * 4).map(|i| value(i / 4, i % 4)).collect();
+    let label = |row: &[f32]| 30.0 + 20.0 * row[0] / row.iter().map(|x| x * x).sum::<f32>().sqrt();
+    let labels: Vec<f32> = values.chunks_exact(4).map(label).collect();
+    home.put(&format!("{name}.npy"), npy(Some(4), &values));
+    home.put(&format!("{name}-labels.npy"), npy(None, &labels));
+}
+
+/// A model of a number is far better than the median, says so by either score, and predicts numbers of the range.
+#[test]
+fn a_model_of_a_number_predicts() {
+    let home = Home::new();
+    measured(&home, "mine", 2000, 0);
+    measured(&home, "test", 300, 5);
+    for (loss, more) in [
+        ("squared", ""),
+        ("absolute", " --test test.npy --test-labels test-labels.npy"),
+    ] {
+        let said = home.done(&format!(
+            "classify mine.npy --labels mine-labels.npy --range 0..60 --loss {loss} --epsilon 4 --run {loss} --insecure-noise-seed 3{more}"
+        ));
+        let model = format!("a number from 0 to 60 on 5 features, {loss} loss");
+        assert!(said.contains(&model), "{said}");
+        let run = home.json(&format!("{loss}/run.json"));
+        let [off, baseline] = [0, 1].map(|place| number(&run["metrics"][place]["value"]));
+        assert!(off < 0.5 * baseline && baseline > 7.0, "{off}, {baseline}");
+    }
+    home.lose("mine.npy mine-labels.npy");
+    home.done("predict absolute/model test.npy --out test.csv");
+    let text = home.text("test.csv");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("record,number"));
+    let numbers = lines.map(|line| line.split(',').nth(1).and_then(|x| x.parse().ok()));
+    let numbers: Vec<f32> = numbers.map(|number| number.expect("a number")).collect();
+    assert_eq!(numbers.len(), 300);
+    assert!(numbers.iter().all(|x| (0.0..=60.0).contains(x)), "{text}");
+    let card = home.json("absolute/model/card.json");
+    assert!(card["run"]["settings"].get("labels").is_none(), "{card}");
+}
+
+/// One record in twelve is of the second class, near the first: only with class weights it is found, and the counts that they need are a line
+/// of the ledger.
+#[test]
+fn a_balanced_model_finds_the_rare_class() {
+    let home = Home::new();
+    let tilt =
+        |i: usize| if i.is_multiple_of(12) { 0.4 } else { 0.0 } + ((i * 37) % 101) as f32 / 101.0;
+    let values: Vec<f32> = (0..3000).flat_map(|i| [1.0, tilt(i) - 0.5]).collect();
+    let labels: Vec<f32> = (0..3000)
+        .map(|i| f32::from(u8::from(i.is_multiple_of(12_usize))))
+        .collect();
+    home.put("mine.npy", npy(Some(2), &values));
+    home.put("labels.npy", npy(None, &labels));
+    let line = "classify mine.npy --labels labels.npy --classes 2 --epsilon 8 --insecure-noise-seed 3 --run";
+    home.done(&format!("{line} plain"));
+    stopped_after(
+        &mut home.sliver(&format!("{line} balanced --balance 0.02")),
+        4,
+    );
+    home.done(&format!("{line} balanced --balance 0.02"));
+    let found = ["plain", "balanced"].map(|run| {
+        let metrics = home.json(&format!("{run}/run.json"))["metrics"].clone();
+        let metrics = metrics.as_array().expect("metrics").clone();
+        let of = |metric: &&serde_json::Value| metric["name"] == "Share of 1 that is found";
+        number(&metrics.iter().find(of).expect("a share")["value"])
+    });
+    assert!(found[0] < 0.2 && found[1] > 0.6, "{found:?}");
+    assert_eq!(lines(&home.at("plain")) + 1, lines(&home.at("balanced")));
+    assert!(home.text("balanced/ledger.jsonl").contains("\"classes\""));
+}
+
+/// What could only learn noise is refused before anything is spent; so is what is no range.
+#[test]
+fn what_noise_leaves_nothing_of_is_refused() {
+    let home = Home::new();
+    rows(&home, "mine", 300, 0);
+    let line = "classify mine.npy --labels mine-labels.npy --run run";
+    home.refuses(
+        &format!("{line} --classes 60 --epsilon 0.5"),
+        &[
+            "--classes 60",
+            "of 300 records noise leaves an accuracy of 0.0",
+            "where chance has 0.017",
+        ],
+    );
+    home.refuses(
+        &format!("{line} --range 5..5"),
+        &["--range 5..5", "the lower one first"],
+    );
+    home.refuses(&format!("{line} --range 0..inf"), &["--range 0..inf"]);
+    home.put("long-labels.npy", npy(None, &[1.0; 301]));
+    home.refuses(
+        "classify mine.npy --labels long-labels.npy --range 0..5 --run run",
+        &["--labels long-labels.npy", "300 rows, not 301"],
+    );
+    assert!(!home.has("run/ledger.jsonl"));
+}
+
 /// A run that was cut off has the end of one that was not.
 #[test]
 fn a_classifier_of_images_resumes() {
@@ -222,4 +324,54 @@ fn a_model_of_a_table_resumes() {
         "classify people.csv --schema people.toml --label id --run other",
         &["--label"],
     );
+}
+
+/// Whatever becomes of the files of a model, `predict` says what is wrong with them or predicts; it neither panics nor is killed.
+#[test]
+fn damaged_models_are_refused_or_harmless() {
+    let home = Home::new();
+    rows(&home, "mine", 900, 0);
+    people(&home, "people.csv", 600, true);
+    home.done("classify mine.npy --labels mine-labels.npy --classes 3 --epsilon 2 --run rows");
+    home.done("classify people.csv --schema people.toml --epsilon 2 --run table");
+    let mut refused = 0;
+    for (run, input, files) in [
+        ("rows", "mine.npy", &["model.toml", "model.safetensors"][..]),
+        (
+            "table",
+            "people.csv",
+            &["model.toml", "model.safetensors", "schema.toml"],
+        ),
+    ] {
+        for file in files {
+            let name = format!("{run}/model/{file}");
+            let whole = home.bytes(&name);
+            for round in 0..24_usize {
+                let mut bytes = whole.clone();
+                // Places spread over the file, most of them near its start, where sizes and names are.
+                let place = (round * round * 7919)
+                    % whole
+                        .len()
+                        .min(if round % 3 == 0 { usize::MAX } else { 200 });
+                match round % 4 {
+                    0 => bytes.truncate(place),
+                    1 => bytes[place] ^= 1 << (round % 8),
+                    2 => bytes[place] = b'9',
+                    _ => drop(bytes.drain(place..(place + 3).min(whole.len()))),
+                }
+                home.put(&name, bytes);
+                let line = format!("predict {run}/model {input} --out p.csv --force");
+                let output = home.sliver(&line).output().expect("a program");
+                let said = String::from_utf8_lossy(&output.stderr).into_owned();
+                let stopped = output.status.code() == Some(2) && said.contains("bad_input");
+                assert!(
+                    output.status.success() || stopped,
+                    "{name}, {round}: {said}"
+                );
+                refused += usize::from(stopped);
+            }
+            home.put(&name, whole);
+        }
+    }
+    assert!(refused > 40, "{refused}");
 }

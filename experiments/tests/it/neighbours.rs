@@ -887,11 +887,12 @@ fn classifiers() {
     };
     let grey = "scans --side 28 --channels 1 --public none";
     let unit = format!("{grey} --unit-from-name (p[0-9x]+)- --most-per-unit 2");
-    let cases: [(Lay<'_>, &str, f64); 4] = [
+    let cases: [(Lay<'_>, &str, f64); 5] = [
         (&scans, grey, 24.0),
         (&tar, "scans.tar --side 28 --channels 1 --public none", 24.0),
         (&people, &unit, 12.0),
         (&rows, "rows.npy --labels labels.npy --classes 3", 24.0),
+        (&rows, "rows.npy --labels labels.npy --range 0..2", 24.0),
     ];
     for (lay, input, units) in cases {
         let homes = Homes::new(lay);

@@ -450,9 +450,10 @@ class ColumnModel:
 
 def fit_rows(
     values: NDArray[np.float32],
-    labels: NDArray[np.uint16],
-    classes: int,
+    labels: NDArray[np.float32],
+    classes: int | None,
     *,
+    absolute: bool,
     epsilon: float,
     delta: float | None,
     ledger: str | PathLike[str],

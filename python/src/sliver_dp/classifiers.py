@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 except ImportError:
 
     class BaseEstimator:  # type: ignore[no-redef]
@@ -54,17 +54,19 @@ except ImportError:
     class ClassifierMixin:  # type: ignore[no-redef]
         """What classifiers have."""
 
+    class RegressorMixin:  # type: ignore[no-redef]
+        """What models of numbers have."""
 
-__all__ = ["ImageClassifier", "LinearClassifier", "TableClassifier"]
+
+__all__ = ["ImageClassifier", "LinearClassifier", "LinearRegressor", "TableClassifier"]
 
 
-class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What classifiers of all kinds have in common. Only the released model is kept, so pickles hold nothing private."""
+class _Model(BaseEstimator):  # type: ignore[misc]
+    """What models of all kinds have in common. Only the released model is kept, so pickles hold nothing private."""
 
     epsilon: float
     delta: "float | None"
     insecure_noise_seed: "int | None"
-    classes_: "npt.NDArray[Any]"
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -93,10 +95,18 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._form, self._weights, self._whitening = form, model.weights, model.whitening
         self._keep(model, neighbours)
 
-    def _of_head(self, values: "npt.NDArray[np.float32]") -> "npt.NDArray[np.float64]":
-        classes = len(self.classes_)
+    def _outputs(self, values: "npt.NDArray[np.float32]", classes: int) -> "npt.NDArray[np.float64]":
         head = {"classes": classes, "weights": self._weights, "whitening": self._whitening}
         return _native.probabilities_of_rows(values, form=list(self._form), **head).reshape(-1, classes)
+
+
+class _Classifier(ClassifierMixin, _Model):  # type: ignore[misc]
+    """What classifiers have in common."""
+
+    classes_: "npt.NDArray[Any]"
+
+    def _of_head(self, values: "npt.NDArray[np.float32]") -> "npt.NDArray[np.float64]":
+        return self._outputs(values, len(self.classes_))
 
     def predict_proba(self, X: Any) -> "npt.NDArray[np.float64]":
         """The probabilities of the classes, shape `[n, classes]`, in the order of `classes_`. No private record is read."""
@@ -119,25 +129,11 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return _places(y, _names(classes), classes, records)
 
 
-class LinearClassifier(_Classifier):
-    """Softmax regression on rows of numbers, such as the embeddings of a public network, by private gradient descent.
+class _Linear(_Model):
+    """Rows of numbers, of a norm that is declared."""
 
-    Neighbours replace one row with its label. `classes` says how many classes there are, or names them. `data_norm` is a bound on the
-    norms of rows, and longer ones are cut to it; with "own" each row is divided by its own norm. Neither is ever read from the rows.
-    `delta` is a tenth of one over the number of rows if it is None. `insecure_noise_seed` makes the noise known, and nothing private.
-    """
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        delta: "float | None" = None,
-        classes: "int | Sequence[str] | None" = None,
-        data_norm: "float | str | None" = None,
-        insecure_noise_seed: "int | None" = None,
-    ) -> None:
-        self.epsilon, self.delta, self.classes, self.data_norm = epsilon, delta, classes, data_norm
-        self.insecure_noise_seed = insecure_noise_seed
+    data_norm: "float | str | None"
+    n_features_in_: int
 
     def _rows(self, X: Any) -> "npt.NDArray[np.float32]":
         rows = np.asarray(X)
@@ -165,6 +161,35 @@ class LinearClassifier(_Classifier):
         rest = np.sqrt(np.maximum(0.0, 1.0 - (rows**2).sum(axis=1, keepdims=True)))
         return np.ascontiguousarray(np.hstack([rows, rest]), dtype=np.float32)
 
+    def _same_rows(self, X: Any) -> "npt.NDArray[np.float32]":
+        """New rows, as many numbers long as those of the fit."""
+        self._fitted()
+        rows = self._rows(X)
+        if np.asarray(X).shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {np.asarray(X).shape[1]} features: expected {self.n_features_in_}, as the fit had")
+        return rows.ravel()
+
+
+class LinearClassifier(_Linear, _Classifier):
+    """Softmax regression on rows of numbers, such as the embeddings of a public network, by private gradient descent.
+
+    Neighbours replace one row with its label. `classes` says how many classes there are, or names them. `data_norm` is a bound on the
+    norms of rows, and longer ones are cut to it; with "own" each row is divided by its own norm. Neither is ever read from the rows.
+    `delta` is a tenth of one over the number of rows if it is None. `insecure_noise_seed` makes the noise known, and nothing private.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: "float | None" = None,
+        classes: "int | Sequence[str] | None" = None,
+        data_norm: "float | str | None" = None,
+        insecure_noise_seed: "int | None" = None,
+    ) -> None:
+        self.epsilon, self.delta, self.classes, self.data_norm = epsilon, delta, classes, data_norm
+        self.insecure_noise_seed = insecure_noise_seed
+
     def fit(self, X: Any, y: Any, *, ledger: "str | os.PathLike[str] | None" = None) -> "LinearClassifier":
         """Learns from rows `X`, `[n, d]`, and labels `y`, `[n]`: this is the release.
 
@@ -174,9 +199,9 @@ class LinearClassifier(_Classifier):
         """
         names = _names(self.classes)
         rows = self._rows(X)
-        places = _places(y, names, self.classes or 0, len(rows)).astype(np.uint16)
+        places = _places(y, names, self.classes or 0, len(rows)).astype(np.float32)
         with ledger_at(ledger) as path:
-            model = _native.fit_rows(rows, places, len(names), ledger=path, **self._settings())
+            model = _native.fit_rows(rows, places, len(names), absolute=False, ledger=path, **self._settings())
         self.classes_ = _classes(self.classes, names)
         self.n_features_in_ = np.asarray(X).shape[1]
         self._keep_head(model, "replace one row and its label", rows.shape[1])
@@ -184,11 +209,79 @@ class LinearClassifier(_Classifier):
 
     def predict_proba(self, X: Any) -> "npt.NDArray[np.float64]":
         """The probabilities of the classes, shape `[n, classes]`, in the order of `classes_`. No private record is read."""
-        self._fitted()
-        rows = self._rows(X)
-        if np.asarray(X).shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {np.asarray(X).shape[1]} features: expected {self.n_features_in_}, as the fit had")
-        return self._of_head(rows.ravel())
+        return self._of_head(self._same_rows(X))
+
+
+class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]
+    """Linear regression of a number on rows of numbers, by private gradient descent.
+
+    Neighbours replace one row with its number. `bounds` are what numbers lie between, such as (0, 100): they are declared, never read, and
+    numbers beyond are taken for the nearer one. `loss` is "squared", so that the model says the mean, or "absolute", for the median.
+    `data_norm`, `delta` and `insecure_noise_seed` are as those of `LinearClassifier`.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: "float | None" = None,
+        bounds: "tuple[float, float] | None" = None,
+        data_norm: "float | str | None" = None,
+        loss: str = "squared",
+        insecure_noise_seed: "int | None" = None,
+    ) -> None:
+        self.epsilon, self.delta, self.bounds, self.data_norm, self.loss = epsilon, delta, bounds, data_norm, loss
+        self.insecure_noise_seed = insecure_noise_seed
+
+    def _ends(self) -> "tuple[float, float]":
+        if self.bounds is None:
+            raise ValueError("bounds is None: declare what numbers lie between, such as (0, 100); bounds read from y would tell of it")
+        ends = np.asarray(self.bounds, dtype=np.float64)
+        if ends.shape != (2,) or not np.isfinite(ends).all() or not ends[0] < ends[1] or not np.isfinite(ends[1] - ends[0]):
+            raise ValueError(f"bounds is {self.bounds!r}: expected two numbers, the lower one first")
+        return float(ends[0]), float(ends[1])
+
+    def fit(self, X: Any, y: Any, *, ledger: "str | os.PathLike[str] | None" = None) -> "LinearRegressor":
+        """Learns from rows `X`, `[n, d]`, and numbers `y`, `[n]`: this is the release. `ledger` and errors are as those of `LinearClassifier`."""
+        low, high = self._ends()
+        if self.loss not in ("squared", "absolute"):
+            raise ValueError(f'loss is {self.loss!r}: expected "squared" or "absolute"')
+        rows, numbers = self._rows(X), _numbers(y)
+        if len(numbers) != len(rows):
+            raise ValueError(f"y has {len(numbers)} numbers: expected one for each of {len(rows)} rows")
+        coded = (2 * np.clip((numbers - low) / (high - low), 0, 1) - 1).astype(np.float32)
+        settings = {"absolute": self.loss == "absolute", **self._settings()}
+        with ledger_at(ledger) as path:
+            model = _native.fit_rows(rows, coded, None, ledger=path, **settings)
+        self.n_features_in_ = np.asarray(X).shape[1]
+        self._bounds = low, high
+        self._keep_head(model, "replace one row and its number", rows.shape[1])
+        return self
+
+    def predict(self, X: Any) -> "npt.NDArray[np.float64]":
+        """The number of each row, shape `[n]`, within `bounds`. No private record is read."""
+        coded = self._outputs(self._same_rows(X), 1)[:, 0]
+        low, high = self._bounds
+        return low + (np.clip(coded, -1, 1) + 1) / 2 * (high - low)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the variance of `y` that the model explains, on public records: of private ones it would tell of them."""
+        found, numbers = self.predict(X), _numbers(y)
+        if len(numbers) != len(found):
+            raise ValueError(f"y has {len(numbers)} numbers: expected one for each of {len(found)} rows")
+        weights = np.ones(len(found)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        middle = np.average(numbers, weights=weights)
+        left, all_of_it = (float((weights * (numbers - other) ** 2).sum()) for other in (found, middle))
+        return 1.0 - left / all_of_it if all_of_it > 0 else float(left == 0)
+
+
+def _numbers(y: Any) -> "npt.NDArray[np.float64]":
+    numbers = np.asarray(y)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "fiu":
+        raise ValueError(f"y is of shape {numbers.shape} and of type {numbers.dtype}: expected numbers, [n]")
+    if not np.isfinite(numbers).all():
+        raise ValueError("y: a value is not finite: expected numbers")
+    return numbers.astype(np.float64)
 
 
 class ImageClassifier(_Classifier):

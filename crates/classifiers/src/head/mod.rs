@@ -1,41 +1,43 @@
-//! A linear classifier of rows, and how it learns from private ones.
+//! A linear model of rows, and how it learns from private ones.
 
+mod balance;
+mod best_case;
 mod descent;
 mod examples;
 mod gradient;
 
-use nalgebra::{DMatrix, DMatrixView};
+use nalgebra::{DMatrix, DMatrixView, DVectorViewMut};
 use rayon::prelude::*;
 
 use crate::ClassifierError;
 use crate::error::rows_of;
 
+pub use balance::ClassWeights;
 pub use descent::{Descent, HeadConfig};
-pub use examples::Examples;
+pub use examples::{Examples, ValueLoss};
 
 /// Rows that are computed at once.
 const BLOCK: usize = 128;
 
-/// Softmax regression: the probabilities of the classes are `softmax(x W)` of a row `x`. There is no bias; rows may have a
-/// column of ones.
+/// Softmax regression, where the probabilities of the classes are `softmax(x W)` of a row `x`; or linear regression, where one output
+/// `x W` is the value. There is no bias; rows may have a column of ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Head {
     width: usize,
-    /// `[width, classes]`.
+    /// `[width, outputs]`.
     weights: Vec<f64>,
 }
 
 impl Head {
-    /// Creates a head of weights `[width, classes]`.
+    /// Creates a head of weights `[width, outputs]`: of so many classes, or of a value if that is 1.
     ///
     /// # Errors
     ///
-    /// [`ClassifierError::OutOfRange`] for fewer than two classes, or another number of weights;
-    /// [`ClassifierError::NotFinite`].
-    pub fn new(width: usize, classes: usize, weights: Vec<f64>) -> Result<Self, ClassifierError> {
-        examples::check_classes(classes)?;
-        if weights.len() != width * classes || width == 0 {
-            let (name, bound) = ("the number of weights", format!("{width} times {classes}"));
+    /// [`ClassifierError::OutOfRange`] for no output, or another number of weights; [`ClassifierError::NotFinite`].
+    pub fn new(width: usize, outputs: usize, weights: Vec<f64>) -> Result<Self, ClassifierError> {
+        examples::check_outputs(outputs)?;
+        if weights.len() != width * outputs || width == 0 {
+            let (name, bound) = ("the number of weights", format!("{width} times {outputs}"));
             return Err(ClassifierError::range(name, weights.len() as f64, bound));
         }
         if weights.iter().any(|weight| !weight.is_finite()) {
@@ -49,12 +51,12 @@ impl Head {
         self.width
     }
 
-    /// Returns the number of classes.
-    pub fn classes(&self) -> usize {
+    /// Returns the number of classes; 1 of a head of values.
+    pub fn outputs(&self) -> usize {
         self.weights.len() / self.width
     }
 
-    /// Returns the weights, `[width, classes]`.
+    /// Returns the weights, `[width, outputs]`.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
@@ -65,11 +67,30 @@ impl Head {
     ///
     /// [`ClassifierError::OutOfRange`] if these are not rows.
     pub fn probabilities(&self, rows: &[f32]) -> Result<Vec<f64>, ClassifierError> {
+        self.outputs_of(rows, softmax)
+    }
+
+    /// Returns the values, `[n, outputs]`, of rows `[n, width]`: of classes their logits.
+    ///
+    /// # Errors
+    ///
+    /// [`ClassifierError::OutOfRange`] if these are not rows.
+    pub fn values(&self, rows: &[f32]) -> Result<Vec<f64>, ClassifierError> {
+        self.outputs_of(rows, |_| {})
+    }
+
+    fn outputs_of(
+        &self,
+        rows: &[f32],
+        each: impl Fn(&mut DVectorViewMut<'_, f64>) + Sync,
+    ) -> Result<Vec<f64>, ClassifierError> {
         rows_of("the number of values of rows", rows.len(), self.width)?;
         let blocks = rows.par_chunks(BLOCK * self.width);
         let found = blocks.map(|block| {
-            let rows = columns(block, self.width);
-            probabilities(&self.weights, self.classes(), &rows)
+            let mut found = logits(&self.weights, self.outputs(), &columns(block, self.width));
+            let columns = found.column_iter_mut();
+            columns.for_each(|mut column| each(&mut column));
+            found
         });
         let found: Vec<DMatrix<f64>> = found.collect();
         Ok(found.iter().flatten().copied().collect())
@@ -82,7 +103,7 @@ impl Head {
     /// [`ClassifierError::OutOfRange`] if these are not rows.
     pub fn predict(&self, rows: &[f32]) -> Result<Vec<usize>, ClassifierError> {
         let probabilities = self.probabilities(rows)?;
-        let rows = probabilities.chunks_exact(self.classes());
+        let rows = probabilities.chunks_exact(self.outputs());
         Ok(rows.map(largest).collect())
     }
 }
@@ -100,15 +121,15 @@ fn columns(rows: &[f32], width: usize) -> DMatrix<f64> {
     DMatrix::from_iterator(width, rows.len() / width, values)
 }
 
-/// The probabilities of each row, a column each, by weights `[width, classes]`.
-fn probabilities(weights: &[f64], classes: usize, rows: &DMatrix<f64>) -> DMatrix<f64> {
-    let weights = DMatrixView::from_slice(weights, classes, rows.nrows());
-    let mut logits = weights * rows;
-    for mut column in logits.column_iter_mut() {
-        let most = column.max();
-        column.apply(|x| *x = (*x - most).exp());
-        let sum = column.sum();
-        column /= sum;
-    }
-    logits
+/// The outputs of each row, a column each, by weights `[width, outputs]`.
+fn logits(weights: &[f64], outputs: usize, rows: &DMatrix<f64>) -> DMatrix<f64> {
+    DMatrixView::from_slice(weights, outputs, rows.nrows()) * rows
+}
+
+/// Makes logits probabilities.
+fn softmax(logits: &mut DVectorViewMut<'_, f64>) {
+    let most = logits.max();
+    logits.apply(|x| *x = (*x - most).exp());
+    let sum = logits.sum();
+    *logits /= sum;
 }

@@ -1,8 +1,8 @@
 //! Bad input is refused with its value and its bound.
 
 use private_classifiers::{
-    ClassifierError, Descent, Embedding, Examples, Features, Head, HeadConfig, Scattering,
-    Whitening,
+    ClassWeights, ClassifierError, Descent, Embedding, Examples, Features, Head, HeadConfig,
+    Scattering, ValueLoss, Whitening,
 };
 
 fn refused<T>(result: Result<T, ClassifierError>, message: &str) {
@@ -77,6 +77,22 @@ fn bad_input_is_refused_with_value_and_bound() {
         "rows: a value is not finite; expected numbers",
     );
     refused(
+        Examples::of_values(vec![1.0; 4], vec![0.0; 3], ValueLoss::Squared),
+        "the number of values is 3, expected that of rows, which have 4 values in all",
+    );
+    refused(
+        Examples::of_values(vec![1.0; 4], vec![0.0, f32::NAN], ValueLoss::Squared),
+        "values: a value is not finite; expected numbers",
+    );
+    refused(
+        ClassWeights::of_counts(&[1.0], 0.0),
+        "the number of classes is 1, expected between 2 and 65536",
+    );
+    refused(
+        ClassWeights::of_counts(&[1.0, f64::NAN], 0.0),
+        "counts: a value is not finite; expected numbers",
+    );
+    refused(
         Head::new(2, 2, vec![0.0; 3]),
         "the number of weights is 3, expected 2 times 2",
     );
@@ -94,6 +110,12 @@ fn bad_input_is_refused_with_value_and_bound() {
         "the learning rate is NaN, expected positive and finite",
     );
     let steps = HeadConfig { steps: 0, ..config };
+    let weights = ClassWeights::of_counts(&[1.0; 3], 0.0).expect("weights");
+    let descent = Descent::new(config, 2, 2).expect("a descent");
+    refused(
+        descent.balanced(weights),
+        "the number of class weights is 3, expected 2",
+    );
     refused(
         Descent::new(steps, 2, 2),
         "the number of steps is 0, expected positive and finite",

@@ -26,6 +26,12 @@ impl Aim {
     }
 }
 
+/// Returns what a record weighs in the counts of all pairs with the label together, in their deviations times the noise multiplier: these
+/// counts have a share of the budget, and a record that is replaced moves two of a table.
+pub(super) fn of_label() -> f64 {
+    ((1.0 - COLUMNS_SHARE) * Aim::Model.labelled() / 2.0).sqrt()
+}
+
 /// Returns the query of each single column.
 pub(super) fn columns(sizes: &[usize]) -> Result<Contingency, QueryError> {
     let cells: Vec<f64> = sizes.iter().map(|&size| size as f64).collect();

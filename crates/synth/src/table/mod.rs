@@ -13,7 +13,7 @@ mod smooth;
 
 pub use bins::{Bins, grouped};
 pub use bought::RANGES;
-pub use classifier::{CLASSES, Classifier, Influence};
+pub use classifier::{CLASSES, Classifier, Influence, check_classes};
 pub use copy::{COLUMNS, Fitted, PAIRS, Released, TableCopy, check_size};
 pub use measured::{Aim, pair_noise};
 pub use model::{Model, Signal, independent};

@@ -7,6 +7,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::bins::Bins;
+use super::measured;
 use super::rules;
 use crate::{Watch, Work};
 
@@ -28,6 +29,12 @@ impl Signal {
     /// Returns the maximum number of groups for the bins of a number.
     pub(super) fn bins(self) -> f64 {
         (40.0 * self.0.sqrt()).clamp(8.0, 64.0)
+    }
+
+    /// Returns the number of records of a class, if there are `classes` equal ones, in deviations of their noisy counts by the values of
+    /// all other columns together.
+    pub(super) fn of_class(self, classes: usize) -> f64 {
+        self.0 * USUAL / classes as f64 * measured::of_label()
     }
 
     /// Returns the number of products in the mixture.

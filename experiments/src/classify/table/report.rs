@@ -29,7 +29,7 @@ pub(super) fn report(run: &mut ClassifyTable, session: &mut Session) -> Result<R
     let kind = Kind::Table {
         label: name.clone(),
     };
-    Model::new(kind, classes.clone(), learned).write(session.folder.path())?;
+    Model::new(kind, classes.clone(), None, learned).write(session.folder.path())?;
     let learner = classifier.model.learner();
     let mut report = Report {
         title: Some(format!(

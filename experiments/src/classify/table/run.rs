@@ -6,7 +6,9 @@ use data::Part;
 use dp_core::mechanism::Releaser;
 use lab::prelude::*;
 use private_classifiers::CodedRecords;
-use private_synth::table::{Aim, CLASSES, COLUMNS, Classifier, PAIRS, RANGES, Released};
+use private_synth::table::{
+    Aim, CLASSES, COLUMNS, Classifier, PAIRS, RANGES, Released, check_classes,
+};
 
 use super::report;
 use super::settings::{Flags, Settings};
@@ -133,6 +135,14 @@ impl Experiment for ClassifyTable {
             warnings: Vec::new(),
         };
         run.check_label()?;
+        if run.releaser.is_some() && !run.label_is_open()? {
+            let (signal, rng) = (
+                run.input.signal(run.releaser.as_ref()),
+                &mut stream(settings.seed, 77),
+            );
+            let told = check_classes(run.label()?.1.len(), signal, rng);
+            told.map_err(in_run::refused)?;
+        }
         if !run.input.records.is_open() {
             run.input.check_size(run.releaser.as_ref())?;
         }

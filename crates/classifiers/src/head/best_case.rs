@@ -1,0 +1,93 @@
+//! What noise leaves of a head.
+
+use nalgebra::DVector;
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::ClassifierError;
+
+use super::{HeadConfig, largest, softmax};
+
+/// Logits that are simulated, at least: with more classes fewer records of each.
+const LOGITS: usize = 1 << 14;
+
+/// The share of the way from chance to certainty that noise must leave, at least.
+const TOLD: f64 = 0.1;
+
+impl HeadConfig {
+    /// Refuses a number of classes of which noise leaves nothing, and returns [`HeadConfig::best_case_accuracy`] otherwise.
+    ///
+    /// # Errors
+    ///
+    /// [`ClassifierError::OutOfRange`] if that accuracy is less than a tenth of the way from chance to 1.
+    pub fn check_classes(
+        self,
+        classes: usize,
+        count: usize,
+        noise_multiplier: f64,
+        rng: &mut impl Rng,
+    ) -> Result<f64, ClassifierError> {
+        let most = self.best_case_accuracy(classes, count, noise_multiplier, rng);
+        let chance = 1.0 / classes as f64;
+        if most - chance >= TOLD * (1.0 - chance) {
+            return Ok(most);
+        }
+        let what = if self.most_per_unit > 1 {
+            "units"
+        } else {
+            "records"
+        };
+        let bound = format!(
+            "fewer, or more records or a larger epsilon: of {count} {what} noise leaves an accuracy of {most:.3} at most, where chance \
+             has {chance:.3}"
+        );
+        Err(ClassifierError::range(
+            "the number of classes",
+            classes as f64,
+            bound,
+        ))
+    }
+
+    /// Simulates the accuracy of a head whose classes are as easy to tell as classes get: the rows of a class are all the same, have norm
+    /// 1, and are orthogonal to those of others. What is left to err is the noise. It looks at no record.
+    ///
+    /// A head that reaches little more than chance here learns nothing from any records.
+    ///
+    /// - `count`: the number of records, or of units; all classes have equally many.
+    /// - `noise_multiplier`: that of each step, as [`CheckedPlan::noise_multiplier`](dp_core::plan::CheckedPlan::noise_multiplier)
+    ///   has it; 0 without privacy.
+    pub fn best_case_accuracy(
+        self,
+        classes: usize,
+        count: usize,
+        noise_multiplier: f64,
+        rng: &mut impl Rng,
+    ) -> f64 {
+        let each = (count * self.most_per_unit) as f64 / classes as f64;
+        let deviation = 2.0 * self.max_grad_norm * self.most_per_unit as f64 * noise_multiplier;
+        let rows = LOGITS.div_ceil(classes).max(64);
+        // The weights along the row of a class see no other class: each row has a descent of its own.
+        let right = (0..rows).filter(|_| {
+            let [mut weights, mut velocity, mut sum] = [(); 3].map(|()| DVector::zeros(classes));
+            for step in 1..=self.steps {
+                let mut pull: DVector<f64> = weights.clone();
+                softmax(&mut pull.column_mut(0));
+                pull[0] -= 1.0;
+                let norm = pull.norm();
+                pull *= each * (self.max_grad_norm / norm.max(self.max_grad_norm));
+                pull.apply(|x| {
+                    let noise: f64 = StandardNormal.sample(rng);
+                    *x += deviation * noise;
+                });
+                let (moved, velocity) = (weights.as_mut_slice(), velocity.as_mut_slice());
+                self.descend(moved, velocity, pull.as_slice(), count as f64);
+                if step > self.steps / 2 {
+                    sum += &weights;
+                }
+            }
+            // The first of several equal ones is not the right one by that alone.
+            sum[0] > 0.0 && largest(sum.as_slice()) == 0
+        });
+        right.count() as f64 / rows as f64
+    }
+}
