@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use data::{Records as Images, Schema, Shapes};
+use data::{Records as Images, Schema, Shapes, Units};
 use dp_core::delta::default_delta;
 use dp_core::plan::TrainingPlan;
 use dp_core::sampling::Sampler;
@@ -275,7 +275,7 @@ impl Learning {
 /// Learns a classifier of rows, `[n, d]`, each of which is divided by its norm; without classes a model of labels that are numbers from -1
 /// to 1.
 #[pyfunction]
-#[pyo3(signature = (values, labels, classes, *, absolute, epsilon, delta, ledger, insecure_noise_seed))]
+#[pyo3(signature = (values, labels, classes, *, absolute, epsilon, delta, units, most_per_unit, ledger, insecure_noise_seed))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_rows(
     py: Python<'_>,
@@ -285,13 +285,38 @@ pub(crate) fn fit_rows(
     absolute: bool,
     epsilon: f64,
     delta: Option<f64>,
+    units: Option<Vec<String>>,
+    most_per_unit: Option<Whole>,
     ledger: PathBuf,
     insecure_noise_seed: Option<Whole>,
 ) -> PyResult<HeadModel> {
     let [count, size] = [values.shape()[0], values.shape()[1]];
-    let (values, labels) = (values.to_vec().map_err(refused)?, labels.to_vec());
-    let labels = labels.map_err(refused)?;
-    several("rows", count)?;
+    let units = self::units(units, most_per_unit)?;
+    let mut values: Vec<f32> = values.to_vec().map_err(refused)?;
+    let mut labels: Vec<f32> = labels.to_vec().map_err(refused)?;
+    let (mut neighbours, mut most) = (count, 1);
+    if let Some((units, bound)) = &units {
+        let bytes = |row: &[f32]| {
+            row.iter()
+                .flat_map(|x| x.to_le_bytes())
+                .collect::<Vec<u8>>()
+        };
+        let sums = values
+            .chunks_exact(size.max(1))
+            .map(|row| Units::sum(&bytes(row)));
+        let kept = units
+            .kept(*bound, &sums.collect::<Vec<_>>())
+            .map_err(refused)?;
+        let rows = kept
+            .iter()
+            .flat_map(|&place| &values[place * size..][..size]);
+        values = rows.copied().collect();
+        labels = kept.iter().map(|&place| labels[place]).collect();
+        (neighbours, most) = (units.count(), *bound);
+        several("units", neighbours)?;
+    } else {
+        several("rows", count)?;
+    }
     let targets = match classes {
         // Below 65 536, so that a float holds them.
         Some(classes) => {
@@ -304,8 +329,8 @@ pub(crate) fn fit_rows(
     let learning = Learning {
         epsilon,
         delta,
-        neighbours: count,
-        most_per_unit: 1,
+        neighbours,
+        most_per_unit: most,
         ledger,
         insecure_noise_seed: insecure_noise_seed.map(|seed| seed.0),
     };

@@ -263,3 +263,23 @@ def test_more_classes_than_noise_leaves_are_refused(tmp_path):
     with pytest.raises(ValueError, match="the number of classes is 60, expected fewer, or more records or a larger epsilon"):
         linear(classes=60, epsilon=0.5).fit(values, labels, ledger=tmp_path / "ledger.jsonl")
     assert not (tmp_path / "ledger.jsonl").exists()
+
+
+@pytest.mark.parametrize("values_too", [False, True])
+def test_units_of_rows_are_those_of_the_program(sliver, tmp_path, values_too):
+    """All rows of one person are private together, two of which count."""
+    values, labels = measured(900) if values_too else rows(900)
+    values = values.astype(np.float32)
+    persons = np.arange(len(values)) // 3
+    np.save(tmp_path / "rows.npy", values)
+    np.save(tmp_path / "labels.npy", labels.astype(np.float32) if values_too else labels)
+    np.save(tmp_path / "persons.npy", persons)
+    said = "--range 0..100 --epsilon 4" if values_too else "--classes 3 --epsilon 2"
+    flags = f"{tmp_path / 'rows.npy'} --labels {tmp_path / 'labels.npy'} {said} --unit {tmp_path / 'persons.npy'} --most-per-unit 2"
+    place, lines = run(sliver, tmp_path, *flags.split())
+    make = number if values_too else linear
+    model = make(most_per_unit=2).fit(values, labels.astype(np.float32) if values_too else labels, units=persons)
+    assert model.ledger_.releases == lines
+    assert model.ledger_.neighbours == "replace all rows of one unit, 2 of which count at most"
+    with pytest.raises(ValueError, match="most_per_unit"):
+        make().fit(values, labels, units=persons)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use data::split::Use;
-use data::{Asked, Form, Records, Shapes};
+use data::{Asked, Form, Records, Shapes, Units};
 use lab::prelude::*;
 use private_classifiers::Features;
 
@@ -16,6 +16,8 @@ use crate::records::{NO_IMAGES, SHAPES, of_path};
 
 /// Public records for each feature, at least: a covariance needs more records than features.
 const PUBLIC_PER_FEATURE: usize = 3;
+/// Rows that are read at once.
+const BLOCK: usize = 5000;
 /// The seed of shapes that decorrelate features.
 const SHAPES_SEED: u64 = 5;
 
@@ -25,18 +27,22 @@ pub(super) fn load(
     data_dir: Option<&Path>,
 ) -> Result<(Input, Option<Numbers>), Failure> {
     let naming = settings.naming();
-    let mut input = match &settings.labels {
-        Some(labels) => of_rows(settings, labels)?,
+    let (mut input, mut numbers) = match &settings.labels {
+        Some(labels) => {
+            let mut input = of_rows(settings, labels)?;
+            let mut numbers = Numbers::read(settings, &input)?;
+            bound_units(settings, &mut input, numbers.as_mut())?;
+            (input, numbers)
+        }
         None => {
             let mut input = naming.read(settings.records, data_dir)?;
             input.tested(&naming)?;
-            input
+            (input, None)
         }
     };
     let told = input.classes.len() >= 2 || settings.range.is_some();
     let bound = "of at least 2 classes; a folder of classes, or --classes with an archive of arrays, says which there are";
     bounded("input", &settings.input, told, bound)?;
-    let mut numbers = Numbers::read(settings, &input)?;
     // Files are a set, and a secret sample of them is another one when the run resumes.
     if let Some(records) = settings.records.filter(|_| input.is_files()) {
         let bound = "left out with a folder or an archive of files, all of which are learned from";
@@ -155,6 +161,43 @@ fn numbers(flag: &str, path: &Path, rows: usize) -> Result<Vec<f32>, Failure> {
     let bound = format!("a number for each of {rows} rows, not {count} rows of {width}");
     bounded(flag, path.display(), count == rows && width == 1, &bound)?;
     found.records.values().or_failed()
+}
+
+/// Keeps at most so many rows of each unit, if `--unit` names the units of rows.
+fn bound_units(
+    settings: &Settings,
+    input: &mut Input,
+    own: Option<&mut Numbers>,
+) -> Result<(), Failure> {
+    let Some((path, most)) = settings.unit.as_deref().zip(settings.most_per_unit) else {
+        return Ok(());
+    };
+    let units = numbers("unit", Path::new(path), input.images.len())?;
+    // Numbers of 32 bits hold no others.
+    let whole = |unit: &f32| unit.fract() == 0.0 && unit.abs() < (1 << 24) as f32;
+    let bound = "an .npy file of whole numbers, each below 16777216";
+    bounded("unit", path, units.iter().all(whole), bound)?;
+    let names: Vec<String> = units
+        .iter()
+        .map(|&unit| (unit as i64).to_string())
+        .collect();
+    let units = Units::of_texts(names.iter().map(String::as_str));
+    let mut sums = Vec::with_capacity(units.records());
+    for block in input.images.blocks(BLOCK) {
+        let values = block.or_failed()?.values().or_failed()?;
+        let rows = values.chunks_exact(input.images.image_size());
+        sums.extend(rows.map(|row| Units::sum(&floats_to_bytes(row))));
+    }
+    let kept = units.kept(most, &sums).or_failed()?;
+    input.images = input.images.select(&kept).or_failed()?;
+    input.units = units.count();
+    input.public = input
+        .public
+        .replacen("the number of rows", "the number of units", 1);
+    if let Some(own) = own {
+        own.own = kept.iter().map(|&place| own.own[place]).collect();
+    }
+    Ok(())
 }
 
 /// What the head sees of a record.

@@ -234,7 +234,12 @@ impl Experiment for Classify {
     }
 
     fn wording(&self) -> Wording {
-        let unit = |most: usize| format!("all images of one unit, {most} of which count at most");
+        let what = if self.settings.labels.is_some() {
+            "rows"
+        } else {
+            "images"
+        };
+        let unit = |most: usize| format!("all {what} of one unit, {most} of which count at most");
         Wording {
             unit: self.settings.most_per_unit.map(unit),
             releases: "all that is read of the private records and of their labels".into(),
@@ -317,8 +322,10 @@ impl Experiment for Classify {
         // In parts: of all rows at once there would be a copy.
         const PART: usize = 1 << 22;
         let parts = self.examples()?.rows().chunks(PART);
-        // Of numbers the labels too, which the images have no part of.
-        let parts = parts.chain([self.examples()?.values()]);
+        // The labels of rows have no part in the checksum of rows.
+        let labels = self.examples()?.labels().iter().map(|&label| label.into());
+        let labels: Vec<f32> = labels.collect();
+        let parts = parts.chain([&labels[..], self.examples()?.values()]);
         let sums = parts.map(|part| hex(&floats_to_bytes(part))).collect();
         Ok(Fingerprint {
             records: self.input.images.sha256().or_failed()?,

@@ -76,13 +76,14 @@ lab::settings! {
         /// What pixels hold, public: 4096 for 12 bits of 16, a range such as 0..1 for floats (default: bytes, 0..255).
         #[flag(allow_hyphen_values = true)]
         levels: String,
-        /// Whose images are private together: a CSV file of paths below --input, and the unit of each.
+        /// Whose records are private together: a CSV file of paths below --input, and the unit of each image; with --labels an .npy file
+        /// of a whole number for each row.
         #[flag(value_name = "CSV[:COLUMN]", requires = "most_per_unit", conflicts_with = "unit_from_name")]
         unit: String,
         /// The same by a regular expression for the path of an image: the unit is what its first group matches, or all of it.
         #[flag(value_name = "REGEX", requires = "most_per_unit")]
         unit_from_name: String,
-        /// Maximum number of images used per unit: noise grows with it.
+        /// Maximum number of records used per unit: noise grows with it.
         #[flag(value_name = "K")]
         #[bound(at_least(1))]
         most_per_unit: usize,
@@ -155,10 +156,7 @@ impl lab::session::Settings for Settings {
                 self.channels.map(|channels| channels.to_string()),
             ),
             ("levels", self.levels.clone()),
-            (
-                "most-per-unit",
-                self.most_per_unit.map(|most| most.to_string()),
-            ),
+            ("unit-from-name", self.unit_from_name.clone()),
         ] {
             let bound = "left out with --labels, which stand beside rows of numbers";
             let value = given.as_deref().unwrap_or_default();

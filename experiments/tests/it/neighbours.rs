@@ -885,14 +885,31 @@ fn classifiers() {
         put(home.join("rows.npy"), npy(Some(4), &values));
         put(home.join("labels.npy"), npy(None, &labels));
     };
+    let persons = |home: &Path, replaced: bool| {
+        rows(home, replaced);
+        let units: Vec<f32> = (0..24).map(|i| (i / 2) as f32).collect();
+        put(home.join("persons.npy"), npy(None, &units));
+        if replaced {
+            let mut values: Vec<f32> = (0..96).map(|i| (i as f32 * 0.7).sin()).collect();
+            values[..8].copy_from_slice(&[9.0, 9.0, 9.0, 9.0, 1e3, -7.0, 0.0, 1e-3]);
+            let labels = (0..24).map(|i| ((i + usize::from(i < 2)) % 3) as f32);
+            put(home.join("rows.npy"), npy(Some(4), &values));
+            put(
+                home.join("labels.npy"),
+                npy(None, &labels.collect::<Vec<_>>()),
+            );
+        }
+    };
     let grey = "scans --side 28 --channels 1 --public none";
+    let by_person = "rows.npy --labels labels.npy --classes 3 --unit persons.npy --most-per-unit 2";
     let unit = format!("{grey} --unit-from-name (p[0-9x]+)- --most-per-unit 2");
-    let cases: [(Lay<'_>, &str, f64); 5] = [
+    let cases: [(Lay<'_>, &str, f64); 6] = [
         (&scans, grey, 24.0),
         (&tar, "scans.tar --side 28 --channels 1 --public none", 24.0),
         (&people, &unit, 12.0),
         (&rows, "rows.npy --labels labels.npy --classes 3", 24.0),
         (&rows, "rows.npy --labels labels.npy --range 0..2", 24.0),
+        (&persons, by_person, 12.0),
     ];
     for (lay, input, units) in cases {
         let homes = Homes::new(lay);

@@ -456,6 +456,8 @@ def fit_rows(
     absolute: bool,
     epsilon: float,
     delta: float | None,
+    units: Sequence[str] | None,
+    most_per_unit: int | None,
     ledger: str | PathLike[str],
     insecure_noise_seed: int | None,
 ) -> HeadModel: ...

@@ -133,7 +133,27 @@ class _Linear(_Model):
     """Rows of numbers, of a norm that is declared."""
 
     data_norm: "float | str | None"
+    most_per_unit: "int | None"
     n_features_in_: int
+
+    def _learn(
+        self,
+        X: Any,
+        rows: "npt.NDArray[np.float32]",
+        labels: "npt.NDArray[np.float32]",
+        units: Any,
+        ledger: "str | os.PathLike[str] | None",
+        what: str,
+        **how: Any,
+    ) -> None:
+        most = whole("most_per_unit", self.most_per_unit)
+        of_units = None if units is None else units_of(units, len(rows), "row")
+        how = {"units": of_units, "most_per_unit": most, **how, **self._settings()}
+        with ledger_at(ledger) as path:
+            model = _native.fit_rows(rows, labels, ledger=path, **how)
+        self.n_features_in_ = np.asarray(X).shape[1]
+        several = "" if most is None else f"all rows of one unit, {most} of which count at most"
+        self._keep_head(model, f"replace {several or what}", rows.shape[1])
 
     def _rows(self, X: Any) -> "npt.NDArray[np.float32]":
         rows = np.asarray(X)
@@ -173,7 +193,7 @@ class _Linear(_Model):
 class LinearClassifier(_Linear, _Classifier):
     """Softmax regression on rows of numbers, such as the embeddings of a public network, by private gradient descent.
 
-    Neighbours replace one row with its label. `classes` says how many classes there are, or names them. `data_norm` is a bound on the
+    Neighbours replace one row with its label; with `most_per_unit` all rows of one unit, and `fit` takes the unit of each row. `classes` says how many classes there are, or names them. `data_norm` is a bound on the
     norms of rows, and longer ones are cut to it; with "own" each row is divided by its own norm. Neither is ever read from the rows.
     `delta` is a tenth of one over the number of rows if it is None. `insecure_noise_seed` makes the noise known, and nothing private.
     """
@@ -185,12 +205,20 @@ class LinearClassifier(_Linear, _Classifier):
         delta: "float | None" = None,
         classes: "int | Sequence[str] | None" = None,
         data_norm: "float | str | None" = None,
+        most_per_unit: "int | None" = None,
         insecure_noise_seed: "int | None" = None,
     ) -> None:
         self.epsilon, self.delta, self.classes, self.data_norm = epsilon, delta, classes, data_norm
-        self.insecure_noise_seed = insecure_noise_seed
+        self.most_per_unit, self.insecure_noise_seed = most_per_unit, insecure_noise_seed
 
-    def fit(self, X: Any, y: Any, *, ledger: "str | os.PathLike[str] | None" = None) -> "LinearClassifier":
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        units: "Sequence[Any] | npt.NDArray[Any] | None" = None,
+        ledger: "str | os.PathLike[str] | None" = None,
+    ) -> "LinearClassifier":
         """Learns from rows `X`, `[n, d]`, and labels `y`, `[n]`: this is the release.
 
         Labels are whole numbers below the number of classes, or names of `classes`. `ledger` is a file, to whose lines those of this fit
@@ -200,11 +228,9 @@ class LinearClassifier(_Linear, _Classifier):
         names = _names(self.classes)
         rows = self._rows(X)
         places = _places(y, names, self.classes or 0, len(rows)).astype(np.float32)
-        with ledger_at(ledger) as path:
-            model = _native.fit_rows(rows, places, len(names), absolute=False, ledger=path, **self._settings())
+        how = {"classes": len(names), "absolute": False}
+        self._learn(X, rows, places, units, ledger, "one row and its label", **how)
         self.classes_ = _classes(self.classes, names)
-        self.n_features_in_ = np.asarray(X).shape[1]
-        self._keep_head(model, "replace one row and its label", rows.shape[1])
         return self
 
     def predict_proba(self, X: Any) -> "npt.NDArray[np.float64]":
@@ -215,9 +241,9 @@ class LinearClassifier(_Linear, _Classifier):
 class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]
     """Linear regression of a number on rows of numbers, by private gradient descent.
 
-    Neighbours replace one row with its number. `bounds` are what numbers lie between, such as (0, 100): they are declared, never read, and
+    Neighbours replace one row with its number, or all rows of one unit. `bounds` are what numbers lie between, such as (0, 100): they are declared, never read, and
     numbers beyond are taken for the nearer one. `loss` is "squared", so that the model says the mean, or "absolute", for the median.
-    `data_norm`, `delta` and `insecure_noise_seed` are as those of `LinearClassifier`.
+    `data_norm`, `delta`, `most_per_unit` and `insecure_noise_seed` are as those of `LinearClassifier`.
     """
 
     def __init__(
@@ -228,10 +254,11 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]
         bounds: "tuple[float, float] | None" = None,
         data_norm: "float | str | None" = None,
         loss: str = "squared",
+        most_per_unit: "int | None" = None,
         insecure_noise_seed: "int | None" = None,
     ) -> None:
         self.epsilon, self.delta, self.bounds, self.data_norm, self.loss = epsilon, delta, bounds, data_norm, loss
-        self.insecure_noise_seed = insecure_noise_seed
+        self.most_per_unit, self.insecure_noise_seed = most_per_unit, insecure_noise_seed
 
     def _ends(self) -> "tuple[float, float]":
         if self.bounds is None:
@@ -241,7 +268,14 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]
             raise ValueError(f"bounds is {self.bounds!r}: expected two numbers, the lower one first")
         return float(ends[0]), float(ends[1])
 
-    def fit(self, X: Any, y: Any, *, ledger: "str | os.PathLike[str] | None" = None) -> "LinearRegressor":
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        units: "Sequence[Any] | npt.NDArray[Any] | None" = None,
+        ledger: "str | os.PathLike[str] | None" = None,
+    ) -> "LinearRegressor":
         """Learns from rows `X`, `[n, d]`, and numbers `y`, `[n]`: this is the release. `ledger` and errors are as those of `LinearClassifier`."""
         low, high = self._ends()
         if self.loss not in ("squared", "absolute"):
@@ -250,12 +284,9 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]
         if len(numbers) != len(rows):
             raise ValueError(f"y has {len(numbers)} numbers: expected one for each of {len(rows)} rows")
         coded = (2 * np.clip((numbers - low) / (high - low), 0, 1) - 1).astype(np.float32)
-        settings = {"absolute": self.loss == "absolute", **self._settings()}
-        with ledger_at(ledger) as path:
-            model = _native.fit_rows(rows, coded, None, ledger=path, **settings)
-        self.n_features_in_ = np.asarray(X).shape[1]
+        how = {"classes": None, "absolute": self.loss == "absolute"}
+        self._learn(X, rows, coded, units, ledger, "one row and its number", **how)
         self._bounds = low, high
-        self._keep_head(model, "replace one row and its number", rows.shape[1])
         return self
 
     def predict(self, X: Any) -> "npt.NDArray[np.float64]":

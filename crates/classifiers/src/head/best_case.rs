@@ -27,8 +27,9 @@ impl HeadConfig {
         noise_multiplier: f64,
         rng: &mut impl Rng,
     ) -> Result<f64, ClassifierError> {
-        let most = self.best_case_accuracy(classes, count, noise_multiplier, rng);
         let chance = 1.0 / classes as f64;
+        let most = self.best_case_accuracy(classes, count, noise_multiplier, rng);
+        let most = most.max(chance);
         if most - chance >= TOLD * (1.0 - chance) {
             return Ok(most);
         }

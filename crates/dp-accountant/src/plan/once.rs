@@ -3,6 +3,9 @@
 use crate::DpError;
 use crate::accounting::{Event, GaussianAccountant, noise_multiplier_for};
 
+/// The name of a share in errors.
+const SHARE: &str = "share of a release";
+
 /// The noise of a release that is made once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ReleaseNoise {
@@ -19,7 +22,8 @@ pub enum ReleaseNoise {
         delta: f64,
     },
     /// Gaussian noise with multiplier `z / sqrt(share)` for the plan's multiplier `z`: this share of the `1/z^2` of a release
-    /// at `z`. Releases whose shares add up to 1 cost as much as one release at `z`.
+    /// at `z`. Releases whose shares add up to 1 cost as much as one release at `z`; beside many steps at `z`, a release may have a share
+    /// above 1, and less noise than a step.
     Share(f64),
     /// Gaussian noise of a share on counts of names, of which those above a threshold are released. A name that occurs in one
     /// record alone is released with probability at most `delta`.
@@ -88,9 +92,9 @@ impl Due {
             ReleaseNoise::Laplace { epsilon } => DueNoise::Event(Event::Laplace {
                 noise_multiplier: 1.0 / positive("epsilon of a release", epsilon)?,
             }),
-            ReleaseNoise::Share(share) => DueNoise::Share(checked(share)?, None),
+            ReleaseNoise::Share(share) => DueNoise::Share(positive(SHARE, share)?, None),
             ReleaseNoise::Threshold { share, delta } if delta > 0.0 && delta < 1.0 => {
-                DueNoise::Share(checked(share)?, Some(delta))
+                DueNoise::Share(positive(SHARE, share)?, Some(delta))
             }
             ReleaseNoise::Threshold { delta, .. } => {
                 return Err(out_of_range("delta of a release", delta, "in (0, 1)"));
@@ -120,18 +124,6 @@ impl Due {
                 }
             }
         }
-    }
-}
-
-/// Checks a share of a budget.
-fn checked(share: f64) -> Result<f64, DpError> {
-    match share > 0.0 && share <= 1.0 {
-        true => Ok(share),
-        false => Err(out_of_range(
-            "share of a release",
-            share,
-            "above 0 and at most 1",
-        )),
     }
 }
 

@@ -350,6 +350,11 @@ fn shares_add_up_to_the_budget() {
             assert!(plan.epsilon_upper() <= 1.5);
         }
         assert_eq!((two.steps(), two.releases_in_all()), (0, 2));
+        // Beside ten steps, a release with the budget of four more.
+        let many = TrainingPlan::for_epsilon(1.5, 1e-5, 10, records())
+            .with_release("large", ReleaseNoise::Share(4.0));
+        let ratio = many.check().unwrap().noise_multiplier() / z;
+        assert!((ratio / 14.0_f64.sqrt() - 1.0).abs() < 1e-4, "{ratio}");
     }
 }
 

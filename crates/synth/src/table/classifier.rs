@@ -67,8 +67,8 @@ pub fn check_classes(classes: usize, signal: Signal, rng: &mut impl Rng) -> Resu
         let count = own + noise();
         (1..classes).all(|_| noise() < count)
     });
-    let most = right.count() as f64 / SIMULATED as f64;
     let chance = 1.0 / classes as f64;
+    let most = (right.count() as f64 / SIMULATED as f64).max(chance);
     if most - chance >= TOLD * (1.0 - chance) {
         return Ok(());
     }
@@ -268,8 +268,8 @@ mod tests {
         }
     }
 
-    /// Of 64 classes 60 000 records and little noise leave nearly all, 64 records and much noise nearly nothing. What is said is the share of
-    /// 4000 records, within 0.02 but for one seed in 10 000.
+    /// Of 64 classes 60 000 records leave nearly all, and 64 records nearly nothing. A share of 4000 records is off by less than 0.04 but for
+    /// one seed in a million.
     #[test]
     fn what_noise_leaves_of_classes() {
         let check = |classes, records, noise| {
@@ -277,12 +277,9 @@ mod tests {
         };
         assert!(check(64, 60_000, 4.0).is_ok());
         assert!(check(2, 100, 10.0).is_ok());
-        // Half and `Phi(0.0044) - 1/2` more.
-        let few = check(2, 100, 1e4).unwrap_err();
-        assert!(
-            few.to_string().contains("an accuracy of 0.5 at most"),
-            "{few}"
-        );
+        // Half, and 0.001 more.
+        let few = check(2, 100, 1e4).unwrap_err().to_string();
+        assert!(few.contains("an accuracy of 0.5"), "{few}");
         let many = check(64, 64, 4.0).unwrap_err().to_string();
         assert!(many.contains("64 classes"), "{many}");
     }
