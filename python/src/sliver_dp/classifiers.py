@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.exceptions import NotFittedError
 except ImportError:
+
+    class NotFittedError(ValueError, AttributeError):  # type: ignore[no-redef]
+        """A model predicts before it learned."""
 
     class BaseEstimator:  # type: ignore[no-redef]
         """Parameters, as scikit-learn's estimators have them."""
@@ -89,7 +93,7 @@ class _Model(BaseEstimator):  # type: ignore[misc]
 
     def _fitted(self) -> None:
         if not hasattr(self, "ledger_"):
-            raise RuntimeError(f"this {type(self).__name__} is not fitted: call fit first")
+            raise NotFittedError(f"this {type(self).__name__} is not fitted: call fit first")
 
     def _keep_head(self, model: Any, neighbours: str, *form: int) -> None:
         self._form, self._weights, self._whitening = form, model.weights, model.whitening
@@ -146,6 +150,8 @@ class _Linear(_Model):
         what: str,
         **how: Any,
     ) -> None:
+        if len(rows) < 2:
+            raise ValueError("X has 1 sample: expected at least 2, as one has no other to hide behind")
         most = whole("most_per_unit", self.most_per_unit)
         of_units = None if units is None else units_of(units, len(rows), "row")
         how = {"units": of_units, "most_per_unit": most, **how, **self._settings()}
@@ -156,14 +162,23 @@ class _Linear(_Model):
         self._keep_head(model, f"replace {several or what}", rows.shape[1])
 
     def _rows(self, X: Any) -> "npt.NDArray[np.float32]":
+        if hasattr(X, "toarray"):
+            raise ValueError("X is sparse: expected dense rows, such as those of X.toarray()")
         rows = np.asarray(X)
-        if rows.ndim != 2 or 0 in rows.shape:
-            raise ValueError(f"X is of shape {rows.shape}: expected [n, d], none 0")
+        if rows.ndim != 2:
+            raise ValueError(f"X is of shape {rows.shape}: expected [n, d]. Reshape your data")
+        if 0 in rows.shape:
+            count, what = (rows.shape[0], "sample") if rows.shape[0] == 0 else (rows.shape[1], "feature")
+            raise ValueError(f"X has {count} {what}(s) (shape={rows.shape}) while a minimum of 1 is required.")
+        if rows.dtype.kind == "O":
+            rows = rows.astype(np.float64)
+        if rows.dtype.kind == "c":
+            raise ValueError("Complex data not supported: X holds complex numbers, expected real ones")
         if rows.dtype.kind not in "fiu":
             raise ValueError(f"X is of type {rows.dtype}: expected numbers")
         rows = rows.astype(np.float64)
         if not np.isfinite(rows).all():
-            raise ValueError("X: a value is not finite: expected numbers")
+            raise ValueError("X holds NaN or inf: expected finite numbers")
         if self.data_norm == "own":
             return np.ascontiguousarray(rows, dtype=np.float32)
         if self.data_norm is None:
@@ -186,15 +201,17 @@ class _Linear(_Model):
         self._fitted()
         rows = self._rows(X)
         if np.asarray(X).shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {np.asarray(X).shape[1]} features: expected {self.n_features_in_}, as the fit had")
+            found, name = np.asarray(X).shape[1], type(self).__name__
+            raise ValueError(f"X has {found} features, but {name} is expecting {self.n_features_in_} features as input, as the fit had")
         return rows.ravel()
 
 
 class LinearClassifier(_Linear, _Classifier):
     """Softmax regression on rows of numbers, such as the embeddings of a public network, by private gradient descent.
 
-    Neighbours replace one row with its label; with `most_per_unit` all rows of one unit, and `fit` takes the unit of each row. `classes` says how many classes there are, or names them. `data_norm` is a bound on the
-    norms of rows, and longer ones are cut to it; with "own" each row is divided by its own norm. Neither is ever read from the rows.
+    Neighbours replace one row with its label; with `most_per_unit` all rows of one unit, and `fit` takes the unit of each row. `classes`
+    says how many classes there are, or names them. `data_norm` is a bound on the norms of rows, and longer ones are cut to it; with "own"
+    each row is divided by its own norm. Neither is ever read from the rows.
     `delta` is a tenth of one over the number of rows if it is None. `insecure_noise_seed` makes the noise known, and nothing private.
     """
 
@@ -227,6 +244,7 @@ class LinearClassifier(_Linear, _Classifier):
         """
         names = _names(self.classes)
         rows = self._rows(X)
+        _given(y)
         places = _places(y, names, self.classes or 0, len(rows)).astype(np.float32)
         how = {"classes": len(names), "absolute": False}
         self._learn(X, rows, places, units, ledger, "one row and its label", **how)
@@ -306,12 +324,18 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]
         return 1.0 - left / all_of_it if all_of_it > 0 else float(left == 0)
 
 
+def _given(y: Any) -> None:
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
+
+
 def _numbers(y: Any) -> "npt.NDArray[np.float64]":
+    _given(y)
     numbers = np.asarray(y)
     if numbers.ndim != 1 or numbers.dtype.kind not in "fiu":
         raise ValueError(f"y is of shape {numbers.shape} and of type {numbers.dtype}: expected numbers, [n]")
     if not np.isfinite(numbers).all():
-        raise ValueError("y: a value is not finite: expected numbers")
+        raise ValueError("y holds NaN or inf: expected finite numbers")
     return numbers.astype(np.float64)
 
 
