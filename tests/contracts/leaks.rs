@@ -507,7 +507,10 @@ const PUBLIC: [(&str, &[&str]); 11] = [
         &["TargetQuantiles", "Signs", "Slices", "NoisyProjections"],
     ),
     // What public records taught, what was released, and sizes.
-    ("crates/classifiers", &["Whitening", "Head", "Descent"]),
+    (
+        "crates/classifiers",
+        &["Whitening", "Head", "Descent", "ClassWeights"],
+    ),
     (
         "crates/queries",
         &[

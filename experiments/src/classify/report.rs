@@ -37,14 +37,14 @@ pub(super) fn report(run: &mut Classify, session: &mut Session) -> Result<Report
         ..Report::default()
     };
     match range {
-        Some(range) => of_number(run, session, &head, range, &mut report)?,
-        None => of_classes(run, session, &head, &mut report)?,
+        Some(range) => score_number(run, session, &head, range, &mut report)?,
+        None => score_classes(run, session, &head, &mut report)?,
     }
     Ok(report)
 }
 
 /// How good a classifier is.
-fn of_classes(
+fn score_classes(
     run: &mut Classify,
     session: &mut Session,
     head: &Head,
@@ -77,7 +77,7 @@ fn of_classes(
 }
 
 /// How good a model of a number is.
-fn of_number(
+fn score_number(
     run: &mut Classify,
     session: &mut Session,
     head: &Head,

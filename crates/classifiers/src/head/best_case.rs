@@ -15,7 +15,14 @@ const LOGITS: usize = 1 << 14;
 const TOLD: f64 = 0.1;
 
 impl HeadConfig {
-    /// Refuses a number of classes of which noise leaves nothing, and returns [`HeadConfig::best_case_accuracy`] otherwise.
+    /// Simulates the accuracy of a head whose classes are as easy to tell as classes get, and refuses a number of classes of which noise leaves
+    /// nothing, from whatever records. It looks at no record.
+    ///
+    /// The rows of a class are all the same, have norm 1, and are orthogonal to those of others: what is left to err is the noise.
+    ///
+    /// - `count`: the number of records, or of units; all classes have equally many.
+    /// - `noise_multiplier`: that of each step, as [`CheckedPlan::noise_multiplier`](dp_core::plan::CheckedPlan::noise_multiplier)
+    ///   has it; 0 without privacy.
     ///
     /// # Errors
     ///
@@ -49,15 +56,7 @@ impl HeadConfig {
         ))
     }
 
-    /// Simulates the accuracy of a head whose classes are as easy to tell as classes get: the rows of a class are all the same, have norm
-    /// 1, and are orthogonal to those of others. What is left to err is the noise. It looks at no record.
-    ///
-    /// A head that reaches little more than chance here learns nothing from any records.
-    ///
-    /// - `count`: the number of records, or of units; all classes have equally many.
-    /// - `noise_multiplier`: that of each step, as [`CheckedPlan::noise_multiplier`](dp_core::plan::CheckedPlan::noise_multiplier)
-    ///   has it; 0 without privacy.
-    pub fn best_case_accuracy(
+    fn best_case_accuracy(
         self,
         classes: usize,
         count: usize,
