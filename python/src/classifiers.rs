@@ -218,6 +218,8 @@ struct Learning {
     /// Units or records, whichever neighbours replace.
     neighbours: usize,
     most_per_unit: usize,
+    /// Whether some classes are said to be rare or absent.
+    rare_classes: bool,
     ledger: PathBuf,
     insecure_noise_seed: Option<u64>,
 }
@@ -244,13 +246,20 @@ impl Learning {
             .unwrap_or(default_delta(sampler.presumed_records()));
         let plan = TrainingPlan::for_epsilon(epsilon, delta, config.steps, sampler);
         let checked = plan.clone().check().map_err(refused)?;
-        if let Targets::Classes(_, classes) = targets {
+        if let Targets::Classes(_, classes) = targets
+            && !self.rare_classes
+        {
             let (noise, rng) = (
                 checked.noise_multiplier(),
                 &mut ChaCha20Rng::seed_from_u64(0),
             );
             let told = config.check_classes(classes, count, noise, rng);
-            told.map_err(refused)?;
+            let advised = |e| {
+                refused(format!(
+                    "{e}; or set rare_classes, if some are rare or absent"
+                ))
+            };
+            told.map_err(advised)?;
         }
         let rows = rows(&features, values)?;
         let examples = match targets {
@@ -275,7 +284,7 @@ impl Learning {
 /// Learns a classifier of rows, `[n, d]`, each of which is divided by its norm; without classes a model of labels that are numbers from -1
 /// to 1.
 #[pyfunction]
-#[pyo3(signature = (values, labels, classes, *, absolute, epsilon, delta, units, most_per_unit, ledger, insecure_noise_seed))]
+#[pyo3(signature = (values, labels, classes, *, absolute, epsilon, delta, units, most_per_unit, rare_classes, ledger, insecure_noise_seed))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_rows(
     py: Python<'_>,
@@ -287,6 +296,7 @@ pub(crate) fn fit_rows(
     delta: Option<f64>,
     units: Option<Vec<String>>,
     most_per_unit: Option<Whole>,
+    rare_classes: bool,
     ledger: PathBuf,
     insecure_noise_seed: Option<Whole>,
 ) -> PyResult<HeadModel> {
@@ -331,6 +341,7 @@ pub(crate) fn fit_rows(
         delta,
         neighbours,
         most_per_unit: most,
+        rare_classes,
         ledger,
         insecure_noise_seed: insecure_noise_seed.map(|seed| seed.0),
     };
@@ -342,7 +353,7 @@ pub(crate) fn fit_rows(
 
 /// Learns a classifier of images, `[n, c, s, s]`, on scattering features that synthetic shapes decorrelate if that is asked for.
 #[pyfunction]
-#[pyo3(signature = (images, labels, classes, *, epsilon, delta, units, most_per_unit, order, shapes, ledger, insecure_noise_seed))]
+#[pyo3(signature = (images, labels, classes, *, epsilon, delta, units, most_per_unit, rare_classes, order, shapes, ledger, insecure_noise_seed))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_image_classifier(
     py: Python<'_>,
@@ -353,6 +364,7 @@ pub(crate) fn fit_image_classifier(
     delta: Option<f64>,
     units: Option<Vec<String>>,
     most_per_unit: Option<Whole>,
+    rare_classes: bool,
     order: Whole,
     shapes: bool,
     ledger: PathBuf,
@@ -387,6 +399,7 @@ pub(crate) fn fit_image_classifier(
             delta,
             neighbours,
             most_per_unit: most,
+            rare_classes,
             ledger,
             insecure_noise_seed: insecure_noise_seed.map(|seed| seed.0),
         };
@@ -411,7 +424,7 @@ pub(crate) fn fit_image_classifier(
 
 /// Releases counts of a table, the text of a CSV file, and learns a model of its label from samples of what is fitted to them.
 #[pyfunction]
-#[pyo3(signature = (table, schema, *, epsilon, delta, label, units, most_per_unit, ledger, seed, insecure_noise_seed, show_private))]
+#[pyo3(signature = (table, schema, *, epsilon, delta, label, units, most_per_unit, rare_classes, ledger, seed, insecure_noise_seed, show_private))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_column(
     py: Python<'_>,
@@ -422,6 +435,7 @@ pub(crate) fn fit_column(
     label: Option<&str>,
     units: Option<Vec<String>>,
     most_per_unit: Option<Whole>,
+    rare_classes: bool,
     ledger: PathBuf,
     seed: Whole,
     insecure_noise_seed: Option<Whole>,
@@ -442,10 +456,12 @@ pub(crate) fn fit_column(
         let copy = delta.map_or(copy.clone(), |delta| copy.delta(delta));
         let plan = copy.plan(&records).map_err(Signals::failed)?;
         let rng = &mut ChaCha20Rng::seed_from_u64(seed.0);
-        let noise = plan.clone().check().map_err(refused)?.noise_multiplier();
-        let signal = Signal::new(records.neighbours(), noise);
-        check_classes(classes, signal, &mut ChaCha20Rng::seed_from_u64(0))
-            .map_err(Signals::failed)?;
+        if !rare_classes {
+            let noise = plan.clone().check().map_err(refused)?.noise_multiplier();
+            let signal = Signal::new(records.neighbours(), noise);
+            let rng = &mut ChaCha20Rng::seed_from_u64(0);
+            check_classes(classes, signal, rng).map_err(Signals::failed)?;
+        }
         let (found, promise) = promised(plan, &ledger, noise_seed, |releaser, ledger| {
             let multiplier = releaser.plan().noise_multiplier();
             let by = &mut Watched(Direct::new(releaser, ledger));

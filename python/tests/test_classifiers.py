@@ -203,6 +203,7 @@ def test_without_scikit_learn_parameters_are_the_same(monkeypatch):
         "classes": 3,
         "data_norm": "own",
         "most_per_unit": None,
+        "rare_classes": False,
         "insecure_noise_seed": None,
     }
     with pytest.raises(ValueError, match="no parameter"):
@@ -252,6 +253,7 @@ def test_a_model_of_a_number_is_that_of_the_program(sliver, tmp_path, loss):
         ({"bounds": None}, "bounds is None: declare what numbers lie between"),
         ({"bounds": (5, 5)}, r"bounds is \(5, 5\): expected two numbers, the lower one first"),
         ({"bounds": (0, float("inf"))}, "expected two numbers"),
+        ({"bounds": "0..100"}, "bounds is '0..100': expected two numbers"),
         ({"loss": "huber"}, "loss is 'huber': expected"),
         ({"data_norm": None}, "data_norm is None"),
         ({"epsilon": -1}, "epsilon"),
@@ -268,6 +270,8 @@ def test_more_classes_than_noise_leaves_are_refused(tmp_path):
     with pytest.raises(ValueError, match="the number of classes is 60, expected fewer, or more records or a larger epsilon"):
         linear(classes=60, epsilon=0.5).fit(values, labels, ledger=tmp_path / "ledger.jsonl")
     assert not (tmp_path / "ledger.jsonl").exists()
+    model = linear(classes=60, epsilon=0.5, rare_classes=True).fit(values, labels)
+    assert model.predict_proba(values).shape == (300, 60)
 
 
 @pytest.mark.parametrize("values_too", [False, True])

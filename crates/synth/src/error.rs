@@ -35,8 +35,8 @@ pub enum SynthError {
     },
     /// Noise leaves nothing of so many classes.
     #[error(
-        "noise leaves an accuracy of {} at most of {classes} classes, where chance has {}: give more records or a larger epsilon, or join \
-         classes",
+        "noise leaves an accuracy of {} at most of {classes} classes, if they have equally many records, where chance has {}: give more \
+         records or a larger epsilon, join classes, or say that some are rare or absent (--rare-classes)",
         (most * 1000.0).round() / 1000.0,
         (1000.0 / *classes as f64).round() / 1000.0
     )]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::model::{DESCRIPTION, Description, Kind, Learned, Model, SCHEMA, TENSORS};
 use super::run::{Classify, MODEL};
 use super::score::{self, OF_PRIVATE, OF_TEST, SCORE, Score};
-use super::values::{self, Error, Range};
+use super::values::{self, Error, Range, Sums};
 use crate::export::{Card, Contents, Destination, Loading};
 use crate::records::file_name;
 
@@ -40,6 +40,10 @@ pub(super) fn report(run: &mut Classify, session: &mut Session) -> Result<Report
         Some(range) => score_number(run, session, &head, range, &mut report)?,
         None => score_classes(run, session, &head, &mut report)?,
     }
+    report.metrics.extend(run.mean_weight().map(|mean| {
+        let name = "Mean weight of a record by --balance: noise weighs as if so large a share of the records were there";
+        Metric::new(name, mean)
+    }));
     Ok(report)
 }
 
@@ -95,12 +99,13 @@ fn score_number(
             (Error::exactly(&found, &labels), OF_TEST)
         }
         _ if run.score_share > 0.0 => {
-            let query = values::query(run.settings.most())?;
-            let tables = session.release(run, SCORE, &query, |run, _| {
-                let codes = values::codes(head, run.examples()?)?;
-                query.measure(&codes).or_failed()
+            let most_per_unit = run.settings.most_per_unit;
+            let query = Sums { most_per_unit };
+            let sums = session.release(run, SCORE, &query, |run, _| {
+                let pairs = values::pairs(head, run.examples()?)?;
+                query.measure(&pairs).or_failed()
             })?;
-            (Error::of(&tables, range, run.input.units), OF_PRIVATE)
+            (Error::of(&sums, range, run.input.units), OF_PRIVATE)
         }
         _ => return Ok(()),
     };

@@ -66,6 +66,11 @@ impl Classify {
         self.descent.head()
     }
 
+    /// The mean weight of a record, if classes are weighed.
+    pub(super) fn mean_weight(&self) -> Option<f64> {
+        self.balance.as_ref().map(ClassWeights::mean)
+    }
+
     /// What a number lies between.
     pub(super) fn range(&self) -> Option<Range> {
         self.numbers.as_ref().map(|numbers| numbers.range)
@@ -196,8 +201,11 @@ impl Experiment for Classify {
                     &mut stream(settings.seed, 77),
                 );
                 let told = config.check_classes(input.classes.len(), input.units, noise, rng);
-                let advice = "join classes, give more records, or a larger --epsilon";
-                Some(told.map_err(|e| Failure::input(e.to_string(), advice))?)
+                let advice = "join classes, give more records or a larger --epsilon, or say --rare-classes if some are rare or absent";
+                match told {
+                    Err(_) if settings.rare_classes => None,
+                    told => Some(told.map_err(|e| Failure::input(e.to_string(), advice))?),
+                }
             }
             _ => None,
         };
@@ -271,7 +279,7 @@ impl Experiment for Classify {
         };
         let best_case = self.best_case.map(|accuracy| {
             format!(
-                "noise     leaves an accuracy of {accuracy:.3} if the records of a class are all alike; chance has {:.3}",
+                "noise     leaves an accuracy of {accuracy:.3} if the records of a class are all alike and classes equally frequent; chance has {:.3}",
                 1.0 / classes as f64
             )
         });

@@ -51,6 +51,10 @@ lab::settings! {
         /// Share of the budget (of `1/z^2`) for a noisy score on the private records, without --test; 0 for none.
         #[bound(within(0.0..=0.5))]
         score_share: f64,
+        /// Learn although noise would leave nothing of so many classes, if they had equally many records: some are rare or absent.
+        #[flag(num_args = 0, default_missing_value = "true", hide_possible_values = true)]
+        #[setting(default)]
+        rare_classes: bool,
     }
     optional {
         /// The labels of an .npy file of rows: an .npy file of whole numbers from 0; of any numbers with --range.
@@ -142,6 +146,11 @@ impl lab::session::Settings for Settings {
             bounded("classes", text, count >= 2, "at least 2 classes")?;
         }
         self.range()?;
+        if let Some(most) = self.most_per_unit {
+            let named = self.unit.is_some() || self.unit_from_name.is_some();
+            let bound = "beside --unit or --unit-from-name, which say whose records are whose";
+            bounded("most-per-unit", most, named, bound)?;
+        }
         let balance = self.balance.unwrap_or(0.0);
         let rest = balance + self.score_share < 1.0;
         let bound = "less than what --score-share leaves";

@@ -87,16 +87,26 @@ fn test_rows_judge_a_model() {
     assert!(home.has("run/mistakes.svg"));
 }
 
-/// Rows whose label is a number, twice their first value and 30, give or take 1.
-fn measured(home: &Home, name: &str, count: usize, shift: usize) {
+/// Rows of four values.
+fn fours(count: usize, shift: usize) -> Vec<f32> {
     let value = |record: usize, place: usize| {
         (((record + shift) * 7 + place * 13 + record * place) % 29) as f32 / 29.0 - 0.5
     };
-    let values: Vec<f32> = (0..count * 4).map(|i| value(i / 4, i % 4)).collect();
-    let label = |row: &[f32]| 30.0 + 20.0 * row[0] / row.iter().map(|x| x * x).sum::<f32>().sqrt();
-    let labels: Vec<f32> = values.chunks_exact(4).map(label).collect();
-    home.put(&format!("{name}.npy"), npy(Some(4), &values));
-    home.put(&format!("{name}-labels.npy"), npy(None, &labels));
+    (0..count * 4).map(|i| value(i / 4, i % 4)).collect()
+}
+
+/// The numbers of such rows: 30, and 20 times their first value over their norm.
+fn numbers(count: usize, shift: usize) -> Vec<f32> {
+    let number = |row: &[f32]| 30.0 + 20.0 * row[0] / row.iter().map(|x| x * x).sum::<f32>().sqrt();
+    fours(count, shift).chunks_exact(4).map(number).collect()
+}
+
+fn measured(home: &Home, name: &str, count: usize, shift: usize) {
+    home.put(&format!("{name}.npy"), npy(Some(4), &fours(count, shift)));
+    home.put(
+        &format!("{name}-labels.npy"),
+        npy(None, &numbers(count, shift)),
+    );
 }
 
 /// A model of a number is far better than the median, says so by either score, and predicts numbers of the range.
@@ -114,9 +124,44 @@ fn a_model_of_a_number_predicts() {
         ));
         let model = format!("a number from 0 to 60 on 5 features, {loss} loss");
         assert!(said.contains(&model), "{said}");
+        // What the run says of its error is what its predictions of the same rows have, but for noise of which it says how much.
+        let of = if more.is_empty() { "mine" } else { "test" };
+        home.done(&format!("predict {loss}/model {of}.npy --out {loss}.csv"));
+        let lines = home.text(&format!("{loss}.csv"));
+        let said = lines
+            .lines()
+            .skip(1)
+            .map(|line| line.split(',').nth(1).expect("a number").to_string());
+        let said: Vec<f64> = said.map(|said| said.parse().expect("a number")).collect();
+        let truth = if more.is_empty() {
+            numbers(2000, 0)
+        } else {
+            numbers(300, 5)
+        };
+        assert_eq!(said.len(), truth.len());
+        let off = said
+            .iter()
+            .zip(&truth)
+            .map(|(a, &b)| (a - f64::from(b)).abs());
+        let exact = off.sum::<f64>() / truth.len() as f64;
         let run = home.json(&format!("{loss}/run.json"));
-        let [off, baseline] = [0, 1].map(|place| number(&run["metrics"][place]["value"]));
-        assert!(off < 0.5 * baseline && baseline > 7.0, "{off}, {baseline}");
+        let metrics = run["metrics"].as_array().expect("metrics");
+        let of = |start: &str| {
+            let metric = metrics.iter().find(|m| {
+                m["name"]
+                    .as_str()
+                    .is_some_and(|name| name.starts_with(start))
+            });
+            metric.map(|metric| number(&metric["value"]))
+        };
+        let off = of("Mean distance").expect("a distance");
+        let noise = of("Bound on what noise adds to that mean distance").unwrap_or(1e-3);
+        assert!(
+            (off - exact).abs() < 4.0 * noise && noise < 2.0,
+            "{off}, not {exact}: {noise}"
+        );
+        let deviation = of("Standard deviation").expect("a baseline");
+        assert!(exact < 1.0 && deviation > 7.0, "{exact}, {deviation}");
     }
     home.lose("mine.npy mine-labels.npy");
     home.done("predict absolute/model test.npy --out test.csv");
@@ -180,10 +225,14 @@ fn what_noise_leaves_nothing_of_is_refused() {
         &["--range 5..5", "the lower one first"],
     );
     home.refuses(&format!("{line} --range 0..inf"), &["--range 0..inf"]);
+    home.refuses(
+        &format!("{line} --classes 3 --most-per-unit 3"),
+        &["--most-per-unit 3", "beside --unit"],
+    );
     home.put("long-labels.npy", npy(None, &[1.0; 301]));
     home.refuses(
         "classify mine.npy --labels long-labels.npy --range 0..5 --run run",
-        &["--labels long-labels.npy", "300 rows, not 301"],
+        &["--labels long-labels.npy", "as many as there are rows"],
     );
     assert!(!home.has("run/ledger.jsonl"));
 }

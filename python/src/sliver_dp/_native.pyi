@@ -458,6 +458,7 @@ def fit_rows(
     delta: float | None,
     units: Sequence[str] | None,
     most_per_unit: int | None,
+    rare_classes: bool,
     ledger: str | PathLike[str],
     insecure_noise_seed: int | None,
 ) -> HeadModel: ...
@@ -470,6 +471,7 @@ def fit_image_classifier(
     delta: float | None,
     units: Sequence[str] | None,
     most_per_unit: int | None,
+    rare_classes: bool,
     order: int,
     shapes: bool,
     ledger: str | PathLike[str],
@@ -484,6 +486,7 @@ def fit_column(
     label: str | None,
     units: Sequence[str] | None,
     most_per_unit: int | None,
+    rare_classes: bool,
     ledger: str | PathLike[str],
     seed: int,
     insecure_noise_seed: int | None,

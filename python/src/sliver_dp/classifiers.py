@@ -211,7 +211,8 @@ class LinearClassifier(_Linear, _Classifier):
 
     Neighbours replace one row with its label; with `most_per_unit` all rows of one unit, and `fit` takes the unit of each row. `classes`
     says how many classes there are, or names them. `data_norm` is a bound on the norms of rows, and longer ones are cut to it; with "own"
-    each row is divided by its own norm. Neither is ever read from the rows.
+    each row is divided by its own norm. Neither is ever read from the rows. A fit of more classes than noise would leave anything of, if they
+    had equally many records, is refused unless `rare_classes` says that some are rare or absent.
     `delta` is a tenth of one over the number of rows if it is None. `insecure_noise_seed` makes the noise known, and nothing private.
     """
 
@@ -223,8 +224,10 @@ class LinearClassifier(_Linear, _Classifier):
         classes: "int | Sequence[str] | None" = None,
         data_norm: "float | str | None" = None,
         most_per_unit: "int | None" = None,
+        rare_classes: bool = False,
         insecure_noise_seed: "int | None" = None,
     ) -> None:
+        self.rare_classes = rare_classes
         self.epsilon, self.delta, self.classes, self.data_norm = epsilon, delta, classes, data_norm
         self.most_per_unit, self.insecure_noise_seed = most_per_unit, insecure_noise_seed
 
@@ -246,7 +249,7 @@ class LinearClassifier(_Linear, _Classifier):
         rows = self._rows(X)
         _given(y)
         places = _places(y, names, self.classes or 0, len(rows)).astype(np.float32)
-        how = {"classes": len(names), "absolute": False}
+        how = {"classes": len(names), "absolute": False, "rare_classes": bool(self.rare_classes)}
         self._learn(X, rows, places, units, ledger, "one row and its label", **how)
         self.classes_ = _classes(self.classes, names)
         return self
@@ -281,7 +284,8 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]
     def _ends(self) -> "tuple[float, float]":
         if self.bounds is None:
             raise ValueError("bounds is None: declare what numbers lie between, such as (0, 100); bounds read from y would tell of it")
-        ends = np.asarray(self.bounds, dtype=np.float64)
+        ends = np.asarray(self.bounds)
+        ends = ends.astype(np.float64) if ends.dtype.kind in "fiu" else np.array([])
         if ends.shape != (2,) or not np.isfinite(ends).all() or not ends[0] < ends[1] or not np.isfinite(ends[1] - ends[0]):
             raise ValueError(f"bounds is {self.bounds!r}: expected two numbers, the lower one first")
         return float(ends[0]), float(ends[1])
@@ -302,7 +306,7 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]
         if len(numbers) != len(rows):
             raise ValueError(f"y has {len(numbers)} numbers: expected one for each of {len(rows)} rows")
         coded = (2 * np.clip((numbers - low) / (high - low), 0, 1) - 1).astype(np.float32)
-        how = {"classes": None, "absolute": self.loss == "absolute"}
+        how = {"classes": None, "absolute": self.loss == "absolute", "rare_classes": False}
         self._learn(X, rows, coded, units, ledger, "one row and its number", **how)
         self._bounds = low, high
         return self
@@ -319,6 +323,8 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]
         if len(numbers) != len(found):
             raise ValueError(f"y has {len(numbers)} numbers: expected one for each of {len(found)} rows")
         weights = np.ones(len(found)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        if weights.shape != (len(found),) or not weights.sum() > 0:
+            raise ValueError(f"sample_weight is of shape {weights.shape}: expected {(len(found),)}, some of them above 0")
         middle = np.average(numbers, weights=weights)
         left, all_of_it = (float((weights * (numbers - other) ** 2).sum()) for other in (found, middle))
         return 1.0 - left / all_of_it if all_of_it > 0 else float(left == 0)
@@ -345,7 +351,7 @@ class ImageClassifier(_Classifier):
 
     Neighbours replace one image with its label; with `most_per_unit` all images of one unit, and `fit` takes the unit of each image.
     `classes` says how many there are, or names them. `public` is "shapes", or "none": features as they are. `order` is that of the
-    scattering. `delta` and `insecure_noise_seed` are as those of `LinearClassifier`.
+    scattering. `delta`, `rare_classes` and `insecure_noise_seed` are as those of `LinearClassifier`.
     """
 
     def __init__(
@@ -356,10 +362,12 @@ class ImageClassifier(_Classifier):
         classes: "int | Sequence[str] | None" = None,
         delta: "float | None" = None,
         most_per_unit: "int | None" = None,
+        rare_classes: bool = False,
         public: str = "shapes",
         order: int = 1,
         insecure_noise_seed: "int | None" = None,
     ) -> None:
+        self.rare_classes = rare_classes
         self.epsilon, self.delta, self.classes, self.side = epsilon, delta, classes, side
         self.most_per_unit, self.public, self.order = most_per_unit, public, order
         self.insecure_noise_seed = insecure_noise_seed
@@ -398,6 +406,7 @@ class ImageClassifier(_Classifier):
                 len(names),
                 units=of_units,
                 most_per_unit=most,
+                rare_classes=bool(self.rare_classes),
                 order=whole("order", self.order) or 0,
                 shapes=self.public == "shapes",
                 ledger=path,
@@ -424,8 +433,8 @@ class TableClassifier(_Classifier):
 
     Neighbours replace one record; with `unit`, a column that the schema ignores, all records of one unit, `most_per_unit` of which count
     at most. `schema` is the path of a TOML file, or the same as a dict: it is public and never read from the records. `label` is that of
-    the schema if it is None. `seed` is that of public randomness, and never of the noise; `delta`, `show_private` and
-    `insecure_noise_seed` are as those of `sliver_dp.synth.Table`.
+    the schema if it is None. `seed` is that of public randomness, and never of the noise; `rare_classes` is that of
+    `LinearClassifier`; `delta`, `show_private` and `insecure_noise_seed` are as those of `sliver_dp.synth.Table`.
     """
 
     def __init__(
@@ -437,10 +446,12 @@ class TableClassifier(_Classifier):
         delta: "float | None" = None,
         unit: "str | None" = None,
         most_per_unit: "int | None" = None,
+        rare_classes: bool = False,
         seed: "int | None" = None,
         show_private: bool = False,
         insecure_noise_seed: "int | None" = None,
     ) -> None:
+        self.rare_classes = rare_classes
         self.epsilon, self.delta, self.schema, self.label = epsilon, delta, schema, label
         self.unit, self.most_per_unit, self.seed = unit, most_per_unit, seed
         self.show_private, self.insecure_noise_seed = show_private, insecure_noise_seed
@@ -470,6 +481,7 @@ class TableClassifier(_Classifier):
                 label=label,
                 units=units,
                 most_per_unit=most,
+                rare_classes=bool(self.rare_classes),
                 ledger=path,
                 seed=whole("seed", self.seed) or 0,
                 show_private=bool(self.show_private),

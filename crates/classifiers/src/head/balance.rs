@@ -3,8 +3,8 @@
 use super::examples::check_classes;
 use crate::ClassifierError;
 
-/// The minimum of a class's share, as a share of the largest class's.
-const LEAST: f64 = 1e-3;
+/// The minimum weight of a class: what is rarer than this share of the largest class weighs less than others.
+const LEAST: f64 = 0.05;
 
 /// Weights that let each class count as much as any other. The rarest class has weight 1, and others have less: so the sum of clipped
 /// gradients keeps its sensitivity.
@@ -16,8 +16,10 @@ pub struct ClassWeights {
 }
 
 impl ClassWeights {
-    /// Returns weights `min_c n_c / n_c` by released counts `n_c` of the records of each class. A count below three deviations of its
-    /// noise, or below a thousandth of the largest one, is taken for that.
+    /// Returns weights `r / n_c`, from 0.05 to 1, by released counts `n_c` of the records of each class; `r` is the smallest of those
+    /// counts that are above three deviations of their noise. Classes below that weigh 1: nobody knows how many records they have.
+    ///
+    /// The noise of a step weighs more the less the records do: [`ClassWeights::mean`] says how much is left of them.
     ///
     /// - `deviation`: the standard deviation of the noise of a count; 0 without noise.
     ///
@@ -33,15 +35,19 @@ impl ClassWeights {
         {
             return Err(ClassifierError::NotFinite { name: "counts" });
         }
-        let largest = counts.iter().fold(1.0, |a: f64, &b| a.max(b));
-        let least = (3.0 * deviation).max(LEAST * largest);
-        let counts: Vec<f64> = counts.iter().map(|&count| count.max(least)).collect();
-        let rarest = counts.iter().fold(f64::INFINITY, |a, &b| a.min(b));
-        let all: f64 = counts.iter().sum();
-        Ok(Self {
-            mean: counts.len() as f64 * rarest / all,
-            weights: counts.iter().map(|count| rarest / count).collect(),
-        })
+        let seen = |&count: &f64| count > (3.0 * deviation).max(0.5);
+        let rarest = counts.iter().copied().filter(seen);
+        let rarest = rarest.fold(f64::INFINITY, f64::min);
+        let weight = |count: &f64| match seen(count) {
+            true => (rarest / count).max(LEAST),
+            false => 1.0,
+        };
+        let weights: Vec<f64> = counts.iter().map(weight).collect();
+        let known = || counts.iter().zip(&weights).filter(|(count, _)| seen(count));
+        let all: f64 = known().map(|(count, _)| count).sum();
+        let weighed: f64 = known().map(|(count, weight)| count * weight).sum();
+        let mean = if all > 0.0 { weighed / all } else { 1.0 };
+        Ok(Self { weights, mean })
     }
 
     /// Returns the weight of a class.
@@ -55,7 +61,7 @@ impl ClassWeights {
     }
 
     /// Returns the mean weight of a record, as far as the counts say.
-    pub(super) fn mean(&self) -> f64 {
+    pub fn mean(&self) -> f64 {
         self.mean
     }
 }

@@ -6,27 +6,29 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::ClassifierError;
 
-use super::{HeadConfig, largest, softmax};
+use super::{HeadConfig, examples, largest, softmax};
 
-/// Logits that are simulated, at least: with more classes fewer records of each.
-const LOGITS: usize = 1 << 14;
-
+/// Logits of steps that are simulated, about: of more classes and steps fewer records.
+const LOGITS: usize = 1 << 22;
+/// The minimum and maximum number of records that are simulated.
+const ROWS: [usize; 2] = [64, 8192];
 /// The share of the way from chance to certainty that noise must leave, at least.
 const TOLD: f64 = 0.1;
 
 impl HeadConfig {
     /// Simulates the accuracy of a head whose classes are as easy to tell as classes get, and refuses a number of classes of which noise leaves
-    /// nothing, from whatever records. It looks at no record.
+    /// nothing. It looks at no record.
     ///
-    /// The rows of a class are all the same, have norm 1, and are orthogonal to those of others: what is left to err is the noise.
+    /// The rows of a class are all the same, have norm 1, and are orthogonal to those of others, and all classes have equally many: what is
+    /// left to err is the noise. If some classes are rare or absent, the noise leaves more of the others.
     ///
-    /// - `count`: the number of records, or of units; all classes have equally many.
+    /// - `count`: the number of records, or of units.
     /// - `noise_multiplier`: that of each step, as [`CheckedPlan::noise_multiplier`](dp_core::plan::CheckedPlan::noise_multiplier)
     ///   has it; 0 without privacy.
     ///
     /// # Errors
     ///
-    /// [`ClassifierError::OutOfRange`] if that accuracy is less than a tenth of the way from chance to 1.
+    /// [`ClassifierError::OutOfRange`] if that accuracy is less than a tenth of the way from chance to 1, and for fewer than two classes.
     pub fn check_classes(
         self,
         classes: usize,
@@ -34,6 +36,7 @@ impl HeadConfig {
         noise_multiplier: f64,
         rng: &mut impl Rng,
     ) -> Result<f64, ClassifierError> {
+        examples::check_classes(classes)?;
         let chance = 1.0 / classes as f64;
         let most = self.best_case_accuracy(classes, count, noise_multiplier, rng);
         let most = most.max(chance);
@@ -46,8 +49,8 @@ impl HeadConfig {
             "records"
         };
         let bound = format!(
-            "fewer, or more records or a larger epsilon: of {count} {what} noise leaves an accuracy of {most:.3} at most, where chance \
-             has {chance:.3}"
+            "fewer, or more records or a larger epsilon: of {count} {what}, equally many of each, noise leaves an accuracy of {most:.3} at \
+             most, where chance has {chance:.3}"
         );
         Err(ClassifierError::range(
             "the number of classes",
@@ -63,9 +66,10 @@ impl HeadConfig {
         noise_multiplier: f64,
         rng: &mut impl Rng,
     ) -> f64 {
-        let each = (count * self.most_per_unit) as f64 / classes as f64;
+        let each = count as f64 * self.most_per_unit as f64 / classes as f64;
         let deviation = 2.0 * self.max_grad_norm * self.most_per_unit as f64 * noise_multiplier;
-        let rows = LOGITS.div_ceil(classes).max(64);
+        let rows = LOGITS / classes.saturating_mul(self.steps as usize).max(1);
+        let rows = rows.clamp(ROWS[0], ROWS[1]);
         // The weights along the row of a class see no other class: each row has a descent of its own.
         let right = (0..rows).filter(|_| {
             let [mut weights, mut velocity, mut sum] = [(); 3].map(|()| DVector::zeros(classes));

@@ -179,6 +179,10 @@ fn a_balanced_head_finds_the_rare_class() {
     let examples = Examples::new(rows.clone(), labels.clone(), 2).expect("examples");
     let weights = ClassWeights::of_counts(&[3800.0, 200.0], 0.0).expect("weights");
     assert_eq!(weights.weights(), [200.0 / 3800.0, 1.0]);
+    assert!((weights.mean() - 0.1).abs() < 1e-12);
+    // A class that is absent, as far as noise lets see, takes nothing from others.
+    let absent = ClassWeights::of_counts(&[3800.0, 200.0, -4.0], 5.0).expect("weights");
+    assert_eq!(absent.weights(), [200.0 / 3800.0, 1.0, 1.0]);
     let config = HeadConfig::suited(4000, None);
     let shares = [None, Some(weights)].map(|weights| {
         let mut descent = Descent::new(config, 2, 2).expect("a descent");
@@ -200,8 +204,8 @@ fn a_balanced_head_finds_the_rare_class() {
     assert!(shares[0] < 0.45 && shares[1] > 0.65, "{shares:?}");
 }
 
-/// What is simulated is what private heads reach on such rows: both are shares of 64 classes at least, in 20 fits, so that they agree within
-/// 0.06 but for one seed in a thousand.
+/// What is simulated is what private heads reach on such rows: one is a share of thousands of records, the other the mean over 60 fits of
+/// the share of 8 classes, so that they agree within 0.1 but for one seed in ten thousand.
 #[test]
 fn the_best_case_is_that_of_alike_rows() {
     let rng = &mut ChaCha20Rng::seed_from_u64(1);
@@ -237,7 +241,7 @@ fn the_best_case_is_that_of_alike_rows() {
     let said = "the number of classes is 60, expected fewer, or more records or a larger epsilon: of 300 records noise leaves";
     assert!(refused.starts_with(said), "{refused}");
     assert!((0.2..0.9).contains(&right), "{right}");
-    assert!((simulated - right).abs() < 0.06, "{simulated}, not {right}");
+    assert!((simulated - right).abs() < 0.1, "{simulated}, not {right}");
 }
 
 proptest! {
@@ -290,8 +294,13 @@ proptest! {
             };
             let slope = (loss(1e-6) - loss(-1e-6)) / 2e-6;
             let off = (sum.before_noise()[place] - slope).abs();
-            // One residual may change its sign between both.
-            prop_assert!(off < 1.0 + 1e-4 * count as f64, "{off}");
+            // A residual may change its sign between both: the absolute loss has no slope there.
+            let turns = match kind {
+                ValueLoss::Squared => 0.0,
+                ValueLoss::Absolute if count > 20 => 1.0,
+                ValueLoss::Absolute => continue,
+            };
+            prop_assert!(off < turns + 1e-4 * count as f64, "{off}");
         }
     }
 
@@ -303,6 +312,7 @@ proptest! {
         let weights = ClassWeights::of_counts(&counts, deviation).unwrap();
         prop_assert!(weights.weights().iter().all(|&weight| weight > 0.0 && weight <= 1.0));
         prop_assert!(weights.weights().contains(&1.0));
+        prop_assert!(weights.mean() > 0.04 && weights.mean() <= 1.0);
     }
 
     #[test]

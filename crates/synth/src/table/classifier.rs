@@ -56,7 +56,7 @@ const TOLD: f64 = 0.1;
 const SIMULATED: usize = 4000;
 
 /// Refuses a number of classes of which the noise of all counts leaves nothing: simulates the accuracy if every other column told the label by
-/// itself. It looks at no record.
+/// itself, and all classes had equally many records. It looks at no record.
 ///
 /// # Errors
 /// Returns [`SynthError::TooManyClasses`] if that is less than a tenth of the way from chance to 1.

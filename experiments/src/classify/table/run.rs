@@ -135,7 +135,7 @@ impl Experiment for ClassifyTable {
             warnings: Vec::new(),
         };
         run.check_label()?;
-        if run.releaser.is_some() && !run.label_is_open()? {
+        if run.releaser.is_some() && !settings.rare_classes && !run.label_is_open()? {
             let (signal, rng) = (
                 run.input.signal(run.releaser.as_ref()),
                 &mut stream(settings.seed, 77),

@@ -30,6 +30,10 @@ lab::settings! {
         /// Share of the budget (of `1/z^2`) for a noisy score on the private records, without --test; 0 for none.
         #[bound(within(0.0..=0.5))]
         score_share: f64,
+        /// Learn although noise would leave nothing of so many classes, if they had equally many records: some are rare or absent.
+        #[flag(num_args = 0, default_missing_value = "true", hide_possible_values = true)]
+        #[setting(default)]
+        rare_classes: bool,
     }
     optional {
         /// The share of the budget that finds the ranges and categories which the schema leaves out.
