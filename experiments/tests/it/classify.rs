@@ -216,7 +216,7 @@ fn what_noise_leaves_nothing_of_is_refused() {
         &format!("{line} --classes 60 --epsilon 0.5"),
         &[
             "classes is 60",
-            "of 300 records noise leaves an accuracy of 0.0",
+            "of 300 records, equally many of each, noise leaves an accuracy of 0.0",
             "where chance has 0.017",
         ],
     );
