@@ -238,7 +238,7 @@ fn the_best_case_is_that_of_alike_rows() {
         .check_classes(60, 300, 20.0, rng)
         .unwrap_err()
         .to_string();
-    let said = "the number of classes is 60, expected fewer, or more records or a larger epsilon: of 300 records noise leaves";
+    let said = "the number of classes is 60, expected fewer, or more records or a larger epsilon: of 300 records, equally many of each, noise leaves";
     assert!(refused.starts_with(said), "{refused}");
     assert!((0.2..0.9).contains(&right), "{right}");
     assert!((simulated - right).abs() < 0.1, "{simulated}, not {right}");
