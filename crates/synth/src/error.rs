@@ -33,7 +33,7 @@ pub enum SynthError {
         /// The names of the columns.
         columns: Vec<String>,
     },
-    /// Noise leaves nothing of so many classes.
+    /// There are more classes than the noisy counts can tell apart.
     #[error(
         "noise leaves an accuracy of {} at most of {classes} classes, if they have equally many records, where chance has {}: give more \
          records or a larger epsilon, join classes, or say that some are rare or absent (--rare-classes)",

@@ -153,7 +153,7 @@ impl Numbers {
     }
 }
 
-/// The labels of so many rows.
+/// The labels in a file, one for each of `rows` rows.
 fn numbers(flag: &str, path: &Path, rows: usize) -> Result<Vec<f32>, Failure> {
     let found = data::read(path, &unread(), &|_| {});
     let found = found.map_err(|e| private::refused_of(flag, &e, "give an .npy file of numbers"))?;
@@ -168,7 +168,7 @@ fn numbers(flag: &str, path: &Path, rows: usize) -> Result<Vec<f32>, Failure> {
     found.records.values().or_failed()
 }
 
-/// Keeps at most so many rows of each unit, if `--unit` names the units of rows.
+/// Keeps at most `--most-per-unit` rows of each unit, if `--unit` names the units of rows.
 fn bound_units(
     settings: &Settings,
     input: &mut Input,

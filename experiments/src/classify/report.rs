@@ -105,7 +105,7 @@ fn score_number(
                 let pairs = values::pairs(head, run.examples()?)?;
                 query.measure(&pairs).or_failed()
             })?;
-            (Error::of(&sums, range, run.input.units), OF_PRIVATE)
+            (Error::of(&sums, range, run.input.units), values::OF_PRIVATE)
         }
         _ => return Ok(()),
     };

@@ -51,7 +51,7 @@ lab::settings! {
         /// Share of the budget (of `1/z^2`) for a noisy score on the private records, without --test; 0 for none.
         #[bound(within(0.0..=0.5))]
         score_share: f64,
-        /// Learn although noise would leave nothing of so many classes, if they had equally many records: some are rare or absent.
+        /// Learn even if noise hides all classes when each has equally many records: say it if some classes are rare or absent.
         #[flag(num_args = 0, default_missing_value = "true", hide_possible_values = true)]
         #[setting(default)]
         rare_classes: bool,

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 /// Values are summed in multiples of `1 / STEPS`, so that sums are exact.
 const STEPS: f64 = (1 << 20) as f64;
+/// What records a bought score is of, in words.
+pub(super) const OF_PRIVATE: &str = "the private records that it learned from, by noisy sums";
 /// Records that are computed at once.
 const BLOCK: usize = 5000;
 

@@ -29,7 +29,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// Creates a head of weights `[width, outputs]`: of so many classes, or of a value if that is 1.
+    /// Creates a head of weights `[width, outputs]`: one output for each class, or a single one for a value.
     ///
     /// # Errors
     ///
